@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { dataSourceOptions } from '../../ormconfig.js';
+import { ARCHIVE_FLAGS } from '../platform/backup/wal-archive.js';
 import type { Config } from '../platform/config/config.js';
 import { config } from '../platform/config/process-config.js';
 import { InvalidSetting } from '../platform/config/setting.js';
@@ -20,19 +21,21 @@ const DATABASE_PATIENCE_MS = 60_000;
 /** The database the settings ask for. */
 export interface Postgres {
   url: string;
+  /** Where the embedded one has its data. */
+  folder?: string;
   /** Ends the embedded server; an external one is left alone. */
   stop(): Promise<void>;
 }
 
 /** Gives up a start when the signal says so, and refuses a data folder without a database when there must be one. */
 export async function openPostgres(
-  { databaseUrl, dataDir, postgresFlags, postgresProcessBytes }: Config,
+  { databaseUrl, dataDir, postgresFlags, postgresProcessBytes, isWalKept }: Config,
   { signal, mustExist }: { signal?: AbortSignal; mustExist?: boolean },
 ): Promise<Postgres> {
   if (databaseUrl) return { url: databaseUrl, stop: async () => {} };
   const postgres = await openEmbeddedPostgres({
     dataDir,
-    flags: postgresFlags,
+    flags: [...(isWalKept ? ARCHIVE_FLAGS : []), ...postgresFlags],
     processBytes: postgresProcessBytes,
     signal,
     mustExist,

@@ -12,6 +12,9 @@ import { serviceUrl } from '../platform/config/config.js';
 import { InvalidSetting } from '../platform/config/setting.js';
 import { Database } from '../platform/database/database.js';
 import { migrate } from '../platform/database/migrate.js';
+import { placeAt } from '../platform/backup/place.js';
+import { runBackup } from '../platform/backup/run-backup.js';
+import { WalKeeper } from '../platform/backup/wal-keeper.js';
 import { describeBuild } from '../platform/database/schema-state.js';
 import {
   assertConnectionsSuffice,
@@ -42,7 +45,7 @@ export async function serve(request: StopRequest): Promise<void> {
     logger.warn(`${name} is no setting, and is not read: ${meant} is one`);
   const opening = openPostgres(config, { signal: request.signal });
   if (config.workers === 1) void loadService().catch(() => {}); // while PostgreSQL starts
-  const postgres = await opening;
+  const postgres = withWal(await opening);
   try {
     const { service, listeners } = await request.during(start(postgres, request));
     whenStopped(request, async () => {
@@ -61,6 +64,26 @@ export async function serve(request: StopRequest): Promise<void> {
 
 /** Half of the code, which takes a second to load, is the application: a primary process of several has no use for it. */
 const loadService = () => import('./service.js');
+
+/** Its log is stored from the start to the end of the server, should BACKUP_WAL say so. */
+function withWal(postgres: Postgres): Postgres {
+  const { backupUrl, isWalKept, s3, backupRecipients, backupEverySeconds } = config;
+  if (!isWalKept || backupUrl === undefined || postgres.folder === undefined) return postgres;
+  const wal = new WalKeeper(postgres.folder, {
+    place: placeAt(backupUrl, s3),
+    recipients: backupRecipients,
+    everySeconds: backupEverySeconds,
+    makeBase: (signal) => runBackup('--base', signal),
+    warn: (line) => logger.warn({ context: 'backup' }, line),
+  });
+  wal.start();
+  const stop = async () => {
+    wal.endBases();
+    await postgres.stop();
+    await wal.stop();
+  };
+  return { ...postgres, stop };
+}
 
 async function start(postgres: Postgres, request: StopRequest) {
   let service: Service | undefined;

@@ -193,6 +193,8 @@ export class Workers implements Service {
       ...env,
       DATABASE_URL: this.databaseUrl,
       DATABASE_URL_FILE: '',
+      BACKUP_WAL: '0', // the primary keeps the log
+      BACKUP_WAL_FILE: '',
       DATABASE_PASSWORD: '',
       DATABASE_PASSWORD_FILE: '',
       BODY_BUDGET_BYTES: String(config.bodyBudgetBytes), // a worker does not know that PostgreSQL is embedded

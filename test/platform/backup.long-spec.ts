@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
-import { backup } from '../../src/platform/backup/backup.js';
 import { withClient } from '../../src/platform/backup/client.js';
 import { Progress } from '../../src/platform/backup/progress.js';
-import { openBackup, restore } from '../../src/platform/backup/restore.js';
+import { restore } from '../../src/platform/backup/restore.js';
 import { prepareSchema } from '../../src/platform/backup/schema.js';
 import { migrate } from '../../src/platform/database/migrate.js';
+import { backUp, openFile } from '../support/backups.js';
 import { basic, linesOf, send, startApp, type TestApp } from '../support/app.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { anEnd, aStart, at } from '../support/factories.js';
@@ -108,7 +108,7 @@ describe('a backup', () => {
     await fill(app);
     await plant(app, 'acme/planted');
     file = join(folder.path, 'a.skein');
-    await withClient(app.dataSource, (client) => backup(client, file, { progress: quiet() }));
+    await withClient(app.dataSource, (client) => backUp(client, file, { progress: quiet() }));
   });
   afterAll(async () => {
     await app.close();
@@ -127,7 +127,7 @@ describe('a backup', () => {
   });
 
   const restored = async (from: string) => {
-    const opened = await openBackup(from);
+    const opened = await openFile(from);
     await prepareSchema(empty, opened.header.schema);
     await withClient(empty, (client) => restore(client, opened, quiet()));
     await migrate(empty);
@@ -185,7 +185,7 @@ describe('a backup', () => {
       }
     })();
     const header = await withClient(app.dataSource, (client) =>
-      backup(client, another, { progress: quiet() }),
+      backUp(client, another, { progress: quiet() }),
     );
     done.abort();
     await writing;
@@ -201,7 +201,7 @@ describe('a backup', () => {
   it('can be read by its owner only, and never replaces a file', async () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const again = withClient(app.dataSource, (client) =>
-      backup(client, file, { progress: quiet() }),
+      backUp(client, file, { progress: quiet() }),
     );
     await expect(again).rejects.toThrow('a backup never replaces a file');
   });
@@ -210,7 +210,7 @@ describe('a backup', () => {
     const never = join(folder.path, 'never.skein');
     const aborted = AbortSignal.abort(new Error('SIGINT'));
     const cut = withClient(app.dataSource, (client) =>
-      backup(client, never, { progress: quiet(), signal: aborted }),
+      backUp(client, never, { progress: quiet(), signal: aborted }),
     );
     await expect(cut).rejects.toThrow(/abort/i);
     expect(execFileSync('ls', [folder.path]).toString()).not.toContain('never');
@@ -278,7 +278,7 @@ describe('a backup', () => {
       `INSERT INTO calls (project_id, id, op_name, trace_id, started_at) VALUES ('a/b', 'c', 'o', 't', now())`,
     );
     const path = join(folder.path, 'old.skein');
-    await withClient(source, (client) => backup(client, path, { progress: quiet() }));
+    await withClient(source, (client) => backUp(client, path, { progress: quiet() }));
     await source.destroy();
     await old.drop();
     await migrate(empty); // a database that has run all migrations, and holds no rows, is as good as a new one
@@ -298,7 +298,7 @@ describe('a backup', () => {
       `INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'Later9999999999999')`,
     );
     const path = join(folder.path, 'newer.skein');
-    await withClient(source, (client) => backup(client, path, { progress: quiet() }));
+    await withClient(source, (client) => backUp(client, path, { progress: quiet() }));
     await source.destroy();
     await newer.drop();
     await expect(restored(path)).rejects.toThrow('its schema is Later9999999999999');
@@ -308,7 +308,7 @@ describe('a backup', () => {
     const lines: string[] = [];
     const path = join(folder.path, 'told.skein');
     await withClient(app.dataSource, (client) =>
-      backup(client, path, { progress: quiet((line) => lines.push(line)) }),
+      backUp(client, path, { progress: quiet((line) => lines.push(line)) }),
     );
     expect(lines).toContainEqual(
       expect.stringMatching(/^backup calls: \d+ % done, [\d.]+ MiB\/s, about \d+ s left$/),

@@ -48,6 +48,7 @@ describe('backups in BACKUP_URL', () => {
     await until(() => files().length === 2);
     expect(files()).toEqual(['other.txt', expect.stringMatching(/^skein-\d{8}T\d{6}Z\.skein$/)]);
     const metrics = async () => (await fetch(`${server.url}/metrics`)).text();
+    await until(async () => /^skein_backup_bytes\{kind="newest"\} [1-9]/m.test(await metrics()));
     const [, seconds] = /^skein_backup_timestamp_seconds\{kind="newest"\} (.+)$/m.exec(
       await metrics(),
     )!;
@@ -96,7 +97,13 @@ describe('backups in BACKUP_URL', () => {
   });
 
   it.each([
-    [{ BACKUP_URL: 's3://bucket' }, /BACKUP_URL must name a folder as file:/],
+    [{ BACKUP_URL: 'http://bucket' }, /BACKUP_URL must name a folder as file:/],
+    [{ BACKUP_RECIPIENT: 'age2x' }, /BACKUP_RECIPIENT must be public keys of age/],
+    [{ BACKUP_WAL: '1' }, /BACKUP_WAL=1 is for the embedded PostgreSQL/],
+    [
+      { AWS_ENDPOINT_URL_S3: 's3.example.com' },
+      /AWS_ENDPOINT_URL_S3 \(or AWS_ENDPOINT_URL\) must be/,
+    ],
     [{ BACKUP_URL: '' }, /there is no FILE, and BACKUP_URL is not set/],
     [{ BACKUP_EVERY: '0d' }, /BACKUP_EVERY must be a time such as/],
     [{ BACKUP_KEEP: 'yearly=1' }, /BACKUP_KEEP must be counts of daily, weekly, monthly/],

@@ -5,10 +5,11 @@ import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
 import { withClient } from '../../src/platform/backup/client.js';
 import { Progress } from '../../src/platform/backup/progress.js';
-import { openBackup, restore } from '../../src/platform/backup/restore.js';
+import { restore } from '../../src/platform/backup/restore.js';
 import type { ReadinessDto } from '../../src/platform/operations/operations.dto.js';
 import { prepareSchema } from '../../src/platform/backup/schema.js';
 import { startApp } from '../support/app.js';
+import { openFile } from '../support/backups.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { plant } from '../support/planted.js';
 import { freePort, run, startServer } from '../support/server.js';
@@ -39,7 +40,7 @@ async function oldTables(): Promise<TestDatabase> {
 async function oldDatabase(): Promise<TestDatabase> {
   const database = await oldTables();
   const dataSource = await connected(database.url);
-  const opened = await openBackup(BACKUP);
+  const opened = await openFile(BACKUP);
   await withClient(dataSource, (client) =>
     restore(client, opened, new Progress('restore', () => {}, 0)),
   );
@@ -50,7 +51,7 @@ async function oldDatabase(): Promise<TestDatabase> {
 /** The rows of each table of the backup as text, of the columns that it had then and still has. */
 async function rowsOf(url: string, backup = BACKUP): Promise<Record<string, string[]>> {
   const dataSource = await connected(url);
-  const { header } = await openBackup(backup);
+  const { header } = await openFile(backup);
   const rows: Record<string, string[]> = {};
   for (const { name, columns } of header.tables.filter((table) => !MOVING.test(table.name))) {
     const { columns: left } = dataSource.getMetadata(name);
@@ -184,7 +185,7 @@ async function storeRelease(version: string): Promise<void> {
 /** A database with the tables and rows of a released version, which no later migration has touched. */
 async function releasedDatabase(version: string): Promise<TestDatabase> {
   const database = await openTestDatabase({ isEmpty: true });
-  const opened = await openBackup(releaseBackup(version));
+  const opened = await openFile(releaseBackup(version));
   const dataSource = await connected(database.url);
   await prepareSchema(dataSource, opened.header.schema);
   await withClient(dataSource, (client) =>

@@ -55,14 +55,14 @@ export class DamagedBackup extends Error {
   }
 }
 
-export type FrameKind = 'H' | 'D' | 'E' | 'M';
+export type FrameKind = 'H' | 'F' | 'D' | 'E' | 'M';
 
 export interface Frame {
   kind: FrameKind;
   content: Buffer;
 }
 
-const KINDS: readonly string[] = ['H', 'D', 'E', 'M'];
+const KINDS: readonly string[] = ['H', 'F', 'D', 'E', 'M'];
 const HEAD_BYTES = 5;
 /** Rows come in pieces of about 64 KiB; the header is smaller than this by far. */
 const MAX_FRAME_BYTES = 1024 * 1024;

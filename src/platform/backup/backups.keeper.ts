@@ -1,18 +1,18 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { CONFIG, type Config } from '../config/config.js';
 import { Schedule } from '../database/schedule.js';
 import { logger } from '../process/logger.js';
 import { showNumbers } from '../process/metrics.js';
-import { isBackupDue, type StoredBackup, storedBackups } from './backup-folder.js';
+import { runBackup } from './run-backup.js';
+import { placeAt } from './place.js';
+import { WAL_PROGRESS, type WalProgress } from './wal-keeper.js';
+import { isDue, type StoredBackup, storedBackups } from './stored-backups.js';
 
+const noNumbers: Record<string, number> = {};
 /** How often it looks whether one is due; processes beside this one do too, and one of them makes it. */
 const LOOK_MS = 60_000;
-const COMMAND = fileURLToPath(new URL('../../server/commands/backup.cli.js', import.meta.url));
 
-/** Makes backups in the folder of `BACKUP_URL` when the newest is as old as `BACKUP_EVERY`. The command does it: it has a process of its own. */
+/** Makes backups in `BACKUP_URL` when the newest is as old as `BACKUP_EVERY`. The command does it: it has a process of its own. */
 @Injectable()
 export class BackupsKeeper implements OnApplicationBootstrap {
   constructor(
@@ -21,39 +21,43 @@ export class BackupsKeeper implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    const { backupFolder, backupEverySeconds } = this.config;
-    const newest = async (folder: string) => (await storedBackups(folder).catch(() => []))[0];
-    const show = (name: string, help: string, number: (backup: StoredBackup) => number) =>
-      showNumbers(name, help, { label: 'kind', aggregator: 'max' }, async () => {
-        const shown: Record<string, number> = {};
-        if (backupFolder === undefined) return shown;
-        const backup = await newest(backupFolder);
-        shown['newest'] = backup ? number(backup) : 0;
-        return shown;
-      });
-    show(
+    const { backupUrl, backupEverySeconds, s3 } = this.config;
+    const place = backupUrl === undefined ? undefined : placeAt(backupUrl, s3);
+    let newest: StoredBackup | undefined;
+    const kinds = { label: 'kind', aggregator: 'max' } as const;
+    const ofWal = async (name: string, number: (wal: WalProgress) => number) => {
+      const wal = await WAL_PROGRESS.ask();
+      return wal ? { [name]: number(wal) } : {};
+    };
+    showNumbers(
       'skein_backup_timestamp_seconds',
-      'When the newest backup in BACKUP_URL was begun; 0 when there is none.',
-      ({ at }) => at.getTime() / 1000,
+      'When the newest backup in BACKUP_URL was begun, and with BACKUP_WAL the newest base; 0 when none was seen.',
+      kinds,
+      async () => ({
+        ...(place && { newest: (newest?.at.getTime() ?? 0) / 1000 }),
+        ...(await ofWal('base', ({ baseAt }) => baseAt)),
+      }),
     );
-    show('skein_backup_bytes', 'Size of the newest backup in BACKUP_URL.', ({ bytes }) => bytes);
-    if (backupFolder === undefined) return;
+    showNumbers('skein_backup_bytes', 'Size of the newest backup in BACKUP_URL.', kinds, () =>
+      place ? { newest: newest?.bytes ?? 0 } : noNumbers,
+    );
+    showNumbers(
+      'skein_backup_wal_waiting_seconds',
+      'With BACKUP_WAL, for how long the oldest finished segment of the log waits to be stored in BACKUP_URL.',
+      kinds,
+      () => ofWal('oldest', ({ waitingSeconds }) => waitingSeconds),
+    );
+    if (!place) return;
+    const look = async () => {
+      const stored = await storedBackups(place);
+      newest = stored[0];
+      return isDue(stored, backupEverySeconds);
+    };
     this.schedule.every(Math.min(LOOK_MS, backupEverySeconds * 500), 'backup', async () => {
-      if (await isBackupDue(backupFolder, backupEverySeconds)) await this.backUp();
+      if (!(await look())) return;
+      await runBackup('--due', this.schedule.signal);
+      logger.info({ work: 'backup' }, 'a backup was due: one of the processes has made it');
+      await look();
     });
-  }
-
-  /** @throws Error with what the command said */
-  private async backUp(): Promise<void> {
-    const child = spawn(process.execPath, [COMMAND, '--due'], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      signal: this.schedule.signal,
-      killSignal: 'SIGTERM', // it removes what it has begun
-    });
-    let failed = '';
-    child.stderr.on('data', (text) => (failed = `${failed}${String(text)}`.slice(-2000)));
-    const [code] = (await once(child, 'close')) as [number | null];
-    if (code !== 0) throw new Error(failed.trim().split('\n').at(-1) || `it ended with ${code}`);
-    logger.info({ work: 'backup' }, 'a backup was due: one of the processes has made it');
   }
 }

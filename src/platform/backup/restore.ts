@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
-import { createGunzip } from 'node:zlib';
 import type { PoolClient } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import {
@@ -17,6 +15,9 @@ import {
   type TableEnd,
   type TableHeader,
 } from './backup-file.js';
+import { decrypted } from './encryption.js';
+import { unzipped } from './gzip.js';
+import type { Bytes } from './place.js';
 import type { Progress } from './progress.js';
 import { assertEmpty, columnList, quoted, type StoredTable, listTables } from './tables.js';
 
@@ -28,9 +29,12 @@ export interface OpenBackup {
   frames: Frames;
 }
 
-/** Opens the file and reads its header. @throws DamagedBackup, and Error when the file is not for this version, or empty. */
-export async function openBackup(file: string): Promise<OpenBackup> {
-  const frames = readFrames(inflatedFile(file));
+/**
+ * Reads the header of a backup, which is decrypted with the identity where it is encrypted.
+ * @throws DamagedBackup, and Error when it is not for this version, or empty.
+ */
+export async function openBackup(bytes: Bytes, identity: string | undefined): Promise<OpenBackup> {
+  const frames = readFrames(unzipped(decrypted(bytes, identity)));
   const header = parseFrame(await next(frames, 'H')) as Partial<BackupHeader> | null;
   if (header?.skein_backup !== undefined && header.skein_backup !== FORMAT)
     throw new Error(
@@ -39,7 +43,7 @@ export async function openBackup(file: string): Promise<OpenBackup> {
   if (!isHeader(header)) throw new DamagedBackup('its header has no schema or no tables');
   if (holdsNothing(header))
     throw new Error(
-      `${file} holds no data: no key and no project. It was made of an empty database`,
+      'the file holds no data: no key and no project. It was made of an empty database',
     );
   return { header, frames };
 }
@@ -55,24 +59,6 @@ function isHeader(header: Partial<BackupHeader> | null): header is BackupHeader 
         Array.isArray(table.columns),
     )
   );
-}
-
-async function* inflatedFile(file: string): AsyncGenerator<Buffer> {
-  const source = createReadStream(file);
-  const inflater = source
-    .on('error', (error) => inflater.destroy(error))
-    .pipe(createGunzip({ chunkSize: 256 * 1024 }));
-  try {
-    yield* inflater as AsyncIterable<Buffer>;
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw code?.startsWith('Z_')
-      ? new DamagedBackup('it does not inflate')
-      : new Error(`cannot read ${file}: ${message}`, { cause: error });
-  } finally {
-    source.destroy();
-    inflater.destroy();
-  }
 }
 
 /**

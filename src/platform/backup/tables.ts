@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import { type CopyToStreamQuery, to as copyTo } from 'pg-copy-streams';
 import { SQL_FILES } from '../database/sql-files.js';
 
 /** A table with its columns in their order, and what it takes on disk. */
@@ -23,6 +24,13 @@ export async function listTables(client: PoolClient): Promise<StoredTable[]> {
   );
   return rows.map(({ bytes, ...table }) => ({ ...table, bytes: Number(bytes) }));
 }
+
+/** Its rows in the text format of PostgreSQL's COPY; `rowCount` counts them at the end. */
+export const readRows = (
+  client: PoolClient,
+  table: Pick<StoredTable, 'name' | 'columns'>,
+): CopyToStreamQuery =>
+  client.query(copyTo(`COPY ${quoted(table.name)} (${columnList(table)}) TO STDOUT`));
 
 /** Name of the newest migration that the database has run; empty when it has run none. */
 export async function readSchema(client: PoolClient): Promise<string> {

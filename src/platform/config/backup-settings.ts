@@ -1,5 +1,4 @@
-import { fileURLToPath } from 'node:url';
-import { InvalidSetting, type Setting } from './setting.js';
+import { InvalidSetting, oneOf, type Setting } from './setting.js';
 
 const PERIODS = ['daily', 'weekly', 'monthly'] as const;
 /** For how many days, weeks and months that have backups the newest one of each is kept. */
@@ -7,27 +6,44 @@ export type Keep = Record<(typeof PERIODS)[number], number>;
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
-/** What the service backs up by itself. */
+/** How a bucket is reached; the names of the settings are those of other programs. */
+export interface S3Settings {
+  /** Undefined for Amazon's. */
+  endpoint: string | undefined;
+  region: string;
+  accessKeyId: string | undefined;
+  secretAccessKey: string | undefined;
+  sessionToken: string | undefined;
+  /** The bucket stands in the path instead of the host's name. */
+  isPathStyle: boolean;
+}
+
+/** What the service backs up by itself, and how backups are reached and encrypted. */
 export function backupSettings(setting: Setting) {
+  const backupUrl = place(setting);
   return {
-    /** The folder of backups that are made without the name of a file; undefined for none. */
-    backupFolder: folder(setting),
+    /** Where backups go that are made without the name of a file: `file:///…` or `s3://bucket/prefix`; undefined for none. */
+    backupUrl,
     /** How old the newest of them may be. */
     backupEverySeconds: every(setting),
     backupKeep: keep(setting),
+    /** Public keys of age, one of whose identities opens a backup; none: it is not encrypted. */
+    backupRecipients: recipients(setting),
+    /** An identity of age, or the text of a file with some. */
+    backupIdentity: setting('BACKUP_IDENTITY'),
+    /** Whether the log of the embedded PostgreSQL is kept there too. */
+    isWalKept: walKept(setting, backupUrl),
+    s3: s3Settings(setting),
   };
 }
 
-function folder(setting: Setting): string | undefined {
+function place(setting: Setting): string | undefined {
   const text = setting('BACKUP_URL');
-  if (text === undefined) return undefined;
-  try {
-    return fileURLToPath(text);
-  } catch {
-    throw new InvalidSetting(
-      `BACKUP_URL must name a folder as file:///…, which may be of another machine, got "${text}"`,
-    );
-  }
+  if (text === undefined || /^s3:\/\/[^/?#@]+(\/[^?#]*)?$/.test(text)) return text;
+  if (/^file:\/\/\/[^?#]/.test(text)) return text;
+  throw new InvalidSetting(
+    `BACKUP_URL must name a folder as file:///…, which may be of another machine, or s3://bucket/prefix, got "${text.replace(/\/\/.*@/, '//…@')}"`,
+  );
 }
 
 function every(setting: Setting): number {
@@ -50,4 +66,48 @@ function keep(setting: Setting): Keep {
     kept[period as keyof Keep] = Number(count);
   }
   return kept;
+}
+
+function recipients(setting: Setting): string[] {
+  const given = setting('BACKUP_RECIPIENT')?.split(/[\s,]+/) ?? [];
+  for (const one of given)
+    if (!/^age1[a-z0-9]{50,}$/.test(one))
+      throw new InvalidSetting(
+        'BACKUP_RECIPIENT must be public keys of age, age1…, with commas between: age-keygen prints one beside its identity, which belongs elsewhere',
+      );
+  return given;
+}
+
+function walKept(setting: Setting, backupUrl: string | undefined): boolean {
+  const isKept = oneOf(setting, 'BACKUP_WAL', ['0', '1']) === '1';
+  if (isKept && setting('DATABASE_URL'))
+    throw new InvalidSetting(
+      'BACKUP_WAL=1 is for the embedded PostgreSQL: keep the log of the one in DATABASE_URL with its own tools',
+    );
+  if (isKept && backupUrl === undefined)
+    throw new InvalidSetting('BACKUP_WAL=1 needs BACKUP_URL, where the log is kept');
+  if (isKept && process.platform === 'win32')
+    throw new InvalidSetting('BACKUP_WAL=1 needs a shell (/bin/sh), which Windows has not');
+  return isKept;
+}
+
+function s3Settings(setting: Setting): S3Settings {
+  const endpoint = setting('AWS_ENDPOINT_URL_S3') ?? setting('AWS_ENDPOINT_URL');
+  if (endpoint !== undefined && !/^https?:\/\/[^/?#@]+\/?$/.test(endpoint))
+    throw new InvalidSetting(
+      'AWS_ENDPOINT_URL_S3 (or AWS_ENDPOINT_URL) must be an address such as https://s3.example.com:9000, without a path',
+    );
+  const style = oneOf(
+    setting,
+    'BACKUP_S3_STYLE',
+    endpoint === undefined ? ['host', 'path'] : ['path', 'host'],
+  );
+  return {
+    endpoint: endpoint?.replace(/\/$/, ''),
+    region: setting('AWS_REGION') ?? setting('AWS_DEFAULT_REGION') ?? 'us-east-1',
+    accessKeyId: setting('AWS_ACCESS_KEY_ID'),
+    secretAccessKey: setting('AWS_SECRET_ACCESS_KEY'),
+    sessionToken: setting('AWS_SESSION_TOKEN'),
+    isPathStyle: style === 'path',
+  };
 }

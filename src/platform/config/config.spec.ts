@@ -91,7 +91,7 @@ it('never repeats the DATABASE_URL, which holds a password', () => {
 });
 
 it('.env.example gives the defaults', () => {
-  const lines = readFileSync('.env.example', 'utf8').matchAll(/^# ?([A-Z_]+)=(.*)$/gm);
+  const lines = readFileSync('.env.example', 'utf8').matchAll(/^# ?([A-Z\d_]+)=(.*)$/gm);
   const given = [...lines].map(([, name, value]) => [name!, value!] as const);
   // examples: they have no default
   const examples =
@@ -171,7 +171,7 @@ it('takes a list of hosts in any case', () => {
 it('.env.example names every setting, and nothing else', () => {
   const read: string[] = [];
   loadConfig(new Proxy({}, { get: (_, name) => void read.push(String(name)) }));
-  const listed = [...readFileSync('.env.example', 'utf8').matchAll(/^# ?([A-Z_]+)=/gm)].map(
+  const listed = [...readFileSync('.env.example', 'utf8').matchAll(/^# ?([A-Z\d_]+)=/gm)].map(
     ([, name]) => name,
   );
   const settings = read

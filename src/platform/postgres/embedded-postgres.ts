@@ -131,13 +131,11 @@ export async function openEmbeddedPostgres(
     const { processBytes } = options;
     const start = async (begun: (server: TiedProcess) => void) => {
       await removeLeftover(pgdata, tools);
-      return startServer(pgdata, args, {
-        ...tools,
-        lock,
-        processBytes,
-        log: serverLog(report),
-        begun,
-      });
+      const log = serverLog(report);
+      const server = await startServer(pgdata, args, { ...tools, lock, processBytes, log, begun });
+      // behind a recovery the checkpointer sleeps for minutes, and finishes no segment by archive_timeout; this wakes it
+      reload();
+      return server;
     };
     const server = await keptUp(start, (process) => interrupt(process, pgdata, tools), warn);
     disk.start();

@@ -1,36 +1,36 @@
 import 'reflect-metadata';
-import { stat } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { join } from 'node:path';
 import type { DataSource } from 'typeorm';
 import { addEventBefore, BACKUP_CREATE } from '../../platform/audit/add-event.js';
 import { Database } from '../../platform/database/database.js';
-import { command, operator, say, withDatabase } from './command.js';
+import { makeBase } from './base.js';
+import { command, operator, say, tell, withDatabase } from './command.js';
 import { oneLock, trySessionLock } from '../../platform/database/advisory-locks.js';
 import { assertSchemaKnown } from '../../platform/database/schema-state.js';
 import { config } from '../../platform/config/process-config.js';
 import type { BackupHeader } from '../../platform/backup/backup-file.js';
 import { backup } from '../../platform/backup/backup.js';
-import {
-  isBackupDue,
-  newBackupPath,
-  prune,
-  storedBackups,
-} from '../../platform/backup/backup-folder.js';
+import { located, type Place, placeAt } from '../../platform/backup/place.js';
+import { backupName, isDue, prune, storedBackups } from '../../platform/backup/stored-backups.js';
+import { storedBases } from '../../platform/backup/wal-archive.js';
 import { withClient } from '../../platform/backup/client.js';
 import { Progress } from '../../platform/backup/progress.js';
+import { logger } from '../../platform/process/logger.js';
 import { typed } from '../../platform/program.js';
+import { givenBackup, IDENTITY_OPTION } from './given-backup.js';
 import { verify } from './verify-backup.js';
 
 const USAGE = `${typed('backup', '[--without-audit] FILE')}
 ${typed('backup')}
 ${typed('backup', '--due')}
+${typed('backup', '--base')}
 ${typed('backup', '--list')}
-${typed('backup', '--verify [FILE]')}
+${typed('backup', '--verify [--identity FILE] [FILE]')}
 
-Writes one snapshot of the whole database into a new file, or into the folder that BACKUP_URL names, where it then removes what BACKUP_KEEP
-does not name. Works beside a running service. The audit tells of it first; --without-audit is for a database that takes no writes. --due makes one only if the newest there is as old as BACKUP_EVERY. --list prints
-them. --verify puts one, or else the newest, into a temporary database on the same server, which it removes, and compares all rows.`;
+Writes one snapshot of the whole database into a new file, or into the place that BACKUP_URL names, where it then removes what BACKUP_KEEP
+does not name. FILE is a path, s3://bucket/prefix/name, or - for standard output. With BACKUP_RECIPIENT it is encrypted. Works beside a running service.
+The audit tells of it first; --without-audit is for a database that takes no writes. --due makes one only if the newest there is as old as BACKUP_EVERY.
+--base copies the data folder for restore --to-time, as the service does with BACKUP_WAL=1. --list prints them. --verify puts one, or else the newest, into a temporary database on the same server, which it removes, and compares all rows.`;
 
 /** Of several processes that find a backup due, one makes it. */
 const DUE = oneLock(7_162_250_374_255_213);
@@ -53,55 +53,75 @@ async function tellAudit(database: Database, rows: number): Promise<void> {
 
 const countRows = ({ tables }: BackupHeader) => tables.reduce((sum, { rows }) => sum + rows, 0);
 
+interface Target {
+  place: Place;
+  name: string;
+}
+
 async function backUp(
   dataSource: DataSource,
-  file: string,
-  { signal, withoutAudit = false }: { signal: AbortSignal; withoutAudit?: boolean },
+  target: Target,
+  { signal, withoutAudit = false }: { signal: AbortSignal; withoutAudit?: boolean | undefined },
 ): Promise<void> {
   const database = new Database(dataSource, config);
   const progress = new Progress('backup');
   const before = withoutAudit
     ? undefined
     : (header: BackupHeader) => tellAudit(database, countRows(header));
-  const header = await withClient(dataSource, (client) =>
-    backup(client, file, { progress, signal, before }),
+  const options = { progress, recipients: config.backupRecipients, signal, before };
+  const { header, bytes } = await withClient(dataSource, (client) =>
+    backup(client, target, options),
   );
-  const { size } = await stat(file);
-  say(
-    `${file}: ${countRows(header)} rows of ${header.tables.length} tables, ${progress.summary()}, ` +
-      `${mib(size)} compressed, schema ${header.schema}`,
+  (target.name === '-' ? tell : say)(
+    `${target.place.show(target.name)}: ${countRows(header)} rows of ${header.tables.length} tables, ${progress.summary()}, ` +
+      `${mib(bytes)} compressed${config.backupRecipients.length > 0 ? ' and encrypted' : ''}, schema ${header.schema}`,
   );
 }
 
-function folder(): string {
-  if (config.backupFolder) return config.backupFolder;
+function ownPlace(): Place {
+  if (config.backupUrl !== undefined) return placeAt(config.backupUrl, config.s3);
   throw new Error(`there is no FILE, and BACKUP_URL is not set\n\n${USAGE}`);
 }
 
-const isDue = () => isBackupDue(folder(), config.backupEverySeconds);
+const isOneDue = async () => isDue(await storedBackups(ownPlace()), config.backupEverySeconds);
 
-/** Into the folder of BACKUP_URL. */
+/** Into the place of BACKUP_URL. */
 async function backUpNext(dataSource: DataSource, signal: AbortSignal): Promise<void> {
-  await backUp(dataSource, await newBackupPath(folder(), new Date()), { signal });
-  for (const name of await prune(folder(), config.backupKeep)) say(`removed ${name}`);
+  const place = ownPlace();
+  const name = backupName(new Date(), config.backupRecipients.length > 0);
+  await backUp(dataSource, { place, name }, { signal });
+  for (const removed of await prune(place, config.backupKeep)) say(`removed ${removed}`);
 }
 
 /** Nothing when another process makes it. The lock is that of the session. */
 const backUpWhenDue = (dataSource: DataSource, signal: AbortSignal) =>
   withClient(dataSource, async (client) => {
     const { rows } = await client.query<{ is_mine: boolean }>(trySessionLock(DUE).toQuery());
-    if (rows[0]!.is_mine && (await isDue())) await backUpNext(dataSource, signal);
+    if (rows[0]!.is_mine && (await isOneDue())) await backUpNext(dataSource, signal);
   });
 
 async function list(): Promise<void> {
-  for (const { name, at, bytes } of await storedBackups(folder()))
-    say(`${at.toISOString()}  ${mib(bytes).padStart(12)}  ${join(folder(), name)}`);
+  const place = ownPlace();
+  for (const { name, at, bytes } of await storedBackups(place))
+    say(`${at.toISOString()}  ${mib(bytes).padStart(12)}  ${place.show(name)}`);
+  for (const { name, at, bytes, ended } of await storedBases(place))
+    say(
+      `${at.toISOString()}  ${mib(bytes).padStart(12)}  ${place.show(name)}  any time from ${ended.toISOString()} on`,
+    );
 }
 
-async function newest(): Promise<string> {
-  const [backup] = await storedBackups(folder());
-  if (!backup) throw new Error(`there is no backup in ${folder()} (BACKUP_URL)`);
-  return join(folder(), backup.name);
+async function newest(): Promise<Target> {
+  const place = ownPlace();
+  const [backup] = await storedBackups(place);
+  if (!backup) throw new Error(`there is no backup in ${config.backupUrl} (BACKUP_URL)`);
+  return { place, name: backup.name };
+}
+
+function interruption(): AbortSignal {
+  const interrupted = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const)
+    process.once(name, () => interrupted.abort(new Error(`${name}: no backup was made`)));
+  return interrupted.signal;
 }
 
 /** Makes one backup. An interruption leaves nothing of it. */
@@ -109,13 +129,10 @@ async function make(
   file: string | undefined,
   { isDueOnly, withoutAudit }: { isDueOnly: boolean; withoutAudit: boolean | undefined },
 ): Promise<void> {
-  const interrupted = new AbortController();
-  const { signal } = interrupted;
-  for (const name of ['SIGINT', 'SIGTERM'] as const)
-    process.once(name, () => interrupted.abort(new Error(`${name}: no backup was made`)));
+  const signal = interruption();
   await withDatabase(async (dataSource) => {
     await assertSchemaKnown(dataSource, config);
-    if (file) await backUp(dataSource, file, { signal, withoutAudit });
+    if (file) await backUp(dataSource, located(file, config.s3), { signal, withoutAudit });
     else if (isDueOnly) await backUpWhenDue(dataSource, signal);
     else await backUpNext(dataSource, signal);
   });
@@ -124,8 +141,14 @@ async function make(
 function parse() {
   try {
     const isFlag = { type: 'boolean' } as const;
-    const options = { due: isFlag, list: isFlag, verify: isFlag, 'without-audit': isFlag };
-    return parseArgs({ allowPositionals: true, options });
+    const flags = {
+      due: isFlag,
+      base: isFlag,
+      list: isFlag,
+      verify: isFlag,
+      'without-audit': isFlag,
+    };
+    return parseArgs({ allowPositionals: true, options: { ...flags, ...IDENTITY_OPTION } });
   } catch (error) {
     throw new Error(`${(error as Error).message}\n\n${USAGE}`, { cause: error });
   }
@@ -133,17 +156,25 @@ function parse() {
 
 /** Some flags go with a FILE only, and some without one only. */
 const isMeantOtherwise = (file: string | undefined, flags: ReturnType<typeof parse>['values']) =>
-  file === undefined ? flags['without-audit'] : (flags.due ?? flags.list);
+  (flags.identity !== undefined && !flags.verify) ||
+  (file === undefined ? flags['without-audit'] : (flags.due ?? flags.base ?? flags.list));
+
+async function verifyOne(file: string | undefined, identity: string | undefined): Promise<void> {
+  const target = file ? located(file, config.s3) : await newest();
+  await verify(await givenBackup(target, identity), target.place.show(target.name));
+}
 
 await command(USAGE, async () => {
   const { values, positionals } = parse();
   const [file, ...others] = positionals;
-  const { 'without-audit': withoutAudit, ...actions } = values;
+  const { 'without-audit': withoutAudit, identity, ...actions } = values;
   const isOdd = others.length > 0 || Object.keys(actions).length > 1;
   if (isOdd || isMeantOtherwise(file, values)) throw new Error(USAGE);
   if (values.list) return list();
-  if (values.verify) return verify(file ?? (await newest()));
-  if (values.due && !(await isDue())) return undefined;
-  if (!file) folder();
+  if (values.base) return makeBase(ownPlace(), interruption());
+  if (values.verify) return verifyOne(file, identity);
+  if (values.due && !(await isOneDue())) return undefined;
+  if (!file) ownPlace();
+  if (file === '-') logger.level = 'silent'; // standard output holds the backup
   return make(file, { isDueOnly: values.due ?? false, withoutAudit });
 });

@@ -1,21 +1,37 @@
 import 'reflect-metadata';
+import { parseArgs } from 'node:util';
 import { dataSourceOptions } from '../../../ormconfig.js';
 import { command, say, withDatabase } from './command.js';
+import { givenBackup, givenIdentity, IDENTITY_OPTION } from './given-backup.js';
+import { restoreToTime } from './restore-to-time.js';
+import { config } from '../../platform/config/process-config.js';
 import { migrate } from '../../platform/database/migrate.js';
 import { withClient } from '../../platform/backup/client.js';
+import { located } from '../../platform/backup/place.js';
 import { Progress } from '../../platform/backup/progress.js';
-import { openBackup, restore } from '../../platform/backup/restore.js';
+import { restore } from '../../platform/backup/restore.js';
 import { assertRestorable, prepareSchema } from '../../platform/backup/schema.js';
 import { typed } from '../../platform/program.js';
 
-const USAGE = `${typed('restore', 'FILE')}
+const USAGE = `${typed('restore', '[--identity FILE] FILE')}
+${typed('restore', '[--identity FILE] --to-time TIME')}
 
-Puts a backup into an empty database: a new DATA_DIR, or an empty database that DATABASE_URL names.`;
+Puts a backup into an empty database: a new DATA_DIR, or an empty database that DATABASE_URL names. FILE is a path,
+s3://bucket/prefix/name, or - for standard input. The file of --identity, or else BACKUP_IDENTITY, opens what is encrypted.
+--to-time brings the embedded database back as it was at that time, such as 2026-11-24T10:00:00Z, or with latest at the end of what is kept in
+BACKUP_URL by BACKUP_WAL=1, into a new DATA_DIR.`;
 
-await command(USAGE, async () => {
-  const [file, ...others] = process.argv.slice(2);
-  if (!file || file.startsWith('-') || others.length > 0) throw new Error(USAGE);
-  const backup = await openBackup(file);
+function parse() {
+  try {
+    const options = { 'to-time': { type: 'string' }, ...IDENTITY_OPTION } as const;
+    return parseArgs({ allowPositionals: true, options });
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n\n${USAGE}`, { cause: error });
+  }
+}
+
+async function restoreFile(file: string, identityFile: string | undefined): Promise<void> {
+  const backup = await givenBackup(located(file, config.s3), identityFile);
   assertRestorable(backup.header.schema, { options: dataSourceOptions('') }); // before a database is made for it
   await withDatabase(
     async (dataSource) => {
@@ -31,4 +47,14 @@ await command(USAGE, async () => {
     },
     { makes: 'database' },
   );
+}
+
+await command(USAGE, async () => {
+  const { values, positionals } = parse();
+  const [file, ...others] = positionals;
+  const time = values['to-time'];
+  if (others.length > 0 || (file === undefined) === (time === undefined)) throw new Error(USAGE);
+  if (time !== undefined) return restoreToTime(time, await givenIdentity(values.identity));
+  if (!file) throw new Error(USAGE);
+  return restoreFile(file, values.identity);
 });

@@ -1,20 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { to as copyTo } from 'pg-copy-streams';
 import { dataSourceOptions } from '../../../ormconfig.js';
 import { DamagedBackup } from '../../platform/backup/backup-file.js';
 import { withClient } from '../../platform/backup/client.js';
 import { Progress } from '../../platform/backup/progress.js';
-import { openBackup, restore } from '../../platform/backup/restore.js';
+import { type OpenBackup, restore } from '../../platform/backup/restore.js';
 import { assertRestorable, prepareSchema } from '../../platform/backup/schema.js';
-import { columnList, quoted } from '../../platform/backup/tables.js';
+import { readRows } from '../../platform/backup/tables.js';
 import { UNLIMITED_SESSION } from '../../platform/database/limits.js';
 import { connect } from '../connect.js';
 import { say, withPostgres } from './command.js';
 
 /** Puts a backup into a database of its own on the server of the service, which is removed again, and compares every row with the file. */
-export async function verify(file: string): Promise<void> {
-  const backup = await openBackup(file);
+export async function verify(backup: OpenBackup, shown: string): Promise<void> {
   const { schema, tables, created_at } = backup.header;
   assertRestorable(schema, { options: dataSourceOptions('') });
   await withPostgres({ mustExist: true }, (url) =>
@@ -27,9 +25,7 @@ export async function verify(file: string): Promise<void> {
         await withClient(dataSource, async (client) => {
           for (const table of tables) {
             const sum = createHash('sha256');
-            const rows = client.query(
-              copyTo(`COPY ${quoted(table.name)} (${columnList(table)}) TO STDOUT`),
-            );
+            const rows = readRows(client, table);
             for await (const piece of rows as AsyncIterable<Buffer>) sum.update(piece);
             const end = ends.find(({ name }) => name === table.name)!;
             if (rows.rowCount !== end.rows || sum.digest('hex') !== end.sha256)
@@ -37,7 +33,7 @@ export async function verify(file: string): Promise<void> {
           }
         });
         const count = ends.reduce((sum, { rows }) => sum + rows, 0);
-        say(`${file}: ${count} rows of ${tables.length} tables are whole, as of ${created_at}`);
+        say(`${shown}: ${count} rows of ${tables.length} tables are whole, as of ${created_at}`);
       } finally {
         await dataSource.destroy();
       }
@@ -55,11 +51,18 @@ async function withTemporaryDatabase(
   try {
     await admin.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`);
     try {
-      await work(url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`));
+      await work(withDatabaseName(url, name));
     } finally {
       await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     }
   } finally {
     await admin.end();
   }
+}
+
+/** The address of another database of the same server. In the place of a host there may be nothing, with a socket behind it. */
+function withDatabaseName(url: string, name: string): string {
+  const address = new URL(url.replace('@/', '@localhost/'));
+  address.pathname = `/${name}`;
+  return address.href;
 }

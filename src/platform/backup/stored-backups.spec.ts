@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { keptBackups } from './backup-folder.js';
+import { keptBackups } from './stored-backups.js';
 
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2026, 10, 24, 12);

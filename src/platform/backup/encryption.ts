@@ -1,0 +1,99 @@
+import { ReadableStream } from 'node:stream/web';
+import { DamagedBackup } from './backup-file.js';
+import type { Bytes } from './place.js';
+
+/** How a file in the format of age begins. */
+const AGE = 'age-encryption.org/v1\n';
+
+/** The streams of the library are those of browsers, which Node has too. */
+const asStream = (bytes: Bytes) =>
+  ReadableStream.from(bytes) as unknown as globalThis.ReadableStream<Uint8Array>;
+
+/** The library is loaded where something is encrypted. */
+const age = () => import('age-encryption');
+
+/** The bytes for those who have an identity of one of the recipients; as they are without recipients. */
+export const encrypted = (bytes: Bytes, recipients: readonly string[]): Bytes =>
+  recipients.length === 0 ? bytes : encryptedFor(recipients, bytes);
+
+async function* encryptedFor(recipients: readonly string[], bytes: Bytes): Bytes {
+  const { Encrypter } = await age();
+  const encrypter = new Encrypter();
+  for (const recipient of recipients)
+    try {
+      encrypter.addRecipient(recipient);
+    } catch {
+      throw new Error(`BACKUP_RECIPIENT: ${recipient} is no public key of age: is a letter wrong?`);
+    }
+  yield* (await encrypter.encrypt(asStream(bytes))) as unknown as Bytes;
+}
+
+/**
+ * What was encrypted, or the bytes as they are.
+ * @throws DamagedBackup, and Error when there is no identity that opens them.
+ */
+export async function* decrypted(bytes: Bytes, identity: string | undefined): Bytes {
+  const { head, all } = await peeked(bytes, AGE.length);
+  yield* head.toString('latin1') === AGE ? opened(all, identity) : all;
+}
+
+async function* opened(all: Bytes, identity: string | undefined): Bytes {
+  if (identity === undefined)
+    throw new Error(
+      'the backup is encrypted: name its identity, --identity FILE or BACKUP_IDENTITY',
+    );
+  const { Decrypter } = await age();
+  const decrypter = new Decrypter();
+  for (const line of identity.split('\n').map((text) => text.trim()))
+    if (line && !line.startsWith('#')) addIdentity(decrypter, line);
+  let failed: unknown;
+  async function* source(): Bytes {
+    try {
+      yield* all;
+    } catch (error) {
+      throw (failed = error);
+    }
+  }
+  try {
+    yield* (await decrypter.decrypt(asStream(source()))) as unknown as Bytes;
+  } catch (error) {
+    throw failed ?? explained(error as Error);
+  }
+}
+
+/** The line itself is a secret, and part of no message. */
+function addIdentity(decrypter: { addIdentity(text: string): void }, line: string): void {
+  try {
+    decrypter.addIdentity(line);
+  } catch {
+    throw new Error(
+      'the identity is none of age: a line AGE-SECRET-KEY-1…, as age-keygen makes it',
+    );
+  }
+}
+
+/** The library fails in words of its own. */
+const explained = ({ message }: Error): Error =>
+  /no identity matched/.test(message)
+    ? new Error(
+        'the identity does not open the backup: it was encrypted for another one, or its head is damaged',
+      )
+    : new DamagedBackup('it does not decrypt');
+
+/** The first bytes, and all of them. */
+async function peeked(bytes: Bytes, count: number): Promise<{ head: Buffer; all: Bytes }> {
+  const source = bytes[Symbol.asyncIterator]();
+  const pieces: Uint8Array[] = [];
+  let gathered = 0;
+  while (gathered < count) {
+    const { value, done } = await source.next();
+    if (done) break;
+    pieces.push(value);
+    gathered += value.length;
+  }
+  async function* all(): Bytes {
+    yield* pieces;
+    yield* { [Symbol.asyncIterator]: () => source };
+  }
+  return { head: Buffer.concat(pieces).subarray(0, count), all: all() };
+}

@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import type { Bytes, Place } from './place.js';
+
+/** `-`: a backup goes to standard output or comes from standard input, and is in no place. */
+export class StandardStreams implements Place {
+  show(): string {
+    return 'the standard stream';
+  }
+
+  list = async (): Promise<never[]> => [];
+  has = async (): Promise<boolean> => false;
+  remove = async (): Promise<void> => {};
+  removeDrafts = async (): Promise<never[]> => [];
+
+  async write(_: string, bytes: Bytes, signal?: AbortSignal): Promise<number> {
+    if (process.stdout.isTTY)
+      throw new Error('standard output is a terminal: pass the backup to a file or a program');
+    let written = 0;
+    const failed = once(process.stdout, 'error').then(([error]) => {
+      throw new Error(`nobody reads the backup: ${(error as Error).message}`, { cause: error });
+    });
+    failed.catch(() => {});
+    for await (const piece of bytes) {
+      signal?.throwIfAborted();
+      written += piece.length;
+      if (!process.stdout.write(piece)) await Promise.race([once(process.stdout, 'drain'), failed]);
+    }
+    return written;
+  }
+
+  read(): Bytes {
+    return process.stdin;
+  }
+}

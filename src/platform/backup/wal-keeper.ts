@@ -1,0 +1,186 @@
+import {
+  chownSync,
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Question } from '../process/primary.js';
+import { encrypted } from './encryption.js';
+import { zipped } from './gzip.js';
+import type { Place } from './place.js';
+import { isDue } from './stored-backups.js';
+import {
+  ARCHIVED,
+  readSystem,
+  segmentNumber,
+  storedBases,
+  storedWal,
+  walName,
+} from './wal-archive.js';
+
+const LOOK_MS = 500;
+const LOOK_FOR_BASES_MS = 60_000;
+/** After a failure; PostgreSQL keeps what is not stored meanwhile. */
+const REST_MS = 5000;
+
+export interface WalProgress {
+  /** When the newest base was begun, as a Unix time; 0 when there is none. */
+  baseAt: number;
+  /** For how long the oldest segment waits to be stored. */
+  waitingSeconds: number;
+}
+
+/** What the process that opened the database is asked; null when no log is kept. */
+export const WAL_PROGRESS = new Question<WalProgress | null>('log in BACKUP_URL');
+WAL_PROGRESS.answer(() => null);
+
+interface Options {
+  place: Place;
+  recipients: readonly string[];
+  everySeconds: number;
+  /** Makes a base, in a process of its own. */
+  makeBase: (signal: AbortSignal) => Promise<void>;
+  warn: (line: string) => void;
+}
+
+/**
+ * Stores the log of the embedded server beside its backups, segment by segment, as PostgreSQL finishes them, and says in a folder which
+ * ones it has: the server removes no other. It also makes a base when one is due, or when the log has a gap, behind which older bases are of no use.
+ */
+export class WalKeeper {
+  private readonly stopping = new AbortController();
+  private readonly ending = new AbortController();
+  private readonly system: string;
+  private readonly archived: string;
+  private readonly status: string;
+  private newest: number | undefined;
+  private hasGap = false;
+  private baseAt = 0;
+  private running: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly pgdata: string,
+    private readonly options: Options,
+  ) {
+    this.system = readSystem(pgdata);
+    this.status = join(pgdata, 'pg_wal/archive_status');
+    this.archived = join(pgdata, ARCHIVED);
+    mkdirSync(this.archived, { recursive: true, mode: 0o755 });
+    const { uid, gid } = statSync(pgdata);
+    if (process.getuid?.() === 0) chownSync(this.archived, uid, gid);
+  }
+
+  start(): void {
+    WAL_PROGRESS.answer(() => ({ baseAt: this.baseAt, waitingSeconds: this.waitingSeconds() }));
+    this.running = Promise.all([
+      this.repeat('the log cannot be stored', LOOK_MS, () => this.storeReady()),
+      this.repeat('no base was made', LOOK_FOR_BASES_MS, () => this.makeBaseWhenDue(), this.ending),
+    ]);
+  }
+
+  /** Before the server ends: one that is being made is given up. */
+  endBases(): void {
+    this.ending.abort();
+  }
+
+  /** When the server has ended: its last segment is stored too. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+  }
+
+  private async repeat(
+    what: string,
+    everyMs: number,
+    work: () => Promise<void>,
+    { signal } = this.stopping,
+  ): Promise<void> {
+    let problem = '';
+    while (!signal.aborted) {
+      let waitMs = everyMs;
+      try {
+        await work();
+        if (problem) this.options.warn(`${what}: mended`);
+        problem = '';
+      } catch (error) {
+        const { message } = error as Error;
+        if (message !== problem && !signal.aborted) this.options.warn(`${what}: ${message}`);
+        problem = message;
+        waitMs = REST_MS;
+      }
+      await delay(waitMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** Files that wait, in the order of the log; histories of timelines, which are short, first. */
+  private ready(): string[] {
+    const names = readdirSync(this.status).filter((name) => name.endsWith('.ready'));
+    const files = names.map((name) => name.slice(0, -'.ready'.length)).toSorted();
+    return [
+      ...files.filter((file) => file.endsWith('.history')),
+      ...files.filter((file) => !file.endsWith('.history')),
+    ];
+  }
+
+  private async storeReady(): Promise<void> {
+    const ready = this.ready();
+    for (const file of readdirSync(this.archived))
+      if (!ready.includes(file)) rmSync(join(this.archived, file), { force: true });
+    for (const file of ready) {
+      if (existsSync(join(this.archived, file))) continue;
+      await this.store(file);
+      writeFileSync(join(this.archived, file), '');
+    }
+  }
+
+  private async store(file: string): Promise<void> {
+    const { place, recipients } = this.options;
+    await this.noteGap(file);
+    const bytes = zipped(createReadStream(join(this.pgdata, 'pg_wal', file)));
+    const name = walName(this.system, file, recipients.length > 0);
+    await place.write(name, encrypted(bytes, recipients), this.stopping.signal);
+    this.newest = segmentNumber(file) ?? this.newest;
+  }
+
+  /** The log was not kept for a while: a base from before leads no further than to there. */
+  private async noteGap(file: string): Promise<void> {
+    const number = segmentNumber(file);
+    if (number === undefined) return;
+    if (this.newest === undefined) {
+      const stored = [...(await storedWal(this.options.place, this.system)).keys()];
+      this.newest = Math.max(-1, ...stored.map((name) => segmentNumber(name) ?? -1));
+    }
+    if (this.newest < 0 || number <= this.newest + 1) return;
+    this.hasGap = true;
+    this.options.warn(
+      'the log in BACKUP_URL has a gap, as if it was not kept for a while: a new base is made',
+    );
+  }
+
+  private async makeBaseWhenDue(): Promise<void> {
+    const { place, everySeconds, makeBase } = this.options;
+    const own = async () =>
+      (await storedBases(place)).filter(({ system }) => system === this.system);
+    const bases = await own();
+    this.baseAt = (bases[0]?.at.getTime() ?? 0) / 1000;
+    if (!this.hasGap && !isDue(bases, everySeconds)) return;
+    await makeBase(this.ending.signal);
+    this.hasGap = false;
+    this.baseAt = ((await own())[0]?.at.getTime() ?? 0) / 1000;
+  }
+
+  private waitingSeconds(): number {
+    const waiting = this.ready().filter((file) => !existsSync(join(this.archived, file)));
+    const since = waiting.map((file) => {
+      const found = statSync(join(this.status, `${file}.ready`), { throwIfNoEntry: false });
+      return found?.mtimeMs ?? Date.now();
+    });
+    return Math.max(0, (Date.now() - Math.min(Date.now(), ...since)) / 1000);
+  }
+}
