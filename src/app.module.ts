@@ -18,6 +18,7 @@ import { EventsModule } from './platform/events/events.module.js';
 import { FeedbackModule } from './tracing/feedback/feedback.module.js';
 import { GatewayModule } from './doors/gateway/gateway.module.js';
 import { GraphqlModule } from './doors/graphql/graphql.module.js';
+import { McpModule } from './doors/mcp/mcp.module.js';
 import { LangfuseModule } from './doors/langfuse/langfuse.module.js';
 import { ObjectsModule } from './tracing/objects/objects.module.js';
 import { OperationsModule } from './platform/operations/operations.module.js';
@@ -54,6 +55,7 @@ export class AppModule {
         GraphqlModule,
         GatewayModule,
         LangfuseModule,
+        McpModule,
         PreviewModule,
         ProjectsModule,
         RetentionModule,
