@@ -21,7 +21,7 @@ export const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
 export class McpController {
   constructor(private readonly mcp: McpService) {}
 
-  /** One message of the Model Context Protocol (streamable HTTP, without sessions). A tool that fails answers a result with `isError`. */
+  /** Takes one message of the Model Context Protocol (streamable HTTP, without sessions). What a tool refuses is an answer too. */
   @Operation('', 'reader')
   @NoProjectField('each tool checks the project that its arguments name')
   @ApiJsonResponse({ type: McpAnswerDto })

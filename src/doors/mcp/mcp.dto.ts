@@ -48,14 +48,23 @@ export class McpMessageDto {
   @IsOptional() @IsJsonObject() params?: object | null;
 }
 
+/** Why a message got no result. */
+export class McpErrorDto {
+  /** Of JSON-RPC 2.0, or of the protocol. */
+  @ApiProperty({ type: 'integer' }) code!: number;
+  message!: string;
+  /** Free-form. */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true }) data?: object;
+}
+
 /** A message of JSON-RPC 2.0: a result or an error. */
 export class McpAnswerDto {
   @ApiProperty({ type: 'string', enum: ['2.0'] }) jsonrpc!: '2.0';
   @ApiProperty({ oneOf: [{ type: 'string' }, { type: 'integer' }], nullable: true })
   id!: string | number | null;
-  /** As the method has it; a failure of a tool is a result with `isError`. */
+  /** Free-form, as the method has it; a failure of a tool is a result with `isError`. */
   @ApiPropertyOptional({ type: 'object', additionalProperties: true }) result?: object;
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true }) error?: object;
+  error?: McpErrorDto;
 }
 
 /** The most tokens that an answer may have, at 4 bytes each. */
