@@ -133,6 +133,13 @@ describe('a large document', () => {
     expectWithin(await call(name, args), 4000);
   });
 
+  it('refuses to answer more than it may where names alone take the room', async () => {
+    const call_ids = Array.from({ length: 10 }, (_, i) => `${i}`.repeat(200));
+    const answer = await call('read_trace', { trace_id: 'long', call_ids, max_tokens: 500 });
+    expectWithin(answer, 500);
+    expect(answer.data.detail).toContain('more than max_tokens has room for');
+  });
+
   it('leaves the room of small parts to the others', async () => {
     const { data } = await call('read_trace', {
       trace_id: 'long',

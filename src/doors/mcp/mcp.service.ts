@@ -106,7 +106,7 @@ export class McpService {
       const budget = new Budget(tokens, context.signal, caller);
       const answer = await tool.run(args, { context, budget, text: argumentsText(context.text) });
       await caller.assertValid();
-      return { content: blocks(answer) };
+      return { content: budget.checked(blocks(answer)) };
     } catch (thrown) {
       const { id } = context.request;
       logFailure(thrown, { id, path: context.path }, this.logger);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Caller } from '../../platform/auth/caller.js';
+import { ApiError } from '../../platform/errors.js';
 import { TookTooLong } from '../../platform/refusals.js';
 import { USUAL_TOKENS } from './mcp.dto.js';
 
@@ -16,6 +17,7 @@ export const DEADLINE_MS = 60_000;
 /** What a request may use: bytes of the answer, and time. */
 export class Budget {
   left: number;
+  private readonly maxBytes: number;
   private readonly ends = performance.now() + DEADLINE_MS;
 
   constructor(
@@ -23,7 +25,22 @@ export class Budget {
     private readonly signal: AbortSignal,
     private readonly caller: Pick<Caller, 'assertValid'>,
   ) {
-    this.left = (maxTokens ?? USUAL_TOKENS) * BYTES_PER_TOKEN - FRAME_BYTES;
+    this.maxBytes = (maxTokens ?? USUAL_TOKENS) * BYTES_PER_TOKEN;
+    this.left = this.maxBytes - FRAME_BYTES;
+  }
+
+  /**
+   * The blocks, which tools make within the budget unless names and ids take most of it.
+   * @throws ApiError `too_large`
+   */
+  checked<Block extends { text: string }>(all: Block[]): Block[] {
+    const bytes = all.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+    if (bytes > this.maxBytes)
+      throw new ApiError(
+        'too_large',
+        `the answer needs ${bytes} bytes, more than max_tokens has room for: ask with more max_tokens, or for less`,
+      );
+    return all;
   }
 
   /** Takes the room of a text and a comma, if there is so much. */
