@@ -21,6 +21,7 @@ import { EvaluationsModule } from './tracing/evaluations/evaluations.module.js';
 import { FeedbackModule } from './tracing/feedback/feedback.module.js';
 import { GatewayModule } from './doors/gateway/gateway.module.js';
 import { GraphqlModule } from './doors/graphql/graphql.module.js';
+import { McpModule } from './doors/mcp/mcp.module.js';
 import { LangfuseModule } from './doors/langfuse/langfuse.module.js';
 import { ObjectsModule } from './tracing/objects/objects.module.js';
 import { OperationsModule } from './platform/operations/operations.module.js';
@@ -59,6 +60,7 @@ export class AppModule {
         GraphqlModule,
         GatewayModule,
         LangfuseModule,
+        McpModule,
         PreviewModule,
         ProjectsModule,
         RetentionModule,

@@ -40,6 +40,11 @@ export const ERRORS = {
     title: 'There is nothing here',
     todo: 'Check the name.',
   },
+  method_not_allowed: {
+    status: 405,
+    title: 'The path does not take this method',
+    todo: 'Use a method that the header `Allow` names.',
+  },
   misdirected: {
     status: 421,
     title: 'The service does not answer for this host',

@@ -11,6 +11,12 @@ import '../../src/app.module.js';
 import { MAX_USAGE_CALLS } from '../../src/tracing/calls/usage/call-usage.dto.js';
 import { MAX_USAGE_BYTES } from '../../src/tracing/calls/usage/call-usage.query.js';
 import { MAX_ENTRIES } from '../../src/tracing/calls/usage/call-usage.service.js';
+import { LEAST_TOKENS, MAX_CHOSEN, MAX_TOKENS, USUAL_TOKENS } from '../../src/doors/mcp/mcp.dto.js';
+import { MAX_MESSAGE_BYTES } from '../../src/doors/mcp/mcp.controller.js';
+import { MAX_COMPARED_BYTES } from '../../src/doors/mcp/calls.tools.js';
+import { MAX_CALLS } from '../../src/doors/mcp/traces.tools.js';
+import { BYTES_PER_TOKEN, DEADLINE_MS } from '../../src/doors/mcp/recorded.js';
+import { MAX_PAGE } from '../../src/doors/mcp/tool.js';
 import { MAX_MODEL } from '../../src/doors/gateway/gateway.dto.js';
 import { MAX_ATTRIBUTES_BYTES } from '../../src/doors/gateway/placement.js';
 import { UNREAD_SECONDS } from '../../src/doors/gateway/relay.js';
@@ -164,6 +170,17 @@ it('docs/limits.md gives the numbers of the code', () => {
     'payload of feedback': [MAX_PAYLOAD_BYTES],
     'tags of a version; aliases of an object': [MAX_TAGS],
     'events of `/api/public/ingestion`; scores in a list': [MAX_EVENTS, MAX_SCORES],
+    'a message': [MAX_MESSAGE_BYTES],
+    'tokens of an answer, at N bytes each': [
+      BYTES_PER_TOKEN,
+      USUAL_TOKENS,
+      LEAST_TOKENS,
+      MAX_TOKENS,
+    ],
+    'rows of a page of a tool': [MAX_PAGE],
+    'calls of a page of `read_trace`; of its payloads': [MAX_CALLS, MAX_CHOSEN],
+    'bytes of each of two calls that `compare_calls` compares': [MAX_COMPARED_BYTES],
+    'time of a tool': [DEADLINE_MS / 1000],
     'calls of `/calls/usage` and `/trace/usage`; call and model pairs': [
       MAX_USAGE_CALLS,
       MAX_ENTRIES,

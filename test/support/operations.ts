@@ -72,7 +72,7 @@ export interface Operation {
 }
 
 /** Routes that answer anybody, since they show nothing of a project, and what they answer. */
-export const PUBLIC: Record<string, 200 | 401 | 404> = {
+export const PUBLIC: Record<string, 200 | 401 | 404 | 405> = {
   'GET /health': 200,
   'GET /ready': 200,
   'GET /errors': 200,
@@ -86,6 +86,8 @@ export const PUBLIC: Record<string, 200 | 401 | 404> = {
   'GET /auth/:provider/sign-in': 404,
   'GET /auth/:provider/callback': 404,
   'POST /auth/:provider/back-channel-logout': 404,
+  'GET /mcp': 405,
+  'DELETE /mcp': 405,
   'GET /docs': 200,
   'GET /docs/': 200,
   'GET /docs/index.html': 200,
@@ -425,6 +427,20 @@ const endsJob =
  * sends each write twice, and `events.long-spec.ts` listens to what each tells.
  */
 export const OPERATIONS: Record<string, Operation> = {
+  'POST /mcp': {
+    ...counts(({ project }) => ({
+      body: {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'read_call', arguments: { project_id: project, id: 'call' } },
+      },
+    })),
+    schemes: [...SCHEMES],
+    // a refusal of a tool is an answer with `isError`
+    elsewhere: 200,
+    isShowing: true,
+  },
   'POST /keys/create': administers(({ project }) => ({
     // the key of a person makes none that lasts longer
     body: { user: 'bob', role: 'reader', scopes: [project], expires_at: TOMORROW },

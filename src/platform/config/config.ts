@@ -101,6 +101,8 @@ export function loadConfig(
     bootstrapApiKey: setting('BOOTSTRAP_API_KEY'),
     /** With which commands talk to a running service. */
     apiKey: setting('SKEIN_API_KEY'),
+    /** Where they find it; on this machine when absent. */
+    remoteUrl: setting('SKEIN_URL'),
     wireDialect: oneOf(setting, 'WIRE_DIALECT', WIRE_DIALECTS),
     /** Limit of an inflated request body. */
     maxBodyBytes,

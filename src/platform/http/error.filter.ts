@@ -22,32 +22,34 @@ export class ErrorFilter implements ExceptionFilter {
       response.end(); // the client has gone; this only marks the handler as done
       return;
     }
-    noteDiskRefusal(thrown);
-    const error = toApiError(thrown);
-    // A deliberate refusal has no cause, so that a probe of a service that is not ready is not logged each time.
-    const cause = thrown instanceof ApiError ? error.cause : thrown;
-    if (error.status >= 500 && cause) this.log(error, cause, request);
+    logFailure(thrown, request, this.logger);
     if (response.headersSent) {
       response.destroy(); // a cut stream must not look complete
       return;
     }
-    this.send(error, response);
-  }
-
-  private log({ code, message }: ApiError, cause: unknown, { id, path }: Request): void {
-    if (code !== 'unavailable') return this.logger.error({ request_id: id, path, err: cause });
-    const { message: why, code: state } = Object(cause) as { message?: string; code?: string };
-    warnSeldom(`a request was answered 503: ${message}`, {
-      request_id: id,
-      path,
-      why,
-      code: state,
-    });
+    this.send(toApiError(thrown), response);
   }
 
   protected send(error: ApiError, response: Response): void {
     sendProblem(error, response);
   }
+}
+
+/** Logs what a client is answered as a 5xx, also where it is a part of an answer. */
+export function logFailure(
+  thrown: unknown,
+  { id, path }: Pick<Request, 'id' | 'path'>,
+  logger: Logger,
+): void {
+  noteDiskRefusal(thrown);
+  const error = toApiError(thrown);
+  // A deliberate refusal has no cause, so that a probe of a service that is not ready is not logged each time.
+  const cause = thrown instanceof ApiError ? error.cause : thrown;
+  if (error.status < 500 || !cause) return;
+  const { code, message } = error;
+  if (code !== 'unavailable') return logger.error({ request_id: id, path, err: cause });
+  const { message: why, code: state } = Object(cause) as { message?: string; code?: string };
+  warnSeldom(`a request was answered 503: ${message}`, { request_id: id, path, why, code: state });
 }
 
 /** Answers an error; middleware that stands before Nest's filters does so itself. */

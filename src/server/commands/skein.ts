@@ -31,6 +31,7 @@ const COMMANDS: Record<string, Command> = {
   },
   reload: { about: 'replace the workers of the service', run: () => import('./reload.cli.js') },
   import: { about: 'send exports of other tools', run: () => import('./import.cli.js') },
+  mcp: { about: 'offer the tools for agents over stdio', run: () => import('./mcp.cli.js') },
   completion: {
     about: 'print the completions for bash and zsh',
     run: async () => process.stdout.write(COMPLETION),

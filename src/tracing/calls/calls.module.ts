@@ -49,6 +49,13 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
     CallIndexesService,
     CallIndexesKeeper,
   ],
-  exports: [CallsService, CallsErasingService, CallMessagesService, MadeOfCalls],
+  exports: [
+    CallsService,
+    CallLists,
+    CallsErasingService,
+    CallMessagesService,
+    CallStatsService,
+    MadeOfCalls,
+  ],
 })
 export class CallsModule {}

@@ -64,6 +64,9 @@ import { threadedTracesQuery, turnRootsQuery } from './ingest/turn-roots.query.j
 import { CALLS } from './call.entity.js';
 import { MadeOfCalls } from './erasing/made-of-calls.service.js';
 
+/** For the doors, which take the same requests. */
+export { CallReadDto } from './calls.dto.js';
+
 const CALLS_DELETE = auditAction('calls.delete');
 
 /** The answer to one item of a batch. */

@@ -33,6 +33,9 @@ import {
 import { Feedback, FEEDBACK } from './feedback.entity.js';
 import { addedTo, isAnnotation } from './feedback.types.js';
 
+/** For the doors, which take the same requests. */
+export { FeedbackCreateDto, FeedbackQueryDto } from './feedback.dto.js';
+
 const FEEDBACK_REPLACE = auditAction('feedback.replace');
 const FEEDBACK_PURGE = auditAction('feedback.purge');
 

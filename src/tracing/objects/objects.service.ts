@@ -34,6 +34,9 @@ import {
 import { spelledOut } from './spelled-out.js';
 import { OBJECTS } from './object-version.entity.js';
 
+/** For the doors, which take the same requests. */
+export { ObjectReadDto, ObjectsQueryDto } from './objects.dto.js';
+
 const OBJS_DELETE = auditAction('objs.delete');
 
 /** Values, and tags and aliases, differ in size by a factor of a million, so a batch is judged badly by the one before it. */

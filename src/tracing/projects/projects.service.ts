@@ -9,6 +9,9 @@ import {
   sizesQuery,
 } from './projects.query.js';
 
+/** For the doors, which take the same requests. */
+export { ProjectsQueryDto } from './projects.dto.js';
+
 @Injectable()
 export class ProjectsService {
   constructor(private readonly database: Database) {}

@@ -4,5 +4,9 @@ import { ThreadsRefresher } from './threads.refresher.js';
 import { ThreadsService } from './threads.service.js';
 
 /** Statistics of threads over their turn calls. */
-@Module({ controllers: [ThreadsController], providers: [ThreadsService, ThreadsRefresher] })
+@Module({
+  controllers: [ThreadsController],
+  providers: [ThreadsService, ThreadsRefresher],
+  exports: [ThreadsService],
+})
 export class ThreadsModule {}

@@ -28,6 +28,6 @@ import { UnitsService } from './units.service.js';
     RetrainsService,
     UnitsService,
   ],
-  exports: [BuildOutputsService],
+  exports: [BuildOutputsService, BuildsService],
 })
 export class BuildsModule {}

@@ -31,6 +31,9 @@ import { readRecipe } from './recipe.js';
 import { latestStepQuery, SNAPSHOT } from './units.query.js';
 import { BUILDS } from './build.entity.js';
 
+/** For the doors, which take the same requests. */
+export { BuildsQueryDto } from './builds.dto.js';
+
 /** Samples that a preview shows, together. */
 const MAX_SAMPLE_BYTES = 8 * 1024 * 1024;
 const SAMPLES = 3;

@@ -18,6 +18,9 @@ import {
   searchStopped,
 } from './document-search.js';
 
+/** For the doors, which take the same requests. */
+export { CallsQueryDto } from '../calls.dto.js';
+
 /** Lists of calls. */
 @Injectable()
 export class CallLists {

@@ -32,6 +32,9 @@ import { mostBuckets, tooLarge, type Wanted, readWanted } from './call-stats.val
 import { percentile } from './latencies.js';
 import { splitWindow, slotsWithin } from './windows.js';
 
+/** For the doors, which take the same requests. */
+export { CallStatsDto } from './call-stats.dto.js';
+
 /** Changed slots of a window; with more of them, all of its calls are read. */
 const MAX_MARKED = 5000;
 /** Parents and responses that marks name; with as many, all calls of the window are read. */

@@ -1,0 +1,79 @@
+import { elementSpans, memberTexts } from '../../platform/json/json-text.js';
+import { CALL_PARTS } from './mcp.dto.js';
+import { type Answer, beginning, type Budget, shown } from './recorded.js';
+
+/** Each level is read once more, so below this one values are compared as they are. */
+const MAX_LEVELS = 8;
+const PATH_LENGTH = 300;
+/** Bytes of each of the two values. */
+const VALUE_BYTES = 600;
+
+/** Two JSON texts in one place; null where there is none. */
+interface Pair {
+  path: string;
+  left: string | null;
+  right: string | null;
+  level: number;
+}
+
+/** What differs between the texts of two calls, as far as the budget has room. Takes linear time. */
+export function differences(left: string, right: string, budget: Budget): Answer {
+  const [of, other] = [memberTexts(left), memberTexts(right)];
+  const open = CALL_PARTS.map((path): Pair => ({ path, ...pairAt(of, other, path), level: 0 }));
+  open.reverse();
+  const found: string[] = [];
+  let same = 0;
+  for (let pair = open.pop(); pair; pair = open.pop()) {
+    if (pair.left === pair.right) same++;
+    else {
+      const inner = innerPairs(pair);
+      if (inner) for (const one of inner.toReversed()) open.push(one);
+      else {
+        const row = differenceRow(pair);
+        if (!budget.takes(row)) return told(found, same, true);
+        found.push(row);
+      }
+    }
+  }
+  return told(found, same, false);
+}
+
+const told = (found: readonly string[], same: number, isCut: boolean): Answer => ({
+  words: `${found.length} values differ, ${same} are the same text.${isCut ? ' There are more differences: ask with more max_tokens, or read the calls.' : ''}`,
+  recorded: `{"differences":[${found.join(',')}]}`,
+});
+
+const pairAt = <Key>(
+  left: ReadonlyMap<Key, string>,
+  right: ReadonlyMap<Key, string>,
+  key: Key,
+) => ({
+  left: left.get(key) ?? null,
+  right: right.get(key) ?? null,
+});
+
+/** The members or elements of two containers of one kind; null where the values themselves are compared. */
+function innerPairs({ path, left, right, level }: Pair): Pair[] | null {
+  if (left === null || right === null || level === MAX_LEVELS) return null;
+  const kind = left[0];
+  if (kind !== right[0] || (kind !== '{' && kind !== '[')) return null;
+  const read = kind === '{' ? memberTexts : elements;
+  const [of, other] = [read(left), read(right)];
+  const keys = new Set([...of.keys(), ...other.keys()]);
+  return Array.from(keys, (key) => ({
+    path: kind === '{' ? `${path}.${key}` : `${path}[${key}]`,
+    ...pairAt(of, other, key),
+    level: level + 1,
+  }));
+}
+
+const elements = (text: string): Map<string, string> =>
+  new Map(elementSpans(text, 0).map((span, i) => [String(i), text.slice(...span)]));
+
+function differenceRow({ path, left, right }: Pair): string {
+  const values = [
+    ...(left === null ? [] : [`"left":${shown(left, VALUE_BYTES)}`]),
+    ...(right === null ? [] : [`"right":${shown(right, VALUE_BYTES)}`]),
+  ];
+  return `{"path":${beginning(path, PATH_LENGTH)},${values.join(',')}}`;
+}

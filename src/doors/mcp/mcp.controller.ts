@@ -1,0 +1,68 @@
+import { Body, Delete, Get } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import {
+  EitherAuth,
+  NoProjectField,
+  Operation,
+  Public,
+  Resource,
+} from '../../platform/auth/access.js';
+import { ApiError } from '../../platform/errors.js';
+import { ApiJsonResponse } from '../../platform/http/api-answers.js';
+import { Context, Ctx } from '../../platform/http/context.js';
+import { DescribesTools, McpAnswerDto, McpMessageDto } from './mcp.dto.js';
+import { McpService } from './mcp.service.js';
+
+/** Room for every argument: a query names at most 1 MiB of literals. */
+export const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
+
+@DescribesTools()
+@Resource('mcp', EitherAuth(), 'mcp')
+export class McpController {
+  constructor(private readonly mcp: McpService) {}
+
+  /** Takes one message of the Model Context Protocol (streamable HTTP, without sessions). What a tool refuses is an answer too. */
+  @Operation('', 'reader')
+  @NoProjectField('each tool checks the project that its arguments name')
+  @ApiJsonResponse({ type: McpAnswerDto })
+  async answer(@Body() message: McpMessageDto, @Ctx() context: Context): Promise<string> {
+    assertSameOrigin(context);
+    if (Buffer.byteLength(context.text) > MAX_MESSAGE_BYTES)
+      throw new ApiError(
+        'too_large',
+        `the message is over the limit of ${MAX_MESSAGE_BYTES} bytes`,
+      );
+    const { status, body } = await this.mcp.answer(message, context);
+    context.response.statusCode = status;
+    return body;
+  }
+}
+
+/** What the protocol knows of other servers: streams that a client opens, and sessions that it ends. */
+@ApiExcludeController()
+@Resource('mcp', Public(), 'mcp')
+export class McpSessionsController {
+  /** There is no stream to open. */
+  @Get()
+  open(): never {
+    throw onlyPost();
+  }
+
+  /** There is no session to end. */
+  @Delete()
+  end(): never {
+    throw onlyPost();
+  }
+}
+
+const onlyPost = () =>
+  new ApiError('method_not_allowed', 'there are no sessions and no streams here: use POST', {
+    headers: { Allow: 'POST' },
+  });
+
+/** A page of another origin may not ask, whatever key it has: its name may have been made to lead here. */
+function assertSameOrigin({ headers: { origin, host } }: Context): void {
+  if (origin === undefined) return;
+  if (!URL.canParse(origin) || new URL(origin).host !== host)
+    throw new ApiError('forbidden', 'the header Origin names another host than the header Host');
+}

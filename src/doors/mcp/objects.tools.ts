@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import { memberTexts } from '../../platform/json/json-text.js';
+import { ObjectsService } from '../../tracing/objects/objects.service.js';
+import { ListObjectsToolDto, ReadObjectToolDto } from './mcp.dto.js';
+import { type Answer, shown } from './recorded.js';
+import {
+  type Asked,
+  byOffset,
+  LIMIT,
+  NEWEST_FIRST,
+  OBJECT,
+  OFFSET,
+  page,
+  pageLimit,
+  PROJECT,
+  TEXT,
+  TOKENS,
+  tool,
+  type Tools,
+} from './tool.js';
+
+@Injectable()
+export class ObjectTools implements Tools {
+  constructor(private readonly objects: ObjectsService) {}
+
+  readonly tools = [
+    tool({
+      name: 'list_objects',
+      description:
+        'Versions of prompts, models, datasets, ops and other objects, by default the newest first, without their values. filter: object_ids, latest_only, is_op, base_object_classes, tags, aliases.',
+      role: 'reader',
+      dto: ListObjectsToolDto,
+      required: ['project_id'],
+      input: {
+        project_id: PROJECT,
+        filter: OBJECT,
+        limit: LIMIT,
+        offset: OFFSET,
+        max_tokens: TOKENS,
+      },
+      run: (args, asked) => this.list(args, asked),
+    }),
+    tool({
+      name: 'read_object',
+      description:
+        'One version of an object with its value. digest is a digest, v0, v1 …, latest or an alias; offset reads on in a value that was cut.',
+      role: 'reader',
+      dto: ReadObjectToolDto,
+      required: ['project_id', 'object_id', 'digest'],
+      input: {
+        project_id: PROJECT,
+        object_id: TEXT,
+        digest: TEXT,
+        offset: OFFSET,
+        max_tokens: TOKENS,
+      },
+      run: (args, asked) => this.read(args, asked),
+    }),
+  ];
+
+  private async list(args: ListObjectsToolDto, asked: Asked): Promise<Answer> {
+    const limit = pageLimit(args.limit);
+    const stream = await this.objects.stream(
+      Object.assign({ metadata_only: true, sort_by: NEWEST_FIRST }, args, { limit }),
+    );
+    const rows = asked.budget.texts(stream);
+    return page('objects', rows, asked, { limit, after: byOffset(args.offset) });
+  }
+
+  private async read(args: ReadObjectToolDto, { budget }: Asked): Promise<Answer> {
+    const members = memberTexts(await this.objects.read(args));
+    const value = members.get('val')!;
+    members.delete('val');
+    const facts = Array.from(members, ([name, text]) => `"${name}":${text}`).join(',');
+    const room = budget.left - Buffer.byteLength(facts) - 12;
+    return {
+      words: 'The version.',
+      recorded: `{${facts},"val":${shown(value, room, args.offset ?? 0)}}`,
+    };
+  }
+}

@@ -1,0 +1,118 @@
+import { Injectable } from '@nestjs/common';
+import { ApiError } from '../../platform/errors.js';
+import { elementTexts } from '../../platform/json/json-text.js';
+import { CallStatsService } from '../../tracing/calls/stats/call-stats.service.js';
+import { ProjectsService } from '../../tracing/projects/projects.service.js';
+import { CallStatsToolDto, ListProjectsToolDto } from './mcp.dto.js';
+import type { Answer } from './recorded.js';
+import {
+  type Asked,
+  byOffset,
+  LIMIT,
+  OBJECT,
+  OFFSET,
+  page,
+  pageLimit,
+  PROJECT,
+  TIME,
+  TOKENS,
+  tool,
+  type Tools,
+} from './tool.js';
+
+const DAY_SECONDS = 86_400;
+
+/** What agents ask for without naming metrics. */
+const USUAL_CALL_METRICS = [
+  { metric: 'call_count' as const },
+  { metric: 'error_count' as const },
+  { metric: 'latency_ms' as const, aggregations: ['avg' as const], percentiles: [50, 95] },
+];
+const USUAL_USAGE_METRICS = [
+  { metric: 'total_tokens' as const },
+  { metric: 'total_cost' as const },
+];
+
+@Injectable()
+export class ProjectTools implements Tools {
+  constructor(
+    private readonly projects: ProjectsService,
+    private readonly stats: CallStatsService,
+  ) {}
+
+  readonly tools = [
+    tool({
+      name: 'list_projects',
+      description: 'The projects that the key reaches, with their calls, bytes and last activity.',
+      role: 'reader',
+      dto: ListProjectsToolDto,
+      required: [],
+      input: { limit: LIMIT, offset: OFFSET, max_tokens: TOKENS },
+      run: (args, asked) => this.list(args, asked),
+    }),
+    tool({
+      name: 'call_stats',
+      description:
+        'Exact counts, errors, latencies (average, p50, p95), tokens and costs of the calls that started in [start, end), by buckets of granularity seconds (a day when absent). group_by ["op_name"] compares ops, usage_buckets are by model too. To see what got slower, ask for two days and compare p95_latency_ms of each op.',
+      role: 'reader',
+      dto: CallStatsToolDto,
+      required: ['project_id', 'start'],
+      input: {
+        project_id: PROJECT,
+        start: TIME,
+        end: TIME,
+        granularity: { type: 'integer', minimum: 1 },
+        timezone: { type: 'string' },
+        group_by: {
+          type: 'array',
+          items: { type: 'string', enum: ['op_name', 'status'] },
+        },
+        filter: { ...OBJECT, description: 'as in search_calls' },
+        query: { ...OBJECT, description: 'as in search_calls' },
+        call_metrics: {
+          type: 'array',
+          items: OBJECT,
+          description:
+            '{"metric":"call_count"|"error_count"|"latency_ms","aggregations":["avg","max"],"percentiles":[99]}',
+        },
+        usage_metrics: {
+          type: 'array',
+          items: OBJECT,
+          description: '{"metric":"input_tokens"|"output_tokens"|"total_tokens"|"total_cost"}',
+        },
+        max_tokens: TOKENS,
+      },
+      run: (args, asked) => this.count(args, asked),
+    }),
+  ];
+
+  private async list(args: ListProjectsToolDto, asked: Asked): Promise<Answer> {
+    const limit = pageLimit(args.limit);
+    const { scopes } = asked.context.caller;
+    const found = await this.projects.query(scopes, Object.assign({}, args, { limit }));
+    const rows = listed(found, 'projects');
+    return page('projects', rows, asked, { limit, after: byOffset(args.offset) });
+  }
+
+  private async count(args: CallStatsToolDto, { budget }: Asked): Promise<Answer> {
+    const { call_metrics, usage_metrics } = args;
+    const isUsual = !call_metrics && !usage_metrics;
+    const recorded = await this.stats.stats(
+      Object.assign({}, args, {
+        granularity: args.granularity ?? DAY_SECONDS,
+        ...(isUsual && { call_metrics: USUAL_CALL_METRICS, usage_metrics: USUAL_USAGE_METRICS }),
+      }),
+    );
+    if (!budget.takes(recorded))
+      throw new ApiError(
+        'too_large',
+        `the statistics have ${Buffer.byteLength(recorded)} bytes, more than max_tokens has room for: ask for a larger granularity, a shorter window, fewer metrics or groups`,
+      );
+    return { words: 'Statistics of calls by bucket; usage_buckets are by model.', recorded };
+  }
+}
+
+/** The texts of a list that a service answers as one text. */
+export async function* listed(answer: string, name: string): AsyncGenerator<string> {
+  yield* elementTexts(answer, name);
+}

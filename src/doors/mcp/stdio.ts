@@ -1,0 +1,91 @@
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { isObject } from '../../platform/json/is-object.js';
+
+const VERSION_OF_REQUEST = 'io.modelcontextprotocol/protocolVersion';
+/** JSON-RPC leaves codes from here on to servers. */
+const SERVER_ERROR = -32_000;
+
+interface Remote {
+  /** Of the service, without a path. */
+  url: string;
+  key: string;
+}
+
+/** Passes each message on stdin to a service, and what it answers to stdout. Ends when stdin has, and all is answered. */
+export async function passOn(remote: Remote, input: Readable, output: Writable): Promise<void> {
+  const underWay = new Set<Promise<void>>();
+  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+    if (line.trim() === '') continue;
+    const passing = answerTo(line, remote).then((answer) => {
+      underWay.delete(passing);
+      if (answer !== '') output.write(`${answer}\n`);
+    });
+    underWay.add(passing);
+  }
+  await Promise.all(underWay);
+}
+
+/** The answer to a message as one line; empty to a notification. The message goes out as it came, so payloads keep their digits. */
+async function answerTo(line: string, { url, key }: Remote): Promise<string> {
+  const message = parsed(line);
+  const id = isObject(message) ? message['id'] : undefined;
+  try {
+    const response = await fetch(new URL('/mcp', url), {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        ...standardHeaders(message),
+      },
+      body: line,
+    });
+    const text = await response.text();
+    const answer = parsed(text);
+    if (isObject(answer) && 'jsonrpc' in answer) return JSON.stringify(answer);
+    return response.ok || id === undefined
+      ? ''
+      : failure(id, refusalText(answer, response), answer);
+  } catch (error) {
+    const { cause, message: why } = error as Error;
+    const told = cause instanceof Error ? cause.message : why;
+    return id === undefined ? '' : failure(id, `${url} cannot be reached: ${told}`);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const refusalText = (answer: unknown, { status, statusText }: Response): string =>
+  isObject(answer) && typeof answer['detail'] === 'string'
+    ? answer['detail']
+    : `${status} ${statusText}`;
+
+const failure = (id: unknown, message: string, data?: unknown): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, error: { code: SERVER_ERROR, message, data } });
+
+/** The headers that say again what the message says; the protocol of 2026 wants them. */
+function standardHeaders(message: unknown): Record<string, string> {
+  if (!isObject(message) || !isObject(message['params'])) return {};
+  const { method, params } = message as { method: unknown; params: Record<string, unknown> };
+  const meta = params['_meta'];
+  const version = isObject(meta) ? meta[VERSION_OF_REQUEST] : undefined;
+  if (typeof version !== 'string' || typeof method !== 'string') return {};
+  const name = params['name'] ?? params['uri'];
+  return {
+    'mcp-protocol-version': version,
+    'mcp-method': method,
+    ...(typeof name === 'string' && { 'mcp-name': headerText(name) }),
+  };
+}
+
+/** Headers hold printable ASCII; anything else goes in the protocol's Base64 form. */
+const headerText = (text: string): string =>
+  /^[\x21-\x7e]+$/.test(text) && !text.startsWith('=?')
+    ? text
+    : `=?base64?${Buffer.from(text).toString('base64')}?=`;

@@ -1,0 +1,123 @@
+import { Injectable } from '@nestjs/common';
+import { ApiError } from '../../platform/errors.js';
+import { memberTexts } from '../../platform/json/json-text.js';
+import { CallLists } from '../../tracing/calls/read/call-lists.service.js';
+import { ThreadsService } from '../../tracing/threads/threads.service.js';
+import { shownParts } from './calls.tools.js';
+import { ListThreadsToolDto, ReadThreadToolDto } from './mcp.dto.js';
+import type { Answer, Budget } from './recorded.js';
+import {
+  AFTER,
+  type Asked,
+  byMembers,
+  byOffset,
+  LIMIT,
+  OBJECT,
+  OFFSET,
+  page,
+  pageLimit,
+  PROJECT,
+  TEXT,
+  TOKENS,
+  tool,
+  type Tools,
+} from './tool.js';
+
+/** Each turn has room for so many bytes at least. */
+const LEAST_TURN_BYTES = 600;
+/** Turns of an answer are held together until the room is shared among them. */
+const MAX_HELD = 8 * 1024 * 1024;
+
+@Injectable()
+export class ThreadTools implements Tools {
+  constructor(
+    private readonly threads: ThreadsService,
+    private readonly lists: CallLists,
+  ) {}
+
+  readonly tools = [
+    tool({
+      name: 'list_threads',
+      description:
+        'Conversations with turn counts, times and p50/p99 turn durations, by default the last updated first. filter: after_datetime, before_datetime, thread_ids; sort_by: turn_count, last_updated, p99_turn_duration_ms …',
+      role: 'reader',
+      dto: ListThreadsToolDto,
+      required: ['project_id'],
+      input: {
+        project_id: PROJECT,
+        filter: OBJECT,
+        sort_by: { type: 'array', items: OBJECT },
+        limit: LIMIT,
+        after: AFTER,
+        offset: OFFSET,
+        max_tokens: TOKENS,
+      },
+      run: (args, asked) => this.list(args, asked),
+    }),
+    tool({
+      name: 'read_thread',
+      description:
+        'The turns of a thread from the first on: who asked what, and what was answered. Long texts are cut: read_call has the rest.',
+      role: 'reader',
+      dto: ReadThreadToolDto,
+      required: ['project_id', 'thread_id'],
+      input: { project_id: PROJECT, thread_id: TEXT, after: AFTER, max_tokens: TOKENS },
+      run: (args, asked) => this.read(args, asked),
+    }),
+  ];
+
+  private async list(args: ListThreadsToolDto, asked: Asked): Promise<Answer> {
+    const limit = pageLimit(args.limit);
+    const rows = asked.budget.texts(await this.threads.stream(Object.assign({}, args, { limit })));
+    const after = args.sort_by ? byOffset(args.offset) : byMembers('last_updated', 'thread_id');
+    return page('threads', rows, asked, { limit, after });
+  }
+
+  private async read(args: ReadThreadToolDto, { budget }: Asked): Promise<Answer> {
+    const { project_id, thread_id, after } = args;
+    const limit = Math.max(1, Math.floor(budget.left / LEAST_TURN_BYTES));
+    const stream = await this.lists.stream({
+      project_id,
+      filter: { thread_ids: [thread_id] },
+      query: { $expr: { $eq: [{ $getField: 'id' }, { $getField: 'turn_id' }] } },
+      columns: ['op_name', 'ended_at', 'exception', 'inputs', 'output'],
+      limit,
+      after: after ?? null,
+    });
+    const { turns, isMore } = await held(budget.texts(stream), limit);
+    if (turns.length === 0 && !after)
+      throw new ApiError('not_found', 'no thread with this id has turns in the project');
+    const next = isMore ? byMembers('started_at', 'id')(turns.at(-1)!) : '';
+    return {
+      words: `${turns.length} turns.${isMore ? ' There may be more: ask again with after, which is next_after at the end of the recorded data.' : ' These are all.'}`,
+      recorded: `{"turns":[${shownTurns(turns, budget)}]${next}}`,
+    };
+  }
+}
+
+async function held(rows: AsyncIterable<string>, limit: number) {
+  const turns: string[] = [];
+  let length = 0;
+  for await (const row of rows) {
+    length += row.length;
+    if (length > MAX_HELD && turns.length > 0) return { turns, isMore: true };
+    turns.push(row);
+  }
+  return { turns, isMore: turns.length === limit };
+}
+
+const FACTS = ['id', 'trace_id', 'op_name', 'started_at', 'ended_at'];
+
+function shownTurns(turns: readonly string[], budget: Budget): string {
+  return turns
+    .map((turn, i) => {
+      const texts = memberTexts(turn);
+      const facts = FACTS.map((name) => `"${name}":${texts.get(name)}`).join(',');
+      const room = Math.floor(budget.left / (turns.length - i)) - Buffer.byteLength(facts) - 8;
+      const parts = ['inputs', 'output', 'exception'].filter((name) => texts.get(name) !== 'null');
+      const row = `{${facts},${shownParts(parts, texts, room)}}`;
+      budget.left -= Buffer.byteLength(row) + 2;
+      return row;
+    })
+    .join(',\n');
+}

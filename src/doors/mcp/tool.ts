@@ -1,0 +1,119 @@
+import type { Role } from '../../platform/auth/api-key.entity.js';
+import { memberTexts } from '../../platform/json/json-text.js';
+import type { Context } from '../../platform/http/context.js';
+import type { Dto } from '../../platform/http/validation.js';
+import { LEAST_TOKENS, MAX_TOKENS } from './mcp.dto.js';
+import type { Answer, Budget } from './recorded.js';
+
+/** The part of JSON Schema that arguments need. */
+export type Schema = {
+  type: string;
+  description?: string;
+  enum?: string[];
+  items?: { type: string; enum?: string[] };
+  minimum?: number;
+  maximum?: number;
+  maxItems?: number;
+};
+
+/** What a tool is asked with, beside its arguments. */
+export interface Asked {
+  context: Context;
+  budget: Budget;
+  /** The text of the arguments as they were sent. */
+  text: string;
+}
+
+/** A tool: `input` describes the arguments to models, and the rules of `dto` are what holds. */
+export interface Tool<Arguments extends object = object> {
+  name: string;
+  description: string;
+  role: Role;
+  input: Record<string, Schema>;
+  required: readonly (keyof Arguments & string)[];
+  dto: Dto<Arguments>;
+  run(args: Arguments, asked: Asked): Promise<Answer>;
+}
+
+/** Keeps the type of the arguments while tools of many kinds are listed together. */
+export const tool = <Arguments extends object>(one: Tool<Arguments>): Tool =>
+  one as unknown as Tool;
+
+/** All classes with tools, as one provider. */
+export const TOOLS = Symbol('tools');
+
+/** A class with tools. */
+export interface Tools {
+  readonly tools: readonly Tool[];
+}
+
+/** The order of lists that name none. */
+export const NEWEST_FIRST: { field: 'created_at'; direction: 'desc' }[] = [
+  { field: 'created_at', direction: 'desc' },
+];
+
+export const PROJECT: Schema = { type: 'string', description: '<entity>/<project>' };
+export const TEXT: Schema = { type: 'string' };
+export const TEXTS: Schema = { type: 'array', items: { type: 'string' } };
+export const OBJECT: Schema = { type: 'object' };
+export const TIME: Schema = { type: 'string', description: 'ISO 8601' };
+export const LIMIT: Schema = { type: 'integer', minimum: 1, maximum: 100 };
+export const OFFSET: Schema = { type: 'integer', minimum: 0 };
+export const TOKENS: Schema = { type: 'integer', minimum: LEAST_TOKENS, maximum: MAX_TOKENS };
+export const AFTER: Schema = { type: 'array', description: 'next_after of the page before' };
+
+/** The rows of a page when the request names no `limit`. */
+const PAGE = 20;
+export const MAX_PAGE = 100;
+export const pageLimit = (limit: number | null | undefined): number =>
+  Math.min(limit ?? PAGE, MAX_PAGE);
+
+/**
+ * Rows that the budget has room for, as the JSON text of `{"<name>":[…]}`, and our words about them.
+ */
+export async function page(
+  name: string,
+  rows: AsyncIterable<string>,
+  { budget }: Asked,
+  { limit, after }: Paging,
+): Promise<Answer> {
+  const taken: string[] = [];
+  let isCut = false;
+  for await (const row of rows) {
+    isCut = !budget.takes(row);
+    if (isCut) break;
+    taken.push(row);
+  }
+  const last = taken.at(-1);
+  if (isCut && last === undefined)
+    return {
+      words:
+        'The first row alone is larger than max_tokens: ask for more tokens, or for fewer columns.',
+    };
+  const isMore = isCut || taken.length === limit;
+  const next = isMore && last !== undefined ? after(last, taken.length) : '';
+  return {
+    words: `${taken.length} rows.${isMore ? ' There may be more: the recorded data ends with where to go on.' : ' These are all.'}`,
+    recorded: `{"${name}":[${taken.join(',')}]${next}}`,
+  };
+}
+
+interface Paging {
+  limit: number;
+  /** Where the next page begins, as the text of a member. It may hold recorded ids, so it is no word of ours. */
+  after: (row: string, count: number) => string;
+}
+
+/** The next page of a list that is paged by `offset`. */
+export const byOffset =
+  (offset: number | null | undefined) =>
+  (_: string, count: number): string =>
+    `,"next_offset":${(offset ?? 0) + count}`;
+
+/** The next page of a list that is paged by `after`, by these members of its last row. */
+export const byMembers =
+  (...names: string[]) =>
+  (row: string): string => {
+    const members = memberTexts(row);
+    return `,"next_after":[${names.map((name) => members.get(name) ?? 'null').join(',')}]`;
+  };

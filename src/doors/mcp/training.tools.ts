@@ -1,0 +1,107 @@
+import { Injectable } from '@nestjs/common';
+import { BuildsService } from '../../training/builds/builds.service.js';
+import { STATUSES } from '../../training/jobs/training-job.entity.js';
+import { TrainingJobsService } from '../../training/jobs/training-jobs.service.js';
+import { ListBuildsToolDto, ListJobsToolDto } from './mcp.dto.js';
+import { listed } from './projects.tools.js';
+import { type Answer, shown } from './recorded.js';
+import {
+  type Asked,
+  byOffset,
+  LIMIT,
+  NEWEST_FIRST,
+  OFFSET,
+  page,
+  pageLimit,
+  PROJECT,
+  TEXT,
+  TOKENS,
+  tool,
+  type Tools,
+} from './tool.js';
+
+/** Jobs of a page, and events of a job. */
+const PAGE = 20;
+
+@Injectable()
+export class TrainingTools implements Tools {
+  constructor(
+    private readonly builds: BuildsService,
+    private readonly jobs: TrainingJobsService,
+  ) {}
+
+  readonly tools = [
+    tool({
+      name: 'list_builds',
+      description:
+        'Builds of training data from recorded calls, the newest first: recipe, counts, lints, and the jobs they became.',
+      role: 'reader',
+      dto: ListBuildsToolDto,
+      required: ['project_id'],
+      input: { project_id: PROJECT, limit: LIMIT, offset: OFFSET, max_tokens: TOKENS },
+      run: (args, asked) => this.listBuilds(args, asked),
+    }),
+    tool({
+      name: 'list_jobs',
+      description:
+        'Training jobs, the newest first. With id: that job and its events from the first on. after: the id of the last row.',
+      role: 'reader',
+      dto: ListJobsToolDto,
+      required: ['project_id'],
+      input: {
+        project_id: PROJECT,
+        id: TEXT,
+        status: { type: 'string', enum: [...STATUSES] },
+        after: TEXT,
+        max_tokens: TOKENS,
+      },
+      run: (args, asked) => this.listJobs(args, asked),
+    }),
+  ];
+
+  private async listBuilds(args: ListBuildsToolDto, asked: Asked): Promise<Answer> {
+    const limit = pageLimit(args.limit);
+    const stream = await this.builds.query(
+      Object.assign({ sort_by: NEWEST_FIRST }, args, { limit }),
+    );
+    const rows = asked.budget.texts(stream);
+    return page('builds', rows, asked, { limit, after: byOffset(args.offset) });
+  }
+
+  private async listJobs(args: ListJobsToolDto, asked: Asked): Promise<Answer> {
+    const { caller } = asked.context;
+    if (args.id) return this.readJob(args.id, args, asked);
+    const [entity, project] = args.project_id.split('/') as [string, string];
+    const { status, after } = args;
+    const found = await this.jobs.list(
+      {
+        entity,
+        project,
+        order: 'desc',
+        limit: PAGE,
+        ...(status && { status }),
+        ...(after && { after }),
+      },
+      caller,
+    );
+    return page('jobs', listed(found, 'data'), asked, { limit: PAGE, after: nextId });
+  }
+
+  private async readJob(id: string, { after }: ListJobsToolDto, asked: Asked): Promise<Answer> {
+    const { budget, context } = asked;
+    const job = shown(await this.jobs.read(id, context.caller), Math.floor(budget.left / 2));
+    budget.left -= Buffer.byteLength(job) + 10;
+    const query = { limit: PAGE, ...(after && { after }) };
+    const found = await this.jobs.events(id, query, context.caller);
+    const { words, recorded } = await page('events', listed(found, 'data'), asked, {
+      limit: PAGE,
+      after: nextId,
+    });
+    const events = recorded === undefined ? '' : `,${recorded.slice(1, -1)}`;
+    return { words: `The job. Its events: ${words}`, recorded: `{"job":${job}${events}}` };
+  }
+}
+
+/** The next page of a list that is paged by ids, which are the service's own. */
+const nextId = (row: string) =>
+  `,"next_after":${JSON.stringify((JSON.parse(row) as { id: string }).id)}`;
