@@ -226,7 +226,10 @@ async function asked(size, isAnalysed) {
   for (const [name, [run, sql]] of Object.entries(all)) {
     const first = await msOrRefusal(run, 1);
     const over_http = typeof first === 'string' ? first : await msOrRefusal(run);
-    found[name] = [over_http, isAnalysed && sql && !options.small ? ms(await timed(naive(sql), 2)) : ''];
+    found[name] = [
+      over_http,
+      isAnalysed && sql && !options.small ? ms(await timed(naive(sql), 2)) : '',
+    ];
   }
   return found;
 }
