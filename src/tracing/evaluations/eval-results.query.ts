@@ -111,6 +111,9 @@ const DIGEST = sql`CASE WHEN starts_with(c.example_text, '{') OR strpos(c.exampl
   THEN coalesce(skein_content_sha256(c.example_text), '') ELSE split_part(c.example_text, ${ROW_PATH}, 2) END`;
 const HAS_ROW_REF = sql`NOT starts_with(s.example_text, '{') AND strpos(s.example_text, ${ROW_PATH}) > 0`;
 
+/** Scores of the trial `s`; of one whose scores are no object, none. */
+const SCORES = sql`CASE WHEN json_typeof(s.scores) = 'object' THEN s.scores END`;
+
 /** The trials `s` below the call `r`. */
 const trials = (projectId: string, hasScores: boolean) => {
   const scores = hasScores ? jsonValueAt(document('output'), ['scores']) : sql`NULL::json`;
@@ -175,7 +178,7 @@ export function scanQuery(scan: Scan): Sql {
   const below = isLookedBelow ? lookedUp(belowTrials(scan), 'k') : sql``;
   const late = isLookedBelow ? sql`k.late` : sql`NULL::json`;
   const named = sql`CROSS JOIN LATERAL ${computedOnce(
-    sql`SELECT s.digest, s.output, s.is_opaque, ${joinedObjects(sql`s.scores`, late)} AS all_scores, ${exampleRow(projectId)} AS row`,
+    sql`SELECT s.digest, s.output, s.is_opaque, ${joinedObjects(SCORES, late)} AS all_scores, ${exampleRow(projectId)} AS row`,
     't',
   )}`;
   const values = [
@@ -183,7 +186,7 @@ export function scanQuery(scan: Scan): Sql {
     sql`s.parent_id`,
     sql`s.digest`,
     sql`date_part('epoch', s.started_at)`,
-    ...(hasScores ? [sql`s.scores`] : []),
+    ...(hasScores ? [SCORES] : []),
     ...(isLookedBelow ? [sql`k.late`, sql`k.spent`, sql`k.latency`, sql`k.judges`] : []),
   ];
   const asked = [sql`ARRAY[${join(hits)}]::boolean[]`, sql`ARRAY[${join(keys)}]::text[]`];
