@@ -92,6 +92,25 @@ describe('/v2/…/eval_results/query', () => {
     expect(scorer_stats.map(({ scorer_key }: any) => scorer_key)).toEqual(['tone']);
   });
 
+  it('takes what is longer than a ref for no ref', async () => {
+    const long = 'x'.repeat(3000);
+    await aRun(app, PROJECT, 'long', [{ example: ref(long), scores: { right: true } }]);
+    const id = 'long self';
+    const times = { started_at: '2026-01-01T00:00:00Z', ended_at: '2026-01-01T00:00:01Z' };
+    const op_name = `svc:///${PROJECT}/op/Evaluation.evaluate:o1`;
+    const call = { project_id: PROJECT, id, trace_id: id, op_name, inputs: { self: long } };
+    await app.post(`/v2/${PROJECT}/calls/complete`, { batch: [{ ...call, ...times }] });
+    const trial = { id: `${id}-0`, parent_id: id, inputs: { example: 1 }, output: {} };
+    const trialOp = op_name.replace('evaluate', 'predict_and_score');
+    await app.post(`/v2/${PROJECT}/calls/complete`, {
+      batch: [{ ...call, ...times, ...trial, op_name: trialOp }],
+    });
+    const ids = { evaluation_call_ids: ['long', id], include_summary: true };
+    const { rows: found, summary } = (await query(ids)).body;
+    expect(found.map(({ row_digest }: any) => row_digest.length)).toEqual([64, 64]);
+    expect(summary.evaluations[1]).toMatchObject({ evaluation_ref: null, trial_count: 1 });
+  });
+
   it('answers the statistics of each value of the scores', async () => {
     const { summary } = (
       await query({

@@ -60,11 +60,17 @@ export interface EvaluationRoot {
   model_ref: string | null;
 }
 
+/** A text of an input where it may be a ref. */
+const refIn = (name: string) => {
+  const { sql: text } = jsonAt(document('inputs'), [name]);
+  return sql`CASE WHEN length(${text}) <= 2048 THEN ${text} END`;
+};
+
 /** What is known of calls that evaluations may be. */
 export const rootsQuery = (projectId: string, ids: readonly string[]): Sql<EvaluationRoot> => sql`
   SELECT c.id, ${opName} AS op_name, c.display_name, c.trace_id, ${wireTime(sql`c.started_at`)} AS started_at,
     ${wireTime(sql`c.ended_at`)} AS ended_at, c.exception,
-    ${jsonAt(document('inputs'), ['self']).sql} AS evaluation_ref, ${jsonAt(document('inputs'), ['model']).sql} AS model_ref
+    ${refIn('self')} AS evaluation_ref, ${refIn('model')} AS model_ref
   FROM calls c WHERE ${visibleIn(projectId)} AND ${isListed(sql`c.id`, ids)}`;
 
 export interface Scan {
@@ -106,8 +112,8 @@ const joinedObjects = (a: Sql, b: Sql) => sql`(CASE
   WHEN ${b} IS NULL THEN ${a} WHEN coalesce(${a}::text, '{}') ~ '^\\s*[{]\\s*[}]\\s*$' THEN ${b}
   ELSE (substr(rtrim(${a}::text, E' \\n\\r\\t'), 1, length(rtrim(${a}::text, E' \\n\\r\\t')) - 1) || ', ' || substr(${b}::text, 2))::json END)`;
 
-/** The digest of a ref to a row, or of the row itself. */
-const DIGEST = sql`CASE WHEN starts_with(c.example_text, '{') OR strpos(c.example_text, ${ROW_PATH}) = 0
+/** The digest of a ref to a row, or of the row itself; what is longer than a ref is none. */
+const DIGEST = sql`CASE WHEN starts_with(c.example_text, '{') OR strpos(c.example_text, ${ROW_PATH}) = 0 OR length(c.example_text) > 2048
   THEN coalesce(skein_content_sha256(c.example_text), '') ELSE split_part(c.example_text, ${ROW_PATH}, 2) END`;
 const HAS_ROW_REF = sql`NOT starts_with(s.example_text, '{') AND strpos(s.example_text, ${ROW_PATH}) > 0`;
 
