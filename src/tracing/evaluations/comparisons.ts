@@ -28,12 +28,12 @@ export async function comparedPairs(
   goOn: GoOn,
 ): Promise<Compared> {
   const n = pairs.length;
-  const differences = pairs.map(([baseline, other]) => other - baseline);
+  const differences = pairs.map(rowDifference);
   const rows_up = differences.filter((difference) => difference > 0).length;
   const rows_down = differences.filter((difference) => difference < 0).length;
   const counts = { n, rows_up, rows_down, rows_same: n - rows_up - rows_down };
   // squares are summed up below
-  const size = differences.reduce((sum, difference) => sum + difference ** 2, 0);
+  const size = differences.reduce((sum, each) => sum + each ** 2, 0);
   if (n === 0 || !Number.isFinite(size)) return { ...counts, ...NOTHING };
   const test = isBinary
     ? signTest(rows_up, rows_down)
@@ -48,6 +48,12 @@ export async function comparedPairs(
     ...(await intervalAround(differences, goOn)),
     ...test,
   };
+}
+
+/** What differs by rounding only is equal. */
+function rowDifference([baseline, other]: Pair): number {
+  const size = Math.max(Math.abs(baseline), Math.abs(other));
+  return Math.abs(other - baseline) < size * 1e-12 ? 0 : other - baseline;
 }
 
 const NOTHING = {

@@ -163,6 +163,13 @@ describe('comparisons', () => {
     }
   });
 
+  it('take rounding for no difference', async () => {
+    const [one, other] = [(0.1 + 0.2 + 0.3) / 3, (0.3 + 0.2 + 0.1) / 3];
+    expect(one).not.toBe(other);
+    const compared = await comparedPairs([[one, other]], false, goOn);
+    expect(compared).toMatchObject({ rows_down: 0, rows_same: 1, difference: 0 });
+  });
+
   it('let others have their turn while scores are read, and stop at too many', async () => {
     const scores = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`s${i}`, true]));
     const rows = new TrialRows();
