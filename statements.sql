@@ -804,7 +804,7 @@ SELECT c.id, ARRAY[CASE WHEN length((CASE WHEN c.is_opaque THEN skein_safe_json(
 SELECT c.id, CASE WHEN strpos(c.op_name, '/op/') > 0
   THEN split_part(split_part(c.op_name, '/op/', 2), ':', 1) ELSE c.op_name END AS op_name, c.display_name, c.trace_id, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
   to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, c.exception,
-  (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $1::text[]) AS evaluation_ref, (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[]) AS model_ref
+  CASE WHEN length((CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $1::text[])) <= 2048 THEN (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $1::text[]) END AS evaluation_ref, CASE WHEN length((CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) <= 2048 THEN (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[]) END AS model_ref
   FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id IN (SELECT unnest($4::text[]));
 
 SELECT c.id, c.bytes, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.exception, c.usage_text AS usage,
@@ -909,10 +909,6 @@ SELECT c.trace_id, c.id, c.parent_id, c.thread_id, c.op_name, to_char(c.started_
   FROM unnest($8::text[]) t (trace_id)
   JOIN calls c ON c.project_id = $9 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = t.trace_id
   ORDER BY c.started_at, c.id;
-
-SELECT coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), c.op_name) AS scorer, c.output::text AS output FROM calls c
-  WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = $3 AND (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $4::text[]) = 'true'
-  ORDER BY c.started_at, c.id LIMIT $5::bigint;
 
 SELECT coalesce(CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END, 'null'::json)::text FROM calls c
   WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = $2 AND c.ended_at IS NOT NULL
@@ -1100,9 +1096,9 @@ SELECT json_build_array(ARRAY(
   SELECT i.build_id FROM build_inputs i
   WHERE i.project_id = $6 AND i.kind = 'call' AND i.id IN (SELECT unnest($7::text[]))))) AS made;
 
-SELECT json_build_array(json_build_array(s.id, s.parent_id, s.digest, date_part('epoch', s.started_at), s.scores, k.late, k.spent, k.latency, k.judges))::text
+SELECT json_build_array(json_build_array(s.id, s.parent_id, s.digest, date_part('epoch', s.started_at), CASE WHEN json_typeof(s.scores) = 'object' THEN s.scores END, k.late, k.spent, k.latency, k.judges))::text
   FROM unnest($1::text[]) r (id)
-  CROSS JOIN LATERAL (SELECT c.*, CASE WHEN starts_with(c.example_text, '{') OR strpos(c.example_text, $2) = 0
+  CROSS JOIN LATERAL (SELECT c.*, CASE WHEN starts_with(c.example_text, '{') OR strpos(c.example_text, $2) = 0 OR length(c.example_text) > 2048
   THEN coalesce(skein_content_sha256(c.example_text), '') ELSE split_part(c.example_text, $3, 2) END AS digest FROM (SELECT c.id, c.parent_id, c.started_at, c.is_opaque, c.inputs, c.output, (CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END #> $4::text[]) AS scores,
   (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $5::text[]) AS example_text
   FROM calls c WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = r.id AND (strpos(c.op_name, 'Evaluation.predict_and_score') > 0 OR strpos(c.op_name, 'Evaluation.predictAndScore') > 0) OFFSET 0) "c" OFFSET 0) "s"
@@ -1119,9 +1115,9 @@ SELECT json_build_array(json_build_array(s.id, s.parent_id, s.digest, date_part(
   THEN split_part(split_part(c.op_name, '/op/', 2), ':', 1) ELSE c.op_name END AS name FROM calls c
   WHERE c.project_id = $12 AND c.parent_id = s.id AND c.op_name IS NOT NULL AND c.deleted_at IS NULL OFFSET 0) "c" OFFSET 0) "k"  LIMIT $13::bigint; -- a list
 
-SELECT json_build_array(json_build_array(s.id, s.parent_id, s.digest, date_part('epoch', s.started_at), s.scores, k.late, k.spent, k.latency, k.judges))::text
+SELECT json_build_array(json_build_array(s.id, s.parent_id, s.digest, date_part('epoch', s.started_at), CASE WHEN json_typeof(s.scores) = 'object' THEN s.scores END, k.late, k.spent, k.latency, k.judges))::text
   FROM unnest($1::text[]) r (id)
-  CROSS JOIN LATERAL (SELECT c.*, CASE WHEN starts_with(c.example_text, '{') OR strpos(c.example_text, $2) = 0
+  CROSS JOIN LATERAL (SELECT c.*, CASE WHEN starts_with(c.example_text, '{') OR strpos(c.example_text, $2) = 0 OR length(c.example_text) > 2048
   THEN coalesce(skein_content_sha256(c.example_text), '') ELSE split_part(c.example_text, $3, 2) END AS digest FROM (SELECT c.id, c.parent_id, c.started_at, c.is_opaque, c.inputs, c.output, (CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END #> $4::text[]) AS scores,
   (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $5::text[]) AS example_text
   FROM calls c WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = r.id AND (strpos(c.op_name, 'Evaluation.predict_and_score') > 0 OR strpos(c.op_name, 'Evaluation.predictAndScore') > 0) OFFSET 0) "c" OFFSET 0) "s"
@@ -1253,6 +1249,10 @@ SELECT json_build_object('id', s.id, 'output', coalesce(
   (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $13::text[])) AS spans
   FROM calls c WHERE c.project_id = $18 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = r.id OFFSET 0) "s"; -- a list
 
+SELECT json_build_object('scorer', coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), c.op_name), 'output', c.output)::text FROM calls c
+  WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = $3 AND (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $4::text[]) = 'true'
+  ORDER BY c.started_at, c.id LIMIT $5::bigint; -- a list
+
 SELECT json_build_object('step', p.step, 'uri', c.uri, 'sha256', c.sha256, 'config', c.config,
   'files', coalesce(c.files, '[]'))::text AS json
   FROM (SELECT $1::int AS step) p
@@ -1359,9 +1359,6 @@ SELECT m.project_id, m.id, m.name, m.base_model FROM models m
   ORDER BY m.id LIMIT $1;
 
 SELECT max(step) AS step FROM checkpoints WHERE project_id = $1 AND model_id = $2;
-
-SELECT name, wanted, set_config(name, wanted, false) AS given
-  FROM unnest($1::text[], $2::text[]) AS s(name, wanted);
 
 SELECT octet_length(t.row_digests) / $1::int AS count, t.digest, NULL AS storage_size_bytes
   FROM tables t WHERE t.project_id = $2 AND t.digest = ANY($3);

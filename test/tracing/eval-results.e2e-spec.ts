@@ -67,6 +67,50 @@ describe('/v2/…/eval_results/query', () => {
     expect(row.evaluations[0].trials[0].scores).toEqual({ right: true, tone: 7 });
   });
 
+  it.each(['abc', [1, 2], 7, true])('counts no scores where a trial has %j', async (scores) => {
+    const id = `odd ${JSON.stringify(scores)}`;
+    const call = { project_id: PROJECT, trace_id: id, started_at: '2026-01-01T00:00:00Z' };
+    const ended_at = '2026-01-01T00:00:01Z';
+    const op = (name: string) => `svc:///${PROJECT}/op/${name}:o1`;
+    const batch = [
+      { id, op_name: op('Evaluation.evaluate') },
+      {
+        id: `${id}-0`,
+        op_name: op('Evaluation.predict_and_score'),
+        parent_id: id,
+        inputs: { example: { n: 1 } },
+        output: { scores },
+      },
+      { id: `${id}-1`, op_name: op('tone.score'), parent_id: `${id}-0`, output: 7 },
+    ].map((one) => ({ inputs: {}, attributes: {}, output: null, ...call, ended_at, ...one }));
+    expect((await app.post(`/v2/${PROJECT}/calls/complete`, { batch })).status).toBe(200);
+    const seven = { $eq: [{ $getField: 'scores.tone' }, { $literal: 7 }] };
+    const filters = [{ query: { $expr: seven } }];
+    const { body } = await query({ evaluation_call_ids: [id], include_summary: true, filters });
+    expect(body.rows[0].evaluations[0].trials[0].scores).toEqual({ tone: 7 });
+    const [{ scorer_stats }] = body.summary.evaluations;
+    expect(scorer_stats.map(({ scorer_key }: any) => scorer_key)).toEqual(['tone']);
+  });
+
+  it('takes what is longer than a ref for no ref', async () => {
+    const long = 'x'.repeat(3000);
+    await aRun(app, PROJECT, 'long', [{ example: ref(long), scores: { right: true } }]);
+    const id = 'long self';
+    const times = { started_at: '2026-01-01T00:00:00Z', ended_at: '2026-01-01T00:00:01Z' };
+    const op_name = `svc:///${PROJECT}/op/Evaluation.evaluate:o1`;
+    const call = { project_id: PROJECT, id, trace_id: id, op_name, inputs: { self: long } };
+    await app.post(`/v2/${PROJECT}/calls/complete`, { batch: [{ ...call, ...times }] });
+    const trial = { id: `${id}-0`, parent_id: id, inputs: { example: 1 }, output: {} };
+    const trialOp = op_name.replace('evaluate', 'predict_and_score');
+    await app.post(`/v2/${PROJECT}/calls/complete`, {
+      batch: [{ ...call, ...times, ...trial, op_name: trialOp }],
+    });
+    const ids = { evaluation_call_ids: ['long', id], include_summary: true };
+    const { rows: found, summary } = (await query(ids)).body;
+    expect(found.map(({ row_digest }: any) => row_digest.length)).toEqual([64, 64]);
+    expect(summary.evaluations[1]).toMatchObject({ evaluation_ref: null, trial_count: 1 });
+  });
+
   it('answers the statistics of each value of the scores', async () => {
     const { summary } = (
       await query({

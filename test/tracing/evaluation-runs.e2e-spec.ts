@@ -147,6 +147,43 @@ describe('evaluations by plain requests', () => {
     ]);
   });
 
+  it('stores nothing of a score that it refuses', async () => {
+    const prediction = { model: 'm', inputs: {}, output: 1 };
+    const { prediction_id } = await post('predictions', prediction);
+    const { body: before } = await app.post('/calls/query_stats', { project_id: PROJECT });
+    const scorer = (name: string) => `svc:///${PROJECT}/object/${name}:latest`;
+    for (const [name, value, status] of [
+      ['large', 'x'.repeat(1024 * 1024), 413],
+      ['n'.repeat(256), 1, 400],
+    ] as const) {
+      const score = { prediction_id, scorer: scorer(name), value };
+      expect((await app.post(`${V2}/scores`, score)).status).toBe(status);
+    }
+    const { body: after } = await app.post('/calls/query_stats', { project_id: PROJECT });
+    expect(after).toEqual(before);
+  });
+
+  it('does not finish a prediction whose scores are too large for one document', async () => {
+    const run = await post('evaluation_runs', { evaluation: 'e', model: 'm' });
+    const { prediction_id } = await post('predictions', {
+      model: 'm',
+      inputs: {},
+      output: 1,
+      ...run,
+    });
+    const read = await app.post('/call/read', { project_id: PROJECT, id: prediction_id });
+    const { parent_id, trace_id } = read.body.call;
+    for (const id of ['large 1', 'large 2']) {
+      const times = { started_at: '2026-01-01T00:00:00Z', ended_at: '2026-01-01T00:00:01Z' };
+      const documents = { inputs: {}, output: 'x'.repeat(9 * 1024 * 1024) };
+      const attributes = { weave: { score: 'true', scorer: id } };
+      const call = { project_id: PROJECT, id, op_name: 'score', parent_id, trace_id, attributes };
+      await post('calls/complete', { batch: [{ ...call, ...times, ...documents }] });
+    }
+    const finished = await request('POST', `predictions/${prediction_id}/finish`);
+    expect([finished.status, finished.body.code]).toEqual([413, 'too_large']);
+  });
+
   it('lists and deletes predictions and scores, of a run or by themselves', async () => {
     const { scorer, model_ref: model, evaluation_ref: evaluation } = await published();
     const { evaluation_run_id } = await post('evaluation_runs', { evaluation, model });

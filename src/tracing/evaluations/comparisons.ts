@@ -28,11 +28,13 @@ export async function comparedPairs(
   goOn: GoOn,
 ): Promise<Compared> {
   const n = pairs.length;
-  const differences = pairs.map(([baseline, other]) => other - baseline);
+  const differences = pairs.map(rowDifference);
   const rows_up = differences.filter((difference) => difference > 0).length;
   const rows_down = differences.filter((difference) => difference < 0).length;
   const counts = { n, rows_up, rows_down, rows_same: n - rows_up - rows_down };
-  if (n === 0) return { ...counts, ...NOTHING };
+  // squares are summed up below
+  const size = differences.reduce((sum, each) => sum + each ** 2, 0);
+  if (n === 0 || !Number.isFinite(size)) return { ...counts, ...NOTHING };
   const test = isBinary
     ? signTest(rows_up, rows_down)
     : n <= MAX_DRAWN_ROWS
@@ -46,6 +48,12 @@ export async function comparedPairs(
     ...(await intervalAround(differences, goOn)),
     ...test,
   };
+}
+
+/** What differs by rounding only is equal. */
+function rowDifference([baseline, other]: Pair): number {
+  const size = Math.max(Math.abs(baseline), Math.abs(other));
+  return Math.abs(other - baseline) < size * 1e-12 ? 0 : other - baseline;
 }
 
 const NOTHING = {
@@ -163,22 +171,29 @@ export function rowPairs(
 }
 
 /** The numbers of each value of scores, by evaluation and row. */
-export class ScorePairs {
+class ScorePairs {
   private readonly leaves = new Map<string, LeafSums>();
 
-  constructor(private readonly wanted: ReadonlySet<string> | null) {}
+  constructor(
+    private readonly wanted: ReadonlySet<string> | null,
+    private readonly room: number,
+  ) {}
+
+  get isFull(): boolean {
+    return this.count > this.room;
+  }
 
   get count(): number {
     return this.leaves.size;
   }
 
-  add(side: 0 | 1, row: number, trials: readonly Trial[]): void {
-    for (const { scores } of trials)
-      for (const leaf of scoreLeaves(scores)) {
-        if (typeof leaf.value === 'string') continue;
-        if (this.wanted && !this.wanted.has(leafName(leaf))) continue;
-        this.found(leaf).add(side, row, leaf.value);
-      }
+  add(side: 0 | 1, row: number, { scores }: Trial): void {
+    for (const leaf of scoreLeaves(scores)) {
+      if (this.isFull) return;
+      if (typeof leaf.value === 'string') continue;
+      if (this.wanted && !this.wanted.has(leafName(leaf))) continue;
+      this.found(leaf).add(side, row, leaf.value);
+    }
   }
 
   private found(leaf: Leaf): LeafSums {
@@ -201,6 +216,23 @@ export class ScorePairs {
     }
     return compared;
   }
+}
+
+/** The values of scores of two evaluations' rows; with more of them than `room` it stops. */
+export async function scorePairs(
+  rows: readonly TrialRow[],
+  ids: readonly [string, string],
+  { wanted, room, goOn }: { wanted: ReadonlySet<string> | null; room: number; goOn: GoOn },
+): Promise<ScorePairs> {
+  const pairs = new ScorePairs(wanted, room);
+  for (const [i, { trials }] of rows.entries())
+    for (const side of [0, 1] as const)
+      for (const trial of trials.get(ids[side])!) {
+        await goOn();
+        pairs.add(side, i, trial);
+        if (pairs.isFull) return pairs;
+      }
+  return pairs;
 }
 
 const leafName = ({ scorer, path }: Leaf) => (path === null ? scorer : `${scorer}.${path}`);

@@ -3,7 +3,7 @@ import { ApiError } from '../../platform/errors.js';
 import { Slots } from '../../platform/database/slots.js';
 import type { Context } from '../../platform/http/context.js';
 import { Turn } from '../../platform/time/turn.js';
-import { comparedPairs, CONFIDENCE, holmAdjusted, rowPairs, ScorePairs } from './comparisons.js';
+import { comparedPairs, CONFIDENCE, holmAdjusted, rowPairs, scorePairs } from './comparisons.js';
 import type { EvalCompareDto, EvalComparedDto } from './eval-results.dto.js';
 import { EvalResultsService } from './eval-results.service.js';
 import { rowsInAll, type Trial, type TrialRow } from './trials.js';
@@ -65,7 +65,8 @@ export class EvalCompareService {
     let count = 0;
     for (const other of others) {
       const paired = rowsInAll(rows, [baseline, other]);
-      const pairs = scorePairs(paired, [baseline, other], wanted);
+      const room = MAX_COMPARED - count;
+      const pairs = await scorePairs(paired, [baseline, other], { wanted, room, goOn });
       count += pairs.count;
       if (count > MAX_COMPARED)
         throw new ApiError(
@@ -124,20 +125,6 @@ function withHolm(
     })),
     warnings,
   };
-}
-
-function scorePairs(
-  rows: readonly TrialRow[],
-  ids: readonly [string, string],
-  wanted: ReadonlySet<string> | null,
-): ScorePairs {
-  const pairs = new ScorePairs(wanted);
-  for (const [i, { trials }] of rows.entries())
-    for (const side of [0, 1] as const) {
-      pairs.add(side, i, trials.get(ids[side])!);
-      if (pairs.count > MAX_COMPARED) return pairs;
-    }
-  return pairs;
 }
 
 const countRows = (rows: readonly TrialRow[], id: string) =>

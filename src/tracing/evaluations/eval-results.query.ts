@@ -60,11 +60,17 @@ export interface EvaluationRoot {
   model_ref: string | null;
 }
 
+/** A text of an input where it may be a ref. */
+const refIn = (name: string) => {
+  const { sql: text } = jsonAt(document('inputs'), [name]);
+  return sql`CASE WHEN length(${text}) <= 2048 THEN ${text} END`;
+};
+
 /** What is known of calls that evaluations may be. */
 export const rootsQuery = (projectId: string, ids: readonly string[]): Sql<EvaluationRoot> => sql`
   SELECT c.id, ${opName} AS op_name, c.display_name, c.trace_id, ${wireTime(sql`c.started_at`)} AS started_at,
     ${wireTime(sql`c.ended_at`)} AS ended_at, c.exception,
-    ${jsonAt(document('inputs'), ['self']).sql} AS evaluation_ref, ${jsonAt(document('inputs'), ['model']).sql} AS model_ref
+    ${refIn('self')} AS evaluation_ref, ${refIn('model')} AS model_ref
   FROM calls c WHERE ${visibleIn(projectId)} AND ${isListed(sql`c.id`, ids)}`;
 
 export interface Scan {
@@ -106,10 +112,13 @@ const joinedObjects = (a: Sql, b: Sql) => sql`(CASE
   WHEN ${b} IS NULL THEN ${a} WHEN coalesce(${a}::text, '{}') ~ '^\\s*[{]\\s*[}]\\s*$' THEN ${b}
   ELSE (substr(rtrim(${a}::text, E' \\n\\r\\t'), 1, length(rtrim(${a}::text, E' \\n\\r\\t')) - 1) || ', ' || substr(${b}::text, 2))::json END)`;
 
-/** The digest of a ref to a row, or of the row itself. */
-const DIGEST = sql`CASE WHEN starts_with(c.example_text, '{') OR strpos(c.example_text, ${ROW_PATH}) = 0
+/** The digest of a ref to a row, or of the row itself; what is longer than a ref is none. */
+const DIGEST = sql`CASE WHEN starts_with(c.example_text, '{') OR strpos(c.example_text, ${ROW_PATH}) = 0 OR length(c.example_text) > 2048
   THEN coalesce(skein_content_sha256(c.example_text), '') ELSE split_part(c.example_text, ${ROW_PATH}, 2) END`;
 const HAS_ROW_REF = sql`NOT starts_with(s.example_text, '{') AND strpos(s.example_text, ${ROW_PATH}) > 0`;
+
+/** Scores of the trial `s`; of one whose scores are no object, none. */
+const SCORES = sql`CASE WHEN json_typeof(s.scores) = 'object' THEN s.scores END`;
 
 /** The trials `s` below the call `r`. */
 const trials = (projectId: string, hasScores: boolean) => {
@@ -175,7 +184,7 @@ export function scanQuery(scan: Scan): Sql {
   const below = isLookedBelow ? lookedUp(belowTrials(scan), 'k') : sql``;
   const late = isLookedBelow ? sql`k.late` : sql`NULL::json`;
   const named = sql`CROSS JOIN LATERAL ${computedOnce(
-    sql`SELECT s.digest, s.output, s.is_opaque, ${joinedObjects(sql`s.scores`, late)} AS all_scores, ${exampleRow(projectId)} AS row`,
+    sql`SELECT s.digest, s.output, s.is_opaque, ${joinedObjects(SCORES, late)} AS all_scores, ${exampleRow(projectId)} AS row`,
     't',
   )}`;
   const values = [
@@ -183,7 +192,7 @@ export function scanQuery(scan: Scan): Sql {
     sql`s.parent_id`,
     sql`s.digest`,
     sql`date_part('epoch', s.started_at)`,
-    ...(hasScores ? [sql`s.scores`] : []),
+    ...(hasScores ? [SCORES] : []),
     ...(isLookedBelow ? [sql`k.late`, sql`k.spent`, sql`k.latency`, sql`k.judges`] : []),
   ];
   const asked = [sql`ARRAY[${join(hits)}]::boolean[]`, sql`ARRAY[${join(keys)}]::text[]`];

@@ -96,12 +96,9 @@ export const scoresQuery = (projectId: string, asked: Marked): Sql =>
     asked,
   );
 
-/** What scorers said of a prediction: those beside it. */
-export const scoresBeside = (projectId: string, parentId: string, limit: number) => sql<{
-  scorer: string | null;
-  output: string | null;
-}>`
-  SELECT coalesce(${mark('scorer')}, c.op_name) AS scorer, c.output::text AS output FROM calls c
+/** What scorers said of a prediction: those beside it, as JSON texts. */
+export const scoresBeside = (projectId: string, parentId: string, limit: number) => sql`
+  SELECT json_build_object('scorer', coalesce(${mark('scorer')}, c.op_name), 'output', c.output)::text FROM calls c
   WHERE ${visibleIn(projectId)} AND c.parent_id = ${parentId} AND ${mark('score')} = 'true'
   ORDER BY c.started_at, c.id LIMIT ${limit}::bigint`;
 

@@ -34,6 +34,8 @@ import { TypedObjectsService } from './typed-objects.service.js';
 
 /** Scores of one prediction. */
 const MAX_SCORES = 1000;
+/** Characters of these: they become one document. */
+const MAX_SCORES_LENGTH = 16 * 1024 * 1024;
 /** Makes the id of a run's last call from that of the run: finished again, a run gets no second one. */
 const SUMMARIZE = '5f0d6d0c-5d0a-4c57-9a3c-6f0b4f2f6f5e';
 
@@ -151,6 +153,18 @@ export class EvaluationRunsService {
       : id;
     const value = valueAt(text, 'value');
     const call = started(project, id, op, { trace_id, ...(parent_id && { parent_id }) });
+    const target = (callId: string) => `${WIRE.scheme}:///${project}/call/${callId}`;
+    const feedback: [string, string][] = [
+      ['project_id', json(project)],
+      ['feedback_id', json(id)],
+      [WIRE.ref, json(target(prediction_id))],
+      ['feedback_type', json(`${WIRE.feedback}.runnable.${ref.name}`)],
+      ['payload', `{"output":${value}}`],
+      ['runnable_ref', json(scorer)],
+      ['call_ref', json(target(id))],
+    ];
+    const said = objectText(feedback);
+    await this.feedback.assertMayPut(said, caller); // before the call is stored
     const run = runId ? { evaluation_run_id: runId } : {};
     await this.store(caller, {
       call: { ...call, ended_at: call.started_at },
@@ -164,17 +178,7 @@ export class EvaluationRunsService {
         output: value,
       },
     });
-    const target = (callId: string) => `${WIRE.scheme}:///${project}/call/${callId}`;
-    const feedback: [string, string][] = [
-      ['project_id', json(project)],
-      ['feedback_id', json(id)],
-      [WIRE.ref, json(target(prediction_id))],
-      ['feedback_type', json(`${WIRE.feedback}.runnable.${ref.name}`)],
-      ['payload', `{"output":${value}}`],
-      ['runnable_ref', json(scorer)],
-      ['call_ref', json(target(id))],
-    ];
-    await this.feedback.put(objectText(feedback), caller);
+    await this.feedback.put(said, caller);
     return { score_id: id };
   }
 
@@ -189,12 +193,7 @@ export class EvaluationRunsService {
       this.end({ project_id: project, id: callId, ended_at }, documents, caller);
     await end(id, [['output', output], ...kept(prediction)]);
     if (!trial) return;
-    const scores = await this.database.long(() =>
-      this.database.query(scoresBeside(project, trial.call.id, MAX_SCORES)),
-    );
-    const texts = new Map(
-      scores.map(({ scorer, output }) => [scorerName(scorer ?? ''), output ?? 'null']),
-    );
+    const texts = await this.scoresBeside(project, trial.call.id);
     const seconds = (Date.parse(ended_at) - Date.parse(prediction.call['started_at']!)) / 1000;
     const said = objectText([
       ['output', output],
@@ -202,6 +201,26 @@ export class EvaluationRunsService {
       ['model_latency', json({ mean: seconds })],
     ]);
     await end(trial.call.id, [['output', said], ...kept(trial)]);
+  }
+
+  /** What scorers said below a trial, by their names, as texts. @throws ApiError `too_large` */
+  private async scoresBeside(project: string, trialId: string): Promise<Map<string, string>> {
+    const texts = new Map<string, string>();
+    let length = 0;
+    const batches = await this.stream(scoresBeside(project, trialId, MAX_SCORES));
+    for await (const batch of batches as AsyncIterable<string[]>)
+      for (const text of batch) {
+        length += text.length;
+        if (length > MAX_SCORES_LENGTH)
+          throw new ApiError(
+            'too_large',
+            `the scores of a prediction hold over ${MAX_SCORES_LENGTH} characters`,
+          );
+        const members = memberTexts(text);
+        const scorer = JSON.parse(members.get('scorer')!) as string | null;
+        texts.set(scorerName(scorer ?? ''), members.get('output')!);
+      }
+    return texts;
   }
 
   /** Sums up the trials that have ended, and ends the run with that. `text` is the body as it was sent. */

@@ -54,7 +54,7 @@ class EvaluationSums {
 
   add({ scores, tokens, cost }: Trial): void {
     this.trials++;
-    this.stats.add(scores);
+    this.stats.add(scores, MAX_LEAVES);
     if (tokens !== null) this.tokens = (this.tokens ?? 0) + tokens;
     if (cost) this.cost = this.cost?.plus(cost) ?? cost;
   }

@@ -88,19 +88,24 @@ function scoreTexts(
   return texts;
 }
 
-/** The scorers' calls by the names of their scores; one name is part of the other. */
-function scorerCalls(
+/** Names of scores, times scorers, that are compared part by part. */
+const MAX_LIKENESSES = 100_000;
+
+/** The scorers' calls by the names of their scores; one name is part of the other, unless there are very many of both. */
+export function scorerCalls(
   scores: readonly string[],
-  children: readonly Child[],
+  children: readonly Pick<Child, 'id' | 'name' | 'is_scorer'>[],
 ): Record<string, string> {
   const scorers = children
     .filter(({ is_scorer }) => is_scorer)
     .map(({ id, name }) => ({ id, name: name.toLowerCase() }));
+  const named = new Map(scorers.map((scorer) => [scorer.name, scorer]));
+  const alike = scores.length * scorers.length <= MAX_LIKENESSES ? scorers : [];
   const found = scores.flatMap((key): [string, string][] => {
     const wanted = key.toLowerCase();
     const scorer =
-      scorers.findLast(({ name }) => name === wanted) ??
-      scorers.findLast(({ name }) => name.includes(wanted) || wanted.includes(name));
+      named.get(wanted) ??
+      alike.findLast(({ name }) => name.includes(wanted) || wanted.includes(name));
     return scorer ? [[key, scorer.id]] : [];
   });
   return Object.fromEntries(found);

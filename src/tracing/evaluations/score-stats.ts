@@ -41,8 +41,10 @@ export class ScoreStats {
     return this.stats.size;
   }
 
-  add(scores: Readonly<Record<string, unknown>>): void {
+  /** Values beyond `most` different ones are left out, but for one, which tells that there are more. */
+  add(scores: Readonly<Record<string, unknown>>, most = Infinity): void {
     for (const leaf of scoreLeaves(scores)) {
+      if (this.count > most) return;
       const stat = this.found(leaf);
       stat.trial_count++;
       if (typeof leaf.value === 'number') {

@@ -1,6 +1,14 @@
 import { AutoSummary, ScoreSummaries } from './auto-summary.js';
-import { comparedPairs, holmAdjusted, normalTail, type Pair, signTest } from './comparisons.js';
+import {
+  comparedPairs,
+  holmAdjusted,
+  normalTail,
+  type Pair,
+  scorePairs,
+  signTest,
+} from './comparisons.js';
 import { filteredRows, sortedRows } from './row-order.js';
+import { scorerCalls } from './row-texts.js';
 import { ScoreStats } from './score-stats.js';
 import { type Trial, TrialRows } from './trials.js';
 
@@ -100,6 +108,22 @@ describe('statistics of scores', () => {
   });
 });
 
+describe('calls of scorers', () => {
+  it.each([
+    [10, true],
+    [5000, false],
+  ])('are found by a part of their names for %i scores: %s', (count, isFound) => {
+    const names = Array.from({ length: count }, (_, i) => `s${i};`);
+    const children = ['exact', ...names.map((name) => `x${name}`)].map((name, i) => ({
+      id: String(i),
+      name,
+      is_scorer: true,
+    }));
+    const found = scorerCalls(['Exact', ...names], children);
+    expect([found['Exact'], found['s1;']]).toEqual(['0', isFound ? '2' : undefined]);
+  });
+});
+
 describe('comparisons', () => {
   const goOn = async () => {};
 
@@ -123,6 +147,40 @@ describe('comparisons', () => {
     [12, 0],
   ])('test %i rows up and %i down as counting all cases does', (up, down) => {
     expect(signTest(up, down).p_value).toBeCloseTo(signTestByCounting(up, down), 12);
+  });
+
+  it('say nothing of numbers that are too large to be summed up', async () => {
+    for (const large of [1e308, Infinity]) {
+      const few: Pair[] = [
+        [0, large],
+        [0, large],
+        [0, -large],
+      ];
+      for (const pairs of [few, Array.from({ length: 25 }, () => few).flat()]) {
+        const compared = await comparedPairs(pairs, false, goOn);
+        expect(compared).toMatchObject({ n: pairs.length, p_value: null, interval: null });
+      }
+    }
+  });
+
+  it('take rounding for no difference', async () => {
+    const [one, other] = [(0.1 + 0.2 + 0.3) / 3, (0.3 + 0.2 + 0.1) / 3];
+    expect(one).not.toBe(other);
+    const compared = await comparedPairs([[one, other]], false, goOn);
+    expect(compared).toMatchObject({ rows_down: 0, rows_same: 1, difference: 0 });
+  });
+
+  it('let others have their turn while scores are read, and stop at too many', async () => {
+    const scores = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`s${i}`, true]));
+    const rows = new TrialRows();
+    for (const id of ['a', 'b'])
+      for (let i = 0; i < 50; i++) rows.add(`row ${i}`, id, aTrial(`${id}${i}`, { scores }));
+    let turns = 0;
+    const inTurns = async () => void turns++;
+    const asked = { wanted: null, room: 9, goOn: inTurns };
+    expect((await scorePairs(rows.take(), ['a', 'b'], asked)).count).toBe(9);
+    expect(turns).toBe(100);
+    expect((await scorePairs(rows.take(), ['a', 'b'], { ...asked, room: 3 })).count).toBe(4);
   });
 
   it('have the tails of the normal distribution', () => {

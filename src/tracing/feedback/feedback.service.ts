@@ -135,6 +135,13 @@ export class FeedbackService {
     });
   }
 
+  /** Refuses what `put` refuses, and stores nothing. @throws ApiError */
+  async assertMayPut(text: string, caller: Caller): Promise<void> {
+    const body = JSON.parse(text) as FeedbackReplaceDto;
+    assertValid(FeedbackReplaceDto, body);
+    await this.judgedRow({ body, text, path: '' }, caller);
+  }
+
   /** `replace` for another feature, which hands over the text of a `FeedbackReplaceDto`. @throws ApiError */
   async put(text: string, caller: Caller): Promise<string> {
     const body = JSON.parse(text) as FeedbackReplaceDto;
