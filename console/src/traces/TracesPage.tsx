@@ -5,14 +5,17 @@ import type { CallRow } from '../api/calls.ts';
 import { useReread } from '../api/live-list.ts';
 import { useLive } from '../api/live.ts';
 import { noteProject } from '../api/recent.ts';
+import { mayActAs, useMe } from '../api/session.ts';
+import { Collect } from '../collect/Collect.tsx';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import { Fault } from '../ui/Fault.tsx';
+import { count } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { VirtualTable } from '../ui/VirtualTable.tsx';
-import { traceColumns } from './columns.tsx';
+import { selectionColumn, traceColumns } from './columns.tsx';
 import { counted, shown } from './count.ts';
 import { BadFilter } from './filter.ts';
 import { FilterBar } from './FilterBar.tsx';
@@ -138,7 +141,12 @@ function List({ project, search, chosen, isLive, onSearch }: ListProps) {
     isLive,
   });
   const remarks = useRemarks(project, idsInView);
-  const columns = useMemo(() => traceColumns(project, remarks), [project, remarks]);
+  const [selected, select] = useState<ReadonlySet<string>>(new Set());
+  const isWriter = mayActAs(useMe(), 'writer', project);
+  const columns = useMemo(() => {
+    const all = traceColumns(project, remarks);
+    return isWriter ? [selectionColumn(rows, selected, select), ...all] : all;
+  }, [project, remarks, isWriter, rows, selected]);
   const open = (row: CallRow) =>
     void navigate({
       to: '/p/$entity/$project/traces/$traceId',
@@ -173,6 +181,7 @@ function List({ project, search, chosen, isLive, onSearch }: ListProps) {
           <Button onClick={goOn}>Older than these {rows.length.toLocaleString('en-US')}</Button>
         )}
       </div>
+      <Selection project={project} selected={selected} onClear={() => select(new Set())} />
       {pages.error && <Fault error={pages.error} onRetry={() => void pages.refetch()} />}
       {pages.isPending && <Skeleton rows={24} />}
       {pages.data && rows.length === 0 && (
@@ -189,6 +198,29 @@ function List({ project, search, chosen, isLive, onSearch }: ListProps) {
         />
       )}
     </>
+  );
+}
+
+function Selection({
+  project,
+  selected,
+  onClear,
+}: {
+  project: string;
+  selected: ReadonlySet<string>;
+  onClear: () => void;
+}) {
+  if (selected.size === 0) return null;
+  return (
+    <div className={styles['bar']} role="region" aria-label="Selection">
+      <span role="status" className={styles['selected']}>
+        {count(selected.size)} selected
+      </span>
+      <Collect project={project} callIds={[...selected]} />
+      <Button look="quiet" onClick={onClear}>
+        Clear
+      </Button>
+    </div>
   );
 }
 
