@@ -22,6 +22,8 @@ const SCROLLED = '[role="region"], [role="group"][tabindex], section[tabindex]';
 export function itemAction(event: KeyboardEvent, actions: ItemActions): boolean {
   const { target, key } = event;
   const isOther = event.metaKey || event.ctrlKey || event.altKey || event.isComposing;
+  // who holds a key skips one item, not all
+  if (event.repeat && !/^(Arrow|Page)/.test(key)) return false;
   if (isOther || document.querySelector('[role="dialog"]')) return false;
   const at = target instanceof Element ? target : document.body;
   if (at.matches('input, textarea, select')) return keyInBox(event, actions);
