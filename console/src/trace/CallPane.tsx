@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
-import { Collect } from '../collect/Collect.tsx';
 import { Chat } from '../json/Chat.tsx';
 import { readChat, parsedExactly } from '../json/chat.ts';
 import type { JsonIndex } from '../json/json-index.ts';
@@ -18,6 +17,9 @@ import { Time } from '../ui/Time.tsx';
 import styles from './trace.module.css';
 import type { TraceSpan } from './useTrace.ts';
 
+const Collect = lazy(() =>
+  import('../collect/Collect.tsx').then((module) => ({ default: module.Collect })),
+);
 const Costs = lazy(() => import('./Costs.tsx').then((module) => ({ default: module.Costs })));
 const Feedback = lazy(() =>
   import('./Feedback.tsx').then((module) => ({ default: module.Feedback })),
@@ -56,7 +58,9 @@ export function CallPane({ project, span }: { project: string; span: TraceSpan }
           <Time at={span.startedAt} />
           <code title="id">{span.id}</code>
         </p>
-        <Collect project={project} callIds={[span.id]} />
+        <Suspense fallback={null}>
+          <Collect project={project} callIds={[span.id]} />
+        </Suspense>
       </header>
       {error && (
         <div className={styles['paneError']}>

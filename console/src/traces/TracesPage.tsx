@@ -6,12 +6,10 @@ import { useReread } from '../api/live-list.ts';
 import { useLive } from '../api/live.ts';
 import { noteProject } from '../api/recent.ts';
 import { mayActAs, useMe } from '../api/session.ts';
-import { Collect } from '../collect/Collect.tsx';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import { Fault } from '../ui/Fault.tsx';
-import { count } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { VirtualTable } from '../ui/VirtualTable.tsx';
@@ -34,6 +32,10 @@ import { useTraces } from './useTraces.ts';
 
 const route = getRouteApi('/p/$entity/$project/traces');
 const Views = lazy(() => import('./Views.tsx').then((module) => ({ default: module.Views })));
+const Selection = lazy(() =>
+  import('./Selection.tsx').then((module) => ({ default: module.Selection })),
+);
+
 /** The newest traces of a project. What is chosen stands in the address. */
 export function TracesPage() {
   const { entity, project: name } = route.useParams();
@@ -181,7 +183,7 @@ function List({ project, search, chosen, isLive, onSearch }: ListProps) {
           <Button onClick={goOn}>Older than these {rows.length.toLocaleString('en-US')}</Button>
         )}
       </div>
-      <Selection project={project} selected={selected} onClear={() => select(new Set())} />
+      <Chosen project={project} selected={selected} onClear={() => select(new Set())} />
       {pages.error && <Fault error={pages.error} onRetry={() => void pages.refetch()} />}
       {pages.isPending && <Skeleton rows={24} />}
       {pages.data && rows.length === 0 && (
@@ -201,26 +203,12 @@ function List({ project, search, chosen, isLive, onSearch }: ListProps) {
   );
 }
 
-function Selection({
-  project,
-  selected,
-  onClear,
-}: {
-  project: string;
-  selected: ReadonlySet<string>;
-  onClear: () => void;
-}) {
-  if (selected.size === 0) return null;
+function Chosen(props: Parameters<typeof Selection>[0]) {
+  if (props.selected.size === 0) return null;
   return (
-    <div className={styles['bar']} role="region" aria-label="Selection">
-      <span role="status" className={styles['selected']}>
-        {count(selected.size)} selected
-      </span>
-      <Collect project={project} callIds={[...selected]} />
-      <Button look="quiet" onClick={onClear}>
-        Clear
-      </Button>
-    </div>
+    <Suspense fallback={null}>
+      <Selection {...props} />
+    </Suspense>
   );
 }
 
