@@ -5,6 +5,7 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router';
+import { queueSearch } from './annotation/search.ts';
 import { recentProjects } from './api/recent.ts';
 import { auditSearch } from './audit/search.ts';
 import { metricsSearch } from './metrics/search.ts';
@@ -146,6 +147,19 @@ const object = createRoute({
   component: lazyRouteComponent(() => import('./objects/ObjectPage.tsx'), 'ObjectPage'),
 });
 
+const queues = createRoute({
+  getParentRoute: () => project,
+  path: '/queues',
+  component: lazyRouteComponent(() => import('./annotation/QueuesPage.tsx'), 'QueuesPage'),
+});
+
+const queue = createRoute({
+  getParentRoute: () => project,
+  path: '/queues/$queueId',
+  validateSearch: queueSearch,
+  component: lazyRouteComponent(() => import('./annotation/AnnotatePage.tsx'), 'AnnotatePage'),
+});
+
 const training = createRoute({
   getParentRoute: () => project,
   path: '/training',
@@ -204,6 +218,8 @@ const routeTree = root.addChildren([
     metrics,
     objects,
     object,
+    queues,
+    queue,
     training,
     model,
     checkpoint,

@@ -1,55 +1,45 @@
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { post } from '../api/client.ts';
-import { visible } from '../json/visible.ts';
+import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { Fault } from '../ui/Fault.tsx';
 import { count } from '../ui/format.ts';
 import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { ChangeRows } from './ChangeRows.tsx';
+import { sourcesQuery } from './lineage.ts';
 import type { ShownProps } from './ObjectPage.tsx';
-import { cellText, columnNames, csvLine, csvLines, jsonLines, readRows } from './rows.ts';
+import { RowGrid } from './RowGrid.tsx';
+import { columnNames, csvLine, csvLines, jsonLines, readRows } from './rows.ts';
 import { save } from '../ui/save.ts';
 import styles from './objects.module.css';
 
 const PAGE = 50;
 const SAVED_AT_ONCE = 1000;
-/** What is further right is in the value of the row only. */
-const MOST_COLUMNS = 30;
-const MOST_CHARACTERS = 300;
 
 /** The rows of a dataset, page by page, in any order. */
 export function Rows({
   project,
   version,
+  versions,
   search,
   onSearch,
   table,
 }: ShownProps & { table: string }) {
+  const me = useMe();
+  const [selected, select] = useState<ReadonlySet<string>>(new Set());
   const { page = 1, sort } = search;
-  const field = sort?.replace(/^-/, '');
-  const order = field && {
-    sort_by: [{ field, direction: sort!.startsWith('-') ? 'desc' : 'asc' }],
-  };
   const of = { project_id: project, digest: table };
-  const total = useQuery({
-    queryKey: ['table', of],
-    queryFn: async ({ signal }) => (await post('/table/query_stats', of, { signal })).count,
-    staleTime: Infinity,
-  });
-  const { data, error, isPlaceholderData, refetch } = useQuery({
-    queryKey: ['table', of, page, sort],
-    queryFn: ({ signal }) =>
-      readRows({ ...of, limit: PAGE, offset: (page - 1) * PAGE, ...order }, signal),
-    staleTime: Infinity,
-    structuralSharing: false,
-    placeholderData: keepPreviousData,
-  });
+  const { total, rows, sources } = useRows(of, version.object_id, search);
+  const { data, error } = rows;
   const saving = useMutation({
     mutationFn: (kind: 'csv' | 'jsonl') => saveAll(of, `${version.object_id}.${kind}`, kind),
   });
-  if (error) return <Fault error={error} onRetry={() => void refetch()} />;
+  if (error) return <Fault error={error} onRetry={() => void rows.refetch()} />;
   if (!data) return <Skeleton rows={12} />;
-  const columns = columnNames(data, MOST_COLUMNS);
-  const last = Math.max(1, Math.ceil((total.data ?? 0) / PAGE));
+  const last = Math.max(1, Math.ceil((total ?? 0) / PAGE));
+  // rows are taken out of the latest version only
+  const mayChange = version === versions[0] && mayActAs(me, 'writer', project);
   const turn = (to: number) => {
     const { page: _, ...rest } = search;
     onSearch(to <= 1 ? rest : { ...rest, page: to });
@@ -58,7 +48,7 @@ export function Rows({
     <div className={styles['rows']}>
       <div className={styles['bar']}>
         <span role="status">
-          {count(total.data)} rows{last > 1 && `, page ${page} of ${count(last)}`}
+          {count(total)} rows{last > 1 && `, page ${page} of ${count(last)}`}
         </span>
         <Button disabled={page <= 1} onClick={() => turn(page - 1)}>
           Previous
@@ -75,67 +65,69 @@ export function Rows({
         </Button>
       </div>
       {saving.error && <ErrorNote error={saving.error} />}
+      {mayChange && (
+        <ChangeRows
+          project={project}
+          version={version}
+          selected={selected}
+          onChanged={() => {
+            select(new Set());
+            onSearch({ tab: 'rows' });
+          }}
+        />
+      )}
       {data.nodes.length === 0 ? (
         <Empty title="No rows">
           <p>The table of this version has none{page > 1 && ' on this page'}.</p>
         </Empty>
       ) : (
-        <div
-          className={styles['grid']}
-          tabIndex={0}
-          role="region"
-          aria-label="Rows"
-          aria-busy={isPlaceholderData}
-        >
-          <table>
-            <thead>
-              <tr>
-                {columns.map((name) => (
-                  <th key={name} scope="col" aria-sort={sortOrder(name, sort)}>
-                    {name.includes('.') ? (
-                      visible(name)
-                    ) : (
-                      <button
-                        type="button"
-                        className={styles['sort']}
-                        onClick={() => {
-                          const { page: _, ...rest } = search;
-                          onSearch({ ...rest, sort: sort === name ? `-${name}` : name });
-                        }}
-                      >
-                        {visible(name)}
-                        {sort === name && ' ↑'}
-                        {sort === `-${name}` && ' ↓'}
-                      </button>
-                    )}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {data.nodes.map((node) => (
-                <tr key={node}>
-                  {columns.map((name) => {
-                    const cell = cellText(data, node, name);
-                    return (
-                      <td key={name} title={visible(cell.slice(0, MOST_CHARACTERS))}>
-                        {visible(cell.slice(0, MOST_CHARACTERS))}
-                      </td>
-                    );
-                  })}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <RowGrid
+          project={project}
+          rows={data}
+          first={(page - 1) * PAGE + 1}
+          sources={sources}
+          sort={sort}
+          isBusy={rows.isPlaceholderData}
+          selected={mayChange ? selected : undefined}
+          onSelect={select}
+          onSort={(by) => {
+            const { page: _, ...rest } = search;
+            onSearch({ ...rest, sort: by });
+          }}
+        />
       )}
     </div>
   );
 }
 
-function sortOrder(name: string, sort: string | undefined) {
-  if (sort === name) return 'ascending';
-  return sort === `-${name}` ? 'descending' : undefined;
+/** A page of a table, how many rows the whole has, and where those of the page come from. */
+function useRows(
+  of: { project_id: string; digest: string },
+  objectId: string,
+  search: ShownProps['search'],
+) {
+  const { page = 1, sort } = search;
+  const field = sort?.replace(/^-/, '');
+  const order = field && {
+    sort_by: [{ field, direction: sort!.startsWith('-') ? 'desc' : 'asc' }],
+  };
+  const total = useQuery({
+    queryKey: ['table', of],
+    queryFn: async ({ signal }) => (await post('/table/query_stats', of, { signal })).count,
+    staleTime: Infinity,
+  });
+  const rows = useQuery({
+    queryKey: ['table', of, page, sort],
+    queryFn: ({ signal }) =>
+      readRows({ ...of, limit: PAGE, offset: (page - 1) * PAGE, ...order }, signal),
+    staleTime: Infinity,
+    structuralSharing: false,
+    placeholderData: keepPreviousData,
+  });
+  const { data: sources } = useQuery(
+    sourcesQuery(of.project_id, objectId, [...new Set(rows.data?.digests)].toSorted()),
+  );
+  return { total: total.data, rows, sources };
 }
 
 /** All rows in their own order. Columns of CSV are those of all rows, so it reads them twice. */

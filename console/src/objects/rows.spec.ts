@@ -5,7 +5,7 @@ const TEXT = `[{"id":12345678901234567890,"name":"a, \\"b\\"","more":{"x":1.0}},
 {"id":1.0,
 "other":null,"__proto__":"=1+1"}]`;
 const index = jsonIndex(TEXT);
-const rows = { index, nodes: [...index.children(0)] };
+const rows = { index, nodes: [...index.children(0)], digests: [] };
 
 it('names the columns of all rows', () => {
   expect(columnNames(rows)).toEqual(['id', 'name', 'more', 'other', '__proto__']);

@@ -8,6 +8,8 @@ export interface TableRows {
   index: JsonIndex;
   /** The nodes of the rows themselves. */
   nodes: number[];
+  /** Of the rows, in the same order. */
+  digests: string[];
 }
 
 export async function readRows(
@@ -16,8 +18,12 @@ export async function readRows(
 ): Promise<TableRows> {
   const response = await send('POST', '/table/query', { body, ...(signal && { signal }) });
   const index = await indexed(await response.text(), signal);
-  const rows = index.member(0, 'rows')!;
-  return { index, nodes: [...index.children(rows)].map((row) => index.member(row, 'val')!) };
+  const rows = [...index.children(index.member(0, 'rows')!)];
+  return {
+    index,
+    nodes: rows.map((row) => index.member(row, 'val')!),
+    digests: rows.map((row) => decoded(index.nodeText(index.member(row, 'digest')!))),
+  };
 }
 
 /** The names of members of rows, in the order in which they are first seen. */

@@ -40,6 +40,11 @@ export function Sidebar() {
             </Link>
           </li>
           <li>
+            <Link to="/p/$entity/$project/queues" params={{ entity, project }}>
+              Queues
+            </Link>
+          </li>
+          <li>
             <Link to="/p/$entity/$project/training" params={{ entity, project }}>
               Training
             </Link>

@@ -1,26 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
-import { post } from '../api/client.ts';
-import { wire } from '../api/wire.ts';
+import { type Spec, specsQuery } from '../api/annotation.ts';
 import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import styles from './trace.module.css';
-
-interface Schema {
-  type?: string;
-  enum?: unknown[];
-  minimum?: number;
-  maximum?: number;
-}
-
-interface Spec {
-  name: string;
-  ref: string;
-  label: string;
-  schema: Schema;
-}
-
-const CLASS = 'AnnotationSpec';
 
 /** A form for each annotation that the project asks people for: objects of the class AnnotationSpec with a `field_schema`. */
 export function Annotations({
@@ -32,10 +15,7 @@ export function Annotations({
   isBusy: boolean;
   onGive: (name: string, ref: string, value: unknown) => void;
 }) {
-  const { data } = useQuery({
-    queryKey: ['annotation specs', project],
-    queryFn: ({ signal }) => readSpecs(project, signal),
-  });
+  const { data } = useQuery(specsQuery(project));
   return data?.map((spec) => (
     <Annotation
       key={spec.ref}
@@ -44,26 +24,6 @@ export function Annotations({
       onGive={(value) => onGive(spec.name, spec.ref, value)}
     />
   ));
-}
-
-async function readSpecs(project_id: string, signal: AbortSignal): Promise<Spec[]> {
-  const { objs } = await post(
-    '/objs/query',
-    { project_id, filter: { latest_only: true, base_object_classes: [CLASS] }, limit: 20 },
-    { signal },
-  );
-  return objs.map(({ object_id, digest, val }) => {
-    const { name, field_schema } = (val ?? {}) as {
-      name?: string;
-      field_schema?: Schema;
-    };
-    return {
-      name: object_id,
-      ref: `${wire.scheme}:///${project_id}/object/${object_id}:${digest}`,
-      label: typeof name === 'string' ? name : object_id,
-      schema: typeof field_schema === 'object' && field_schema !== null ? field_schema : {},
-    };
-  });
 }
 
 function Annotation({

@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
-import { send } from '../api/client.ts';
 import { Chat } from '../json/Chat.tsx';
 import { readChat, parsedExactly } from '../json/chat.ts';
-import { indexed } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
 import { LongText } from '../json/LongText.tsx';
+import { readCall } from '../json/read-call.ts';
 import { decoded } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
@@ -18,6 +17,9 @@ import { Time } from '../ui/Time.tsx';
 import styles from './trace.module.css';
 import type { TraceSpan } from './useTrace.ts';
 
+const Collect = lazy(() =>
+  import('../collect/Collect.tsx').then((module) => ({ default: module.Collect })),
+);
 const Costs = lazy(() => import('./Costs.tsx').then((module) => ({ default: module.Costs })));
 const Feedback = lazy(() =>
   import('./Feedback.tsx').then((module) => ({ default: module.Feedback })),
@@ -26,17 +28,6 @@ const Compare = lazy(() => import('./Compare.tsx').then((module) => ({ default: 
 
 /** Longer documents are not made into a conversation. */
 const MOST_CHAT = 1_000_000;
-
-/** A call as the service answers it, and where its values are. */
-export async function readCall(
-  project_id: string,
-  id: string,
-  signal: AbortSignal,
-): Promise<JsonIndex> {
-  const body = { project_id, id, include_costs: true };
-  const response = await send('POST', '/call/read', { body, signal });
-  return indexed(await response.text(), signal);
-}
 
 type Tab = 'chat' | 'json' | 'more' | 'cost' | 'feedback' | 'compare' | 'raw';
 
@@ -67,6 +58,9 @@ export function CallPane({ project, span }: { project: string; span: TraceSpan }
           <Time at={span.startedAt} />
           <code title="id">{span.id}</code>
         </p>
+        <Suspense fallback={null}>
+          <Collect project={project} callIds={[span.id]} />
+        </Suspense>
       </header>
       {error && (
         <div className={styles['paneError']}>

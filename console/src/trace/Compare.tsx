@@ -4,10 +4,10 @@ import { allLines } from '../api/client.ts';
 import { diff, type DiffRow } from '../json/diff.ts';
 import { Differences } from '../json/Differences.tsx';
 import type { JsonIndex } from '../json/json-index.ts';
+import { readCall } from '../json/read-call.ts';
 import { Button } from '../ui/Button.tsx';
 import { Field } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { readCall } from './CallPane.tsx';
 import styles from './trace.module.css';
 
 const PARTS = ['inputs', 'output', 'attributes', 'exception', 'summary'];

@@ -191,7 +191,8 @@ const ARROWS: Record<string, string> = {
 };
 
 const isTyping = (target: EventTarget) =>
-  target instanceof HTMLElement && target.matches('input, textarea, select, [role="tab"], pre');
+  target instanceof HTMLElement &&
+  target.matches('input, textarea, select, [role="tab"], pre, [role="dialog"] *');
 
 /** The call of the address; without one, the first that failed, else the root. */
 const chosenSpan = (

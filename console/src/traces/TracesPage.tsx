@@ -5,6 +5,7 @@ import type { CallRow } from '../api/calls.ts';
 import { useReread } from '../api/live-list.ts';
 import { useLive } from '../api/live.ts';
 import { noteProject } from '../api/recent.ts';
+import { mayActAs, useMe } from '../api/session.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import { CopyButton } from '../ui/CopyButton.tsx';
@@ -12,7 +13,7 @@ import { Fault } from '../ui/Fault.tsx';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { VirtualTable } from '../ui/VirtualTable.tsx';
-import { traceColumns } from './columns.tsx';
+import { selectionColumn, traceColumns } from './columns.tsx';
 import { counted, shown } from './count.ts';
 import { BadFilter } from './filter.ts';
 import { FilterBar } from './FilterBar.tsx';
@@ -31,6 +32,10 @@ import { useTraces } from './useTraces.ts';
 
 const route = getRouteApi('/p/$entity/$project/traces');
 const Views = lazy(() => import('./Views.tsx').then((module) => ({ default: module.Views })));
+const Selection = lazy(() =>
+  import('./Selection.tsx').then((module) => ({ default: module.Selection })),
+);
+
 /** The newest traces of a project. What is chosen stands in the address. */
 export function TracesPage() {
   const { entity, project: name } = route.useParams();
@@ -138,7 +143,12 @@ function List({ project, search, chosen, isLive, onSearch }: ListProps) {
     isLive,
   });
   const remarks = useRemarks(project, idsInView);
-  const columns = useMemo(() => traceColumns(project, remarks), [project, remarks]);
+  const [selected, select] = useState<ReadonlySet<string>>(new Set());
+  const isWriter = mayActAs(useMe(), 'writer', project);
+  const columns = useMemo(() => {
+    const all = traceColumns(project, remarks);
+    return isWriter ? [selectionColumn(rows, selected, select), ...all] : all;
+  }, [project, remarks, isWriter, rows, selected]);
   const open = (row: CallRow) =>
     void navigate({
       to: '/p/$entity/$project/traces/$traceId',
@@ -173,6 +183,7 @@ function List({ project, search, chosen, isLive, onSearch }: ListProps) {
           <Button onClick={goOn}>Older than these {rows.length.toLocaleString('en-US')}</Button>
         )}
       </div>
+      <Chosen project={project} selected={selected} onClear={() => select(new Set())} />
       {pages.error && <Fault error={pages.error} onRetry={() => void pages.refetch()} />}
       {pages.isPending && <Skeleton rows={24} />}
       {pages.data && rows.length === 0 && (
@@ -189,6 +200,15 @@ function List({ project, search, chosen, isLive, onSearch }: ListProps) {
         />
       )}
     </>
+  );
+}
+
+function Chosen(props: Parameters<typeof Selection>[0]) {
+  if (props.selected.size === 0) return null;
+  return (
+    <Suspense fallback={null}>
+      <Selection {...props} />
+    </Suspense>
   );
 }
 

@@ -78,6 +78,41 @@ export function traceColumns(
   ];
 }
 
+/** Chooses rows, or all that are loaded. A click on it opens nothing. */
+export function selectionColumn(
+  rows: readonly CallRow[],
+  selected: ReadonlySet<string>,
+  onSelect: (selected: ReadonlySet<string>) => void,
+): Column<CallRow> {
+  const isAll = rows.length > 0 && rows.every(({ id }) => selected.has(id));
+  return {
+    name: 'selected',
+    title: (
+      <input
+        type="checkbox"
+        aria-label="Select all that are loaded"
+        checked={isAll}
+        onChange={() => onSelect(new Set(isAll ? [] : rows.map(({ id }) => id)))}
+      />
+    ),
+    width: '18px',
+    cell: ({ id, op_name }) => (
+      <label className={styles['select']} onClick={(event) => event.stopPropagation()}>
+        <input
+          type="checkbox"
+          aria-label={`Select ${opName(op_name)}`}
+          checked={selected.has(id)}
+          onChange={() => {
+            const next = new Set(selected);
+            if (!next.delete(id)) next.add(id);
+            onSelect(next);
+          }}
+        />
+      </label>
+    ),
+  };
+}
+
 function tokens(row: CallRow) {
   const sum = callTokens(row);
   return sum ? `${count(sum.input)} → ${count(sum.output)}` : '–';

@@ -1,0 +1,140 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { lazy, Suspense, useState } from 'react';
+import type { Queue } from '../api/annotation.ts';
+import { useReread } from '../api/live-list.ts';
+import { useLive } from '../api/live.ts';
+import { mayActAs, useMe } from '../api/session.ts';
+import { visible } from '../json/visible.ts';
+import { Button } from '../ui/Button.tsx';
+import { Fault } from '../ui/Fault.tsx';
+import { count } from '../ui/format.ts';
+import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { Page } from '../ui/Page.tsx';
+import { askedQuery, type QueueStat, queueQuery, statsQuery } from './data.ts';
+import { Item } from './Item.tsx';
+import { toQuestion } from './questions.ts';
+import { useQueueItem } from './useQueueItem.ts';
+import styles from './annotation.module.css';
+
+const route = getRouteApi('/p/$entity/$project/queues/$queueId');
+const Progress = lazy(() =>
+  import('./Progress.tsx').then((module) => ({ default: module.Progress })),
+);
+
+/** A queue, one item after the other. */
+export function AnnotatePage() {
+  const { entity, project: name, queueId } = route.useParams();
+  const project = `${entity}/${name}`;
+  const [isLooking, look] = useState(false);
+  const { data: queue, error, refetch } = useQuery(queueQuery(project, queueId));
+  const ofStats = statsQuery(project, [queueId]);
+  const stat = useQuery(ofStats).data?.[0];
+  useLive(project, ['annotation'], useReread(ofStats.queryKey));
+  return (
+    <Page
+      title={queue ? visible(queue.name) : 'Queue'}
+      isFull
+      error={error}
+      onRetry={() => void refetch()}
+      note={
+        <Link to="/p/$entity/$project/queues" params={{ entity, project: name }}>
+          All queues
+        </Link>
+      }
+      actions={
+        <>
+          {stat && (
+            <span role="status" className={styles['soft']}>
+              {count(stat.completed_items)} of {count(stat.total_items)} done
+            </span>
+          )}
+          <Button onClick={() => look(true)}>Progress</Button>
+        </>
+      }
+    >
+      {!queue && !error && <Skeleton rows={12} />}
+      {queue && <Items project={project} queue={queue} stat={stat} />}
+      {isLooking && (
+        <Suspense fallback={null}>
+          <Progress project={project} queueId={queueId} onClose={() => look(false)} />
+        </Suspense>
+      )}
+    </Page>
+  );
+}
+
+/** What the queue asks, of one item. */
+function Items({
+  project,
+  queue,
+  stat,
+}: {
+  project: string;
+  queue: Queue;
+  stat: QueueStat | undefined;
+}) {
+  const { item: itemId } = route.useSearch();
+  const isWriter = mayActAs(useMe(), 'writer', project);
+  const asked = useQuery(askedQuery(project, queue.scorer_refs));
+  const { query: item, show, goTo } = useQueueItem(project, queue.id, { itemId, isWriter });
+  const failed = [asked, item].find(({ error }) => error);
+  if (failed) return <Fault error={failed.error!} onRetry={() => void failed.refetch()} />;
+  if (item.data === null) return <NothingLeft isKnown={itemId !== undefined} stat={stat} />;
+  if (!item.data || !asked.data) return <Skeleton rows={12} />;
+  const questions = asked.data.flatMap(({ spec }) => (spec ? [toQuestion(spec)] : []));
+  const gone = asked.data.filter(({ spec }) => !spec);
+  return (
+    <>
+      {queue.description !== '' && (
+        <p className={styles['description']}>{visible(queue.description)}</p>
+      )}
+      {gone.length > 0 && (
+        <p className={styles['description']} role="note">
+          Not there any more, or not of this project:{' '}
+          {visible(gone.map(({ ref }) => ref).join(', '))}.
+        </p>
+      )}
+      <Item
+        key={item.data.id}
+        project={project}
+        item={item.data}
+        total={stat?.total_items}
+        questions={questions}
+        isWriter={isWriter}
+        onNext={show}
+        onGoTo={goTo}
+      />
+    </>
+  );
+}
+
+function NothingLeft({ isKnown, stat }: { isKnown: boolean; stat: QueueStat | undefined }) {
+  const { entity, project } = route.useParams();
+  if (stat?.total_items === 0)
+    return (
+      <Empty title="The queue is empty">
+        <p>
+          Select traces in the list of{' '}
+          <Link to="/p/$entity/$project/traces" params={{ entity, project }} search={{}}>
+            traces
+          </Link>
+          , and add them to this queue.
+        </p>
+      </Empty>
+    );
+  if (!isKnown)
+    return (
+      <Empty title="Nothing is left to begin">
+        <p>Every item has been judged, or somebody has begun it; Progress shows who.</p>
+      </Empty>
+    );
+  return (
+    <Empty title="There is no such item">
+      <p>Its call was deleted, or it is of another queue.</p>
+      <Link from="/p/$entity/$project/queues/$queueId" to="." search={{}}>
+        Go on with the next one
+      </Link>
+    </Empty>
+  );
+}

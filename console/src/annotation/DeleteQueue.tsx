@@ -1,0 +1,44 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type Queue, queuesQuery } from '../api/annotation.ts';
+import { visible } from '../json/visible.ts';
+import { Button } from '../ui/Button.tsx';
+import { Dialog, DialogActions } from '../ui/Dialog.tsx';
+import { count } from '../ui/format.ts';
+import { ErrorNote } from '../ui/Notice.tsx';
+import { deleteQueue } from './data.ts';
+
+export function DeleteQueue({
+  project,
+  queue,
+  total,
+  onClose,
+}: {
+  project: string;
+  queue: Queue;
+  total: number | undefined;
+  onClose: () => void;
+}) {
+  const client = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () => deleteQueue(project, queue.id),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: queuesQuery(project).queryKey });
+      onClose();
+    },
+  });
+  return (
+    <Dialog title={`Delete ${visible(queue.name)}?`} isOpen onClose={onClose}>
+      <p>
+        Nobody can go on with its {count(total)} items. The feedback that was given in it, and the
+        calls, stay. It cannot be taken back.
+      </p>
+      {remove.error && <ErrorNote error={remove.error} />}
+      <DialogActions>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button look="danger" disabled={remove.isPending} onClick={() => remove.mutate()}>
+          Delete the queue
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}

@@ -1,0 +1,64 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { type Queue, queuesQuery } from '../api/annotation.ts';
+import { post } from '../api/client.ts';
+import {
+  isWholeQueue,
+  NEW_QUEUE,
+  queueBody,
+  type QueueDraft,
+  QueueFields,
+} from '../collect/QueueFields.tsx';
+import { Button } from '../ui/Button.tsx';
+import { Dialog, DialogActions } from '../ui/Dialog.tsx';
+import { ErrorNote } from '../ui/Notice.tsx';
+import { changeQueue } from './data.ts';
+import styles from './annotation.module.css';
+
+/** Makes a queue, or changes what is said of one. */
+export function EditQueue({
+  project,
+  queue,
+  onClose,
+}: {
+  project: string;
+  queue: Queue | undefined;
+  onClose: () => void;
+}) {
+  const client = useQueryClient();
+  const [draft, setDraft] = useState<QueueDraft>(
+    queue
+      ? { name: queue.name, description: queue.description, refs: queue.scorer_refs }
+      : NEW_QUEUE,
+  );
+  const save = useMutation({
+    mutationFn: async () => {
+      const body = queueBody(draft);
+      if (queue) await changeQueue(project, queue.id, body);
+      else await post('/annotation_queues', { project_id: project, ...body });
+    },
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: queuesQuery(project).queryKey });
+      if (queue) await client.invalidateQueries({ queryKey: ['queue', project, queue.id] });
+      onClose();
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save.mutate();
+  };
+  return (
+    <Dialog title={queue ? 'Edit the queue' : 'New queue'} isOpen onClose={onClose}>
+      <form onSubmit={submit} className={styles['dialog']}>
+        <QueueFields project={project} draft={draft} onChange={setDraft} />
+        {save.error && <ErrorNote error={save.error} />}
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" disabled={!isWholeQueue(draft) || save.isPending}>
+            {queue ? 'Save' : 'Make the queue'}
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

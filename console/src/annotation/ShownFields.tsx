@@ -1,0 +1,105 @@
+import { useQuery } from '@tanstack/react-query';
+import { type RefObject, useMemo } from 'react';
+import type { QueueItem } from '../api/annotation.ts';
+import { Chat } from '../json/Chat.tsx';
+import { parsedExactly, readChat } from '../json/chat.ts';
+import type { JsonIndex } from '../json/json-index.ts';
+import { JsonView } from '../json/JsonView.tsx';
+import { LongText } from '../json/LongText.tsx';
+import { nodeAt } from '../json/path.ts';
+import { readCall } from '../json/read-call.ts';
+import { rowsBelow } from '../json/rows.ts';
+import { decoded, visible } from '../json/visible.ts';
+import { Fault } from '../ui/Fault.tsx';
+import { Skeleton } from '../ui/Notice.tsx';
+import styles from './annotation.module.css';
+
+/** Without fields, all that went in and came out. */
+const ALL = ['inputs', 'output'];
+/** Longer texts are laid out line by line, as far as they are in sight. */
+const MOST_TEXT = 20_000;
+const MOST_CHAT = 1_000_000;
+const NONE: ReadonlySet<number> = new Set();
+
+/** The fields of an item's call that its queue shows. */
+export function ShownFields({
+  project,
+  item,
+  box,
+}: {
+  project: string;
+  item: QueueItem;
+  box: RefObject<HTMLElement | null>;
+}) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['queued call', project, item.call_id],
+    queryFn: ({ signal }) => readCall(project, item.call_id, signal),
+    staleTime: Infinity,
+    gcTime: 60_000,
+    structuralSharing: false,
+  });
+  const fields = item.display_fields.length > 0 ? item.display_fields : ALL;
+  return (
+    <section ref={box} className={styles['fields']} aria-label="Fields" tabIndex={0}>
+      {error && <Fault error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Skeleton rows={8} />}
+      {data && fields.map((path) => <Field key={path} index={data} path={path} />)}
+    </section>
+  );
+}
+
+function Field({ index, path }: { index: JsonIndex; path: string }) {
+  const node = nodeAt(index, index.member(0, 'call') ?? 0, path);
+  return (
+    <section className={styles['field']} aria-label={visible(path)}>
+      <h2>{visible(path)}</h2>
+      {node === undefined ? (
+        <p className={styles['soft']}>This call does not have it.</p>
+      ) : (
+        <Value index={index} node={node} path={path} />
+      )}
+    </section>
+  );
+}
+
+function Value({ index, node, path }: { index: JsonIndex; node: number; path: string }) {
+  const said = useMemo(() => saidIn(index, node), [index, node]);
+  if (said)
+    return (
+      <div className={styles['chat']}>
+        <Chat said={said} />
+      </div>
+    );
+  if (index.kind(node) === 'string') {
+    const text = decoded(index.nodeText(node));
+    if (text.length <= MOST_TEXT) return <p className={styles['text']}>{visible(text)}</p>;
+    return (
+      <div className={styles['long']}>
+        <LongText label={path} text={text} />
+      </div>
+    );
+  }
+  if (!index.hasChildren(node)) return <code>{visible(index.nodeText(node))}</code>;
+  return <Json index={index} node={node} path={path} />;
+}
+
+/** As high as it is when it opens; what is opened then scrolls. */
+function Json({ index, node, path }: { index: JsonIndex; node: number; path: string }) {
+  const sections = useMemo(() => [{ title: path, root: node }], [path, node]);
+  const rows = useMemo(() => rowsBelow(index, node, NONE).length, [index, node]);
+  return (
+    <div className={styles['json']} data-rows={rows > 16 ? 'many' : rows > 6 ? 'some' : 'few'}>
+      <JsonView index={index} sections={sections} />
+    </div>
+  );
+}
+
+/** The messages, where the value is a list of them. */
+function saidIn(index: JsonIndex, node: number) {
+  if (index.kind(node) !== 'array' || index.nodeLength(node) > MOST_CHAT) return undefined;
+  try {
+    return readChat({ messages: parsedExactly(index.nodeText(node)) }, undefined)?.said;
+  } catch {
+    return undefined; // it may be too deep for a parser
+  }
+}

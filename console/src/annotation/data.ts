@@ -1,0 +1,163 @@
+import { queryOptions } from '@tanstack/react-query';
+import { type QueueItem, readSpec, type Spec } from '../api/annotation.ts';
+import { type Answer, get, post, send } from '../api/client.ts';
+import { Problem } from '../api/problem.ts';
+import { wire } from '../api/wire.ts';
+
+const MOST_GIVEN = 200;
+
+const queuePath = (queueId: string, rest = '') =>
+  `/annotation_queues/${encodeURIComponent(queueId)}${rest}`;
+
+export const queueQuery = (project: string, queueId: string) =>
+  queryOptions({
+    queryKey: ['queue', project, queueId],
+    queryFn: async ({ signal }) => {
+      const to = `${queuePath(queueId)}?project_id=${encodeURIComponent(project)}`;
+      return (await get('/annotation_queues/{queue_id}', { to, signal })).queue;
+    },
+  });
+
+export type QueueStat = Answer<'/annotation_queues/stats', 'post'>['stats'][number];
+
+export const statsQuery = (project_id: string, queue_ids: string[]) =>
+  queryOptions({
+    queryKey: ['queue stats', project_id, queue_ids],
+    queryFn: async ({ signal }) =>
+      (await post('/annotation_queues/stats', { project_id, queue_ids }, { signal })).stats,
+  });
+
+/** What a queue asks, in its order; null in the place of what is not there any more. */
+export const askedQuery = (project: string, refs: readonly string[]) =>
+  queryOptions({
+    queryKey: ['asked', project, refs],
+    queryFn: ({ signal }) => Promise.all(refs.map((ref) => readAsked(project, ref, signal))),
+  });
+
+async function readAsked(
+  project: string,
+  ref: string,
+  signal: AbortSignal,
+): Promise<{ ref: string; spec: Spec | null }> {
+  const [, of, object_id, digest] =
+    /^\w+:\/\/\/([^/]+\/[^/]+)\/object\/([^:]+):(.+)$/.exec(ref) ?? [];
+  // the service takes annotations of objects of the same project only
+  if (of !== project || object_id === undefined || digest === undefined) return { ref, spec: null };
+  try {
+    const { obj } = await post('/obj/read', { project_id: project, object_id, digest }, { signal });
+    return { ref, spec: readSpec(ref, obj.val) };
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) return { ref, spec: null };
+    throw error;
+  }
+}
+
+/** An item by its id, or by its place in the queue, counted from 1. */
+export async function readItem(
+  project_id: string,
+  queueId: string,
+  which: { id: string } | { position: number },
+  signal?: AbortSignal,
+): Promise<QueueItem | null> {
+  const chosen = 'id' in which ? { filter: which } : { offset: which.position - 1 };
+  const { items } = await post(
+    '/annotation_queues/{queue_id}/items/query',
+    { project_id, ...chosen, limit: 1, include_position: true },
+    { to: queuePath(queueId, '/items/query'), ...(signal && { signal }) },
+  );
+  return items[0] ?? null;
+}
+
+/** The item that one has begun, or the next that nobody has; asked twice, it is the same one. */
+export async function beginNext(
+  project_id: string,
+  queueId: string,
+  signal?: AbortSignal,
+): Promise<QueueItem | null> {
+  const to = queuePath(queueId, '/items/next');
+  const options = { to, ...(signal && { signal }) };
+  return (await post('/annotation_queues/{queue_id}/items/next', { project_id }, options)).item;
+}
+
+const MOST_ITEMS = 10_000;
+
+export async function readItems(
+  project_id: string,
+  queueId: string,
+  signal: AbortSignal,
+): Promise<QueueItem[]> {
+  const to = queuePath(queueId, '/items/query');
+  const annotation_states = ['in_progress' as const, 'completed' as const, 'skipped' as const];
+  const body = { project_id, filter: { annotation_states }, limit: MOST_ITEMS };
+  return (await post('/annotation_queues/{queue_id}/items/query', body, { to, signal })).items;
+}
+
+export const callRef = (project: string, callId: string): string =>
+  `${wire.scheme}:///${project}/call/${callId}`;
+
+/** The latest values that a person gave for a call in a queue, by the name of the question. */
+export async function readGiven(
+  project_id: string,
+  { call_id, queue_id }: QueueItem,
+  user: string,
+  signal: AbortSignal,
+): Promise<Map<string, unknown>> {
+  const is = (field: string, value: string) => ({
+    $eq: [{ $getField: field }, { $literal: value }],
+  });
+  const conditions = [
+    is(wire.ref, callRef(project_id, call_id)),
+    is('queue_id', queue_id),
+    is(wire.userId, user),
+  ];
+  const { result } = await post(
+    '/feedback/query',
+    {
+      project_id,
+      query: { $expr: { $and: conditions } },
+      sort_by: [{ field: 'created_at', direction: 'asc' }],
+      limit: MOST_GIVEN,
+    },
+    { signal },
+  );
+  const prefix = `${wire.feedback}.annotation.`;
+  const given = new Map<string, unknown>();
+  for (const { feedback_type, payload } of result as {
+    feedback_type: string;
+    payload: { value?: unknown };
+  }[])
+    if (feedback_type.startsWith(prefix))
+      given.set(feedback_type.slice(prefix.length), payload.value);
+  return given;
+}
+
+/** Brings an item to its end. It may have been there before: the service refuses another end, and the first one stays. */
+export async function finish(item: QueueItem, state: 'completed' | 'skipped'): Promise<void> {
+  try {
+    await post(
+      '/annotation_queues/{queue_id}/items/{item_id}/progress',
+      { project_id: item.project_id, annotation_state: state },
+      { to: queuePath(item.queue_id, `/items/${encodeURIComponent(item.id)}/progress`) },
+    );
+  } catch (error) {
+    const isDone =
+      error instanceof Problem && error.violations.some(({ path }) => path === 'annotation_state');
+    if (!isDone) throw error;
+  }
+}
+
+/** Whether the same request may do later: nobody heard it, or the service has too much to do. */
+export const isAway = (error: unknown): boolean =>
+  error instanceof Problem && [0, 429, 502, 503, 504].includes(error.status);
+
+export async function changeQueue(
+  project_id: string,
+  queueId: string,
+  body: { name: string; description: string; scorer_refs: string[] },
+): Promise<void> {
+  await send('PUT', queuePath(queueId), { body: { project_id, ...body } });
+}
+
+export async function deleteQueue(project: string, queueId: string): Promise<void> {
+  await send('DELETE', `${queuePath(queueId)}?project_id=${encodeURIComponent(project)}`);
+}

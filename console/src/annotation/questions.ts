@@ -1,0 +1,83 @@
+import type { FieldSchema, Spec } from '../api/annotation.ts';
+
+/** A spec with what its form is. */
+export interface Question extends Spec {
+  kind: 'choice' | 'number' | 'text' | 'json';
+  /** As JSON; of a choice. */
+  choices: readonly string[];
+}
+
+/** What was chosen, as JSON, or typed, by the ref of the question; empty where nothing is. */
+export type Answers = Readonly<Record<string, string>>;
+
+/** Numbers of at most so many digits have a key each. */
+const MOST_STEPS = 10;
+
+export function toQuestion(spec: Spec): Question {
+  const choices = choicesIn(spec.schema);
+  if (choices)
+    return { ...spec, kind: 'choice', choices: choices.map((one) => JSON.stringify(one)) };
+  const { type } = spec.schema;
+  const kinds: Record<string, Question['kind']> = {
+    number: 'number',
+    integer: 'number',
+    string: 'text',
+  };
+  return { ...spec, kind: kinds[String(type)] ?? 'json', choices: [] };
+}
+
+function choicesIn({ type, enum: words, minimum, maximum }: FieldSchema): unknown[] | undefined {
+  if (Array.isArray(words)) return words;
+  if (type === 'boolean') return [true, false];
+  if (type !== 'integer' || minimum === undefined || maximum === undefined) return undefined;
+  const steps = maximum - minimum + 1;
+  const isScale = Number.isInteger(minimum) && steps >= 2 && steps <= MOST_STEPS;
+  return isScale ? Array.from({ length: steps }, (_, n) => minimum + n) : undefined;
+}
+
+/** The key that chooses: a digit of a scale means itself, and 0 the 10 of one; of texts their place; `y` and `n` are yes and no. */
+export function choiceKey({ choices, schema }: Question, n: number): string | undefined {
+  const choice = choices[n]!;
+  if (schema.type === 'boolean' && !schema.enum) return choice === 'true' ? 'y' : 'n';
+  if (!schema.enum && /^\d$/.test(choice)) return choice;
+  if (!schema.enum && choice === '10' && !choices.includes('0')) return '0';
+  return schema.enum && n < 9 ? String(n + 1) : undefined;
+}
+
+/** What a key answers: the question at hand first, then the others behind it. */
+export function answerByKey(
+  questions: readonly Question[],
+  current: number,
+  key: string,
+): { at: number; answer: string } | undefined {
+  for (let n = 0; n < questions.length; n++) {
+    const at = (current + n) % questions.length;
+    const question = questions[at]!;
+    const choice = question.choices.findIndex((_, i) => choiceKey(question, i) === key);
+    if (choice >= 0) return { at, answer: question.choices[choice]! };
+  }
+  return undefined;
+}
+
+/** The next question without an answer; the same one when all have one. */
+export function nextUnanswered(
+  questions: readonly Question[],
+  answers: Answers,
+  from: number,
+): number {
+  for (let n = 1; n <= questions.length; n++) {
+    const at = (from + n) % questions.length;
+    if (!answers[questions[at]!.ref]) return at;
+  }
+  return from;
+}
+
+/** What is sent for an answer. @throws SyntaxError when it is no JSON, where JSON is wanted */
+export function answerValue({ kind }: Question, answer: string): unknown {
+  if (kind === 'text') return answer;
+  return kind === 'number' ? Number(answer) : JSON.parse(answer);
+}
+
+/** A value that was sent, as an answer. */
+export const valueAnswer = ({ kind }: Question, value: unknown): string =>
+  kind === 'text' && typeof value === 'string' ? value : JSON.stringify(value);

@@ -1,0 +1,290 @@
+import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type FormEvent, useId, useState } from 'react';
+import { post, type Schema } from '../api/client.ts';
+import { Button } from '../ui/Button.tsx';
+import { Dialog, DialogActions } from '../ui/Dialog.tsx';
+import { Field, inputClass } from '../ui/Field.tsx';
+import { count } from '../ui/format.ts';
+import { ErrorNote } from '../ui/Notice.tsx';
+import { calls } from './AddToQueue.tsx';
+import styles from './collect.module.css';
+import {
+  firstError,
+  firstPaths,
+  foundText,
+  type SampleCall,
+  samplePaths,
+  useSample,
+} from './sample.ts';
+
+/** Calls of one request. */
+const AT_ONCE = 1000;
+const MOST_OFFERED = 200;
+
+interface Column {
+  name: string;
+  path: string;
+}
+
+/** A column of the first name that a path ends with. */
+const columnFor = (path: string): Column => ({ name: path.split('.').at(-1)!, path });
+
+/** Makes rows of calls, in a dataset that is there or in a new one. */
+export function AddToDataset({
+  project,
+  callIds,
+  onClose,
+}: {
+  project: string;
+  callIds: readonly string[];
+  onClose: () => void;
+}) {
+  const id = useId();
+  const known = useQuery(datasetsQuery(project));
+  const sample = useSample(project, callIds);
+  const [first] = sample.calls;
+  const [typed, setTyped] = useState('');
+  const [edited, edit] = useState<readonly Column[]>();
+  const columns = edited ?? firstPaths(first).map(columnFor);
+  const objectId = typed.trim();
+  const isName = /^[\w.-]{1,128}$/.test(objectId);
+  const fault = columnsFault(columns);
+  const add = useAdd({ project, callIds, objectId, columns });
+  if (add.data) return <Added project={project} answer={add.data} onClose={onClose} />;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    add.mutate();
+  };
+  const error = firstError(add, sample, known);
+  return (
+    <Dialog title={`Add ${calls(callIds.length)} to a dataset`} isOpen onClose={onClose}>
+      <form onSubmit={submit} className={styles['form']}>
+        <Field
+          label="Dataset"
+          list={`${id}-datasets`}
+          value={typed}
+          maxLength={128}
+          isInvalid={objectId !== '' && !isName}
+          onChange={({ target }) => setTyped(target.value)}
+          hint={datasetHint(objectId, isName, known.data)}
+        />
+        <datalist id={`${id}-datasets`}>
+          {known.data?.map(({ object_id }) => (
+            <option key={object_id} value={object_id} />
+          ))}
+        </datalist>
+        <Columns first={first} columns={columns} fault={fault} onChange={edit} />
+        {columns.length > 0 && <Preview columns={columns} sample={sample.calls} />}
+        {error && <ErrorNote error={error} />}
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            type="submit"
+            look="primary"
+            disabled={!isName || fault !== undefined || add.isPending}
+          >
+            Add to the dataset
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+const datasetsQuery = (project: string) =>
+  queryOptions({
+    queryKey: ['datasets', project],
+    queryFn: async ({ signal }) => {
+      const filter = { latest_only: true, base_object_classes: ['Dataset'] };
+      const request = {
+        project_id: project,
+        filter,
+        metadata_only: true,
+        limit: MOST_OFFERED,
+      };
+      return (await post('/objs/query', request, { signal })).objs;
+    },
+  });
+
+function useAdd({
+  project,
+  callIds,
+  objectId,
+  columns,
+}: {
+  project: string;
+  callIds: readonly string[];
+  objectId: string;
+  columns: readonly Column[];
+}) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: async () => {
+      const sum = { added: 0, duplicates: 0, missing: 0 };
+      let answer: Schema<'DatasetAddedDto'> | undefined;
+      for (let at = 0; at < callIds.length; at += AT_ONCE) {
+        answer = await post('/datasets/add_from_calls', {
+          project_id: project,
+          object_id: objectId,
+          call_ids: callIds.slice(at, at + AT_ONCE),
+          columns: Object.fromEntries(columns.map(({ name, path }) => [name.trim(), path.trim()])),
+        });
+        for (const key of ['added', 'duplicates', 'missing'] as const) sum[key] += answer[key];
+      }
+      return { ...answer!, ...sum };
+    },
+    onSettled: () =>
+      Promise.all(
+        ['datasets', 'objects'].map((key) =>
+          client.invalidateQueries({ queryKey: [key, project] }),
+        ),
+      ),
+  });
+}
+
+function Columns({
+  first,
+  columns,
+  fault,
+  onChange,
+}: {
+  first: SampleCall | undefined;
+  columns: readonly Column[];
+  fault: string | undefined;
+  onChange: (columns: readonly Column[]) => void;
+}) {
+  const id = useId();
+  return (
+    <fieldset className={styles['inner']}>
+      <legend>Columns, and where each is in a call</legend>
+      {columns.map(({ name, path }, n) => (
+        <div key={n} className={styles['path']} data-named>
+          <input
+            className={inputClass}
+            aria-label={`Column ${n + 1}`}
+            value={name}
+            maxLength={256}
+            onChange={({ target }) => onChange(columns.with(n, { name: target.value, path }))}
+          />
+          <input
+            className={inputClass}
+            aria-label={`Path ${n + 1}`}
+            list={`${id}-paths`}
+            value={path}
+            onChange={({ target }) => onChange(columns.with(n, { name, path: target.value }))}
+          />
+          <Button
+            look="quiet"
+            aria-label={`Remove the column ${n + 1}`}
+            onClick={() => onChange(columns.toSpliced(n, 1))}
+          >
+            Remove
+          </Button>
+        </div>
+      ))}
+      <datalist id={`${id}-paths`}>
+        {first && samplePaths(first).map((path) => <option key={path} value={path} />)}
+      </datalist>
+      <Button
+        className={styles['start'] ?? ''}
+        onClick={() => onChange([...columns, { name: '', path: '' }])}
+      >
+        Add a column
+      </Button>
+      {first && fault !== undefined && <p className={styles['soft']}>{fault}</p>}
+    </fieldset>
+  );
+}
+
+function columnsFault(columns: readonly Column[]): string | undefined {
+  const names = columns.map(({ name }) => name.trim());
+  if (names.length === 0) return 'A row needs a column.';
+  if (columns.some(({ name, path }) => name.trim() === '' || path.trim() === ''))
+    return 'Each column needs a name and a path.';
+  return new Set(names).size < names.length ? 'Two columns have the same name.' : undefined;
+}
+
+function datasetHint(
+  objectId: string,
+  isName: boolean,
+  known: readonly { object_id: string; version_index: number }[] = [],
+): string {
+  if (objectId === '') return 'The name of one that is there, or a new name.';
+  if (!isName) return 'A name has letters, digits, "_", "." and "-", at most 128.';
+  const existing = known.find(({ object_id }) => object_id === objectId);
+  return existing
+    ? `It is there: its version ${existing.version_index} gets a new one behind it.`
+    : 'A new dataset of this name.';
+}
+
+/** The first rows as they would be stored. */
+function Preview({
+  columns,
+  sample,
+}: {
+  columns: readonly Column[];
+  sample: readonly SampleCall[];
+}) {
+  return (
+    <div className={styles['preview']} tabIndex={0} role="region" aria-label="First rows">
+      <table>
+        <thead>
+          <tr>
+            {columns.map(({ name }, n) => (
+              <th key={n} scope="col">
+                {name || '–'}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {sample.map((call, row) => (
+            <tr key={row}>
+              {columns.map(({ path }, n) => (
+                <td key={n}>
+                  {path.startsWith('feedback.')
+                    ? 'the latest when it is added'
+                    : (foundText(call, path) ?? 'null')}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Added({
+  project,
+  answer,
+  onClose,
+}: {
+  project: string;
+  answer: Schema<'DatasetAddedDto'>;
+  onClose: () => void;
+}) {
+  const [entity, name] = project.split('/') as [string, string];
+  const { object_id: objectId, added, duplicates, missing, num_rows, version_index } = answer;
+  return (
+    <Dialog title={`Added to ${objectId}`} isOpen onClose={onClose}>
+      <p role="status">
+        {count(added)} {added === 1 ? 'row' : 'rows'} added, {count(duplicates)} there before,{' '}
+        {count(missing)} missing. Version {version_index} has {count(num_rows)}.
+      </p>
+      <DialogActions>
+        <Link
+          to="/p/$entity/$project/objects/$objectId"
+          params={{ entity, project: name, objectId }}
+          search={{}}
+        >
+          Open the dataset
+        </Link>
+        <Button look="primary" onClick={onClose}>
+          Done
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}

@@ -1,0 +1,110 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useId, useState } from 'react';
+import { type Spec, specsQuery } from '../api/annotation.ts';
+import { post } from '../api/client.ts';
+import { wire } from '../api/wire.ts';
+import { Button } from '../ui/Button.tsx';
+import controls from '../ui/controls.module.css';
+import { Field, inputClass } from '../ui/Field.tsx';
+import { ErrorNote } from '../ui/Notice.tsx';
+import styles from './collect.module.css';
+import { type Kind, KINDS, NEW_SPEC, specFault, specId, specValue } from './spec.ts';
+
+/** A small form for a new question. It stands within other forms, so it is none itself. */
+export function NewSpec({
+  project,
+  specs,
+  onMade,
+  onClose,
+}: {
+  project: string;
+  specs: readonly Spec[];
+  onMade: (ref: string) => void;
+  onClose: () => void;
+}) {
+  const id = useId();
+  const client = useQueryClient();
+  const [draft, setDraft] = useState(NEW_SPEC);
+  const set = (some: Partial<typeof draft>) => setDraft({ ...draft, ...some });
+  const object_id = specId(draft.name);
+  const isTaken = specs.some(({ name }) => name === object_id);
+  const fault = isTaken ? `There is a question ${object_id}.` : specFault(draft);
+  const make = useMutation({
+    mutationFn: () =>
+      post('/obj/create', { obj: { project_id: project, object_id, val: specValue(draft) } }),
+    onSuccess: async ({ digest }) => {
+      await client.invalidateQueries(specsQuery(project));
+      onMade(`${wire.scheme}:///${project}/object/${object_id}:${digest}`);
+    },
+  });
+  return (
+    <fieldset className={styles['inner']}>
+      <legend>New question</legend>
+      <Field
+        label="What is asked"
+        value={draft.name}
+        maxLength={100}
+        onChange={({ target }) => set({ name: target.value })}
+      />
+      <div className={controls['field']}>
+        <label className={controls['label']} htmlFor={id}>
+          Answer
+        </label>
+        <select
+          id={id}
+          className={inputClass}
+          value={draft.kind}
+          onChange={({ target }) => set({ kind: target.value as Kind })}
+        >
+          {Object.entries(KINDS).map(([kind, label]) => (
+            <option key={kind} value={kind}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </div>
+      {draft.kind === 'number' && (
+        <div className={styles['line']}>
+          <Field
+            label="From"
+            value={draft.from}
+            onChange={({ target }) => set({ from: target.value })}
+          />
+          <Field label="To" value={draft.to} onChange={({ target }) => set({ to: target.value })} />
+          <label>
+            <input
+              type="checkbox"
+              checked={draft.isWhole}
+              onChange={({ target }) => set({ isWhole: target.checked })}
+            />{' '}
+            Whole numbers
+          </label>
+        </div>
+      )}
+      {draft.kind === 'choice' && (
+        <div className={controls['field']}>
+          <label className={controls['label']} htmlFor={`${id}-choices`}>
+            Texts, one a line
+          </label>
+          <textarea
+            id={`${id}-choices`}
+            className={inputClass}
+            rows={4}
+            value={draft.choices}
+            onChange={({ target }) => set({ choices: target.value })}
+          />
+        </div>
+      )}
+      {draft.name !== '' && fault !== undefined && <p className={styles['soft']}>{fault}</p>}
+      {make.error && <ErrorNote error={make.error} />}
+      <div className={styles['line']}>
+        <Button disabled={fault !== undefined || make.isPending} onClick={() => make.mutate()}>
+          Make the question
+        </Button>
+        <Button look="quiet" onClick={onClose}>
+          Cancel
+        </Button>
+      </div>
+    </fieldset>
+  );
+}

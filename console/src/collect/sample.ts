@@ -1,0 +1,65 @@
+import { useQueries } from '@tanstack/react-query';
+import type { JsonIndex } from '../json/json-index.ts';
+import { nodeAt, pathsBelow } from '../json/path.ts';
+import { readCall } from '../json/read-call.ts';
+import { decoded, visible } from '../json/visible.ts';
+
+/** Calls of which values are shown before anything is stored. */
+const SHOWN = 3;
+const MOST_PATHS = 150;
+const MOST_CHARACTERS = 200;
+
+/** A call where it stands in the answer. */
+export interface SampleCall {
+  index: JsonIndex;
+  root: number;
+}
+
+/** The first calls of a choice, as far as they have come, and the paths that lead into the first one. */
+export function useSample(project: string, callIds: readonly string[]) {
+  return useQueries({
+    queries: callIds.slice(0, SHOWN).map((id) => ({
+      queryKey: ['sample call', project, id],
+      queryFn: ({ signal }: { signal: AbortSignal }) => readCall(project, id, signal),
+      staleTime: 60_000,
+      structuralSharing: false as const,
+    })),
+    combine: (all) => {
+      const calls = all.flatMap(({ data: index }): SampleCall[] =>
+        index ? [{ index, root: index.member(0, 'call') ?? 0 }] : [],
+      );
+      const error = all.find((one) => one.error)?.error ?? null;
+      return { calls, error, isPending: all.some(({ isPending }) => isPending) };
+    },
+  });
+}
+
+/** Paths into a call, those to what went in and came out first. */
+export const samplePaths = ({ index, root }: SampleCall): string[] =>
+  ['inputs', 'output', 'attributes', 'summary'].flatMap((name) =>
+    pathsBelow(index, root, name, MOST_PATHS),
+  );
+
+/** The first level of what went in, and what came out. */
+export const firstPaths = (call: SampleCall | undefined): string[] =>
+  ['inputs', 'output'].flatMap((name) => {
+    if (!call) return [];
+    const { index, root } = call;
+    const paths = pathsBelow(index, root, name, MOST_PATHS);
+    const below = paths.filter((path) => /^inputs\.[^.[]+$/.test(path));
+    return below.length > 0 ? below : paths.slice(0, 1);
+  });
+
+/** What a path finds in a call, as a beginning; null where it finds nothing. */
+export function foundText({ index, root }: SampleCall, path: string): string | null {
+  const node = nodeAt(index, root, path);
+  if (node === undefined) return null;
+  const text = index.nodeText(node).slice(0, 4 * MOST_CHARACTERS);
+  const isWhole = text.length === index.nodeLength(node);
+  const read = index.kind(node) === 'string' && isWhole ? decoded(text) : text;
+  return visible(read.slice(0, MOST_CHARACTERS));
+}
+
+/** What went wrong first, of what is asked at once. */
+export const firstError = (...all: { error: Error | null }[]): Error | null =>
+  all.find(({ error }) => error)?.error ?? null;

@@ -1,0 +1,80 @@
+import { type FieldSchema, SPEC_CLASS } from '../api/annotation.ts';
+
+/** What a person says of a new question. */
+export interface SpecDraft {
+  name: string;
+  kind: Kind;
+  /** Of a number. */
+  from: string;
+  to: string;
+  isWhole: boolean;
+  /** One per line. */
+  choices: string;
+}
+
+export const KINDS = {
+  boolean: 'Yes or no',
+  number: 'A number',
+  choice: 'One of some texts',
+  text: 'Free text',
+} as const;
+export type Kind = keyof typeof KINDS;
+
+export const NEW_SPEC: SpecDraft = {
+  name: '',
+  kind: 'boolean',
+  from: '1',
+  to: '5',
+  isWhole: true,
+  choices: '',
+};
+
+/** The name of the object: what it is called, as far as names may have it. */
+export const specId = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .replaceAll(/[^\w-]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 100);
+
+const choicesIn = (text: string): string[] => [
+  ...new Set(
+    text
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== ''),
+  ),
+];
+
+/** What is wrong with a draft; undefined when nothing is. */
+export function specFault({ name, kind, from, to, choices }: SpecDraft): string | undefined {
+  if (specId(name) === '') return 'It needs a name with a letter or a digit.';
+  if (kind === 'choice' && choicesIn(choices).length < 2) return 'It needs two texts or more.';
+  if (kind !== 'number') return undefined;
+  const [low, high] = [from, to].map((text) => (text.trim() === '' ? undefined : Number(text)));
+  if (Number.isNaN(low) || Number.isNaN(high)) return 'The bounds must be numbers.';
+  if (low !== undefined && high !== undefined && low >= high)
+    return 'The first bound must be below the second.';
+  return undefined;
+}
+
+function fieldSchema({ kind, from, to, isWhole, choices }: SpecDraft): FieldSchema {
+  if (kind === 'boolean') return { type: 'boolean' };
+  if (kind === 'choice') return { type: 'string', enum: choicesIn(choices) };
+  if (kind === 'text') return { type: 'string' };
+  return {
+    type: isWhole ? 'integer' : 'number',
+    ...(from.trim() !== '' && { minimum: Number(from) }),
+    ...(to.trim() !== '' && { maximum: Number(to) }),
+  };
+}
+
+/** The object that keeps a question, as SDKs publish it. */
+export const specValue = (draft: SpecDraft) => ({
+  _type: SPEC_CLASS,
+  _class_name: SPEC_CLASS,
+  _bases: ['Object', 'BaseModel'],
+  name: draft.name.trim(),
+  description: null,
+  field_schema: fieldSchema(draft),
+});

@@ -1,0 +1,80 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { lazy, Suspense, useState } from 'react';
+import { post } from '../api/client.ts';
+import { Button } from '../ui/Button.tsx';
+import { count } from '../ui/format.ts';
+import { ErrorNote } from '../ui/Notice.tsx';
+import { erasedQuery, MOST_LINES } from './lineage.ts';
+import type { Version } from './versions.ts';
+import styles from './objects.module.css';
+
+const Split = lazy(() => import('./Split.tsx').then((module) => ({ default: module.Split })));
+
+const rowWord = (n: number) => (n === 1 ? 'row' : 'rows');
+
+/** What a writer may do with the rows of the latest version: take some out, take out those of erased calls, split. */
+export function ChangeRows({
+  project,
+  version,
+  selected,
+  onChanged,
+}: {
+  project: string;
+  version: Version;
+  /** Digests of rows. */
+  selected: ReadonlySet<string>;
+  /** There is a new version. */
+  onChanged: () => void;
+}) {
+  const client = useQueryClient();
+  const [isSplitting, split] = useState(false);
+  const { object_id } = version;
+  const ofErased = erasedQuery(project, object_id);
+  const erased = useQuery(ofErased);
+  const remove = useMutation({
+    mutationFn: (row_digests: string[]) =>
+      post('/datasets/remove_rows', { project_id: project, object_id, row_digests }),
+    onSuccess: async () => {
+      await Promise.all([
+        client.invalidateQueries({ queryKey: ['objects', project] }),
+        client.invalidateQueries({ queryKey: ['row sources', project, object_id] }),
+        client.invalidateQueries({ queryKey: ofErased.queryKey }),
+      ]);
+      onChanged();
+    },
+  });
+  const error = erased.error ?? remove.error;
+  const gone = erased.data ?? [];
+  return (
+    <>
+      <div className={styles['bar']}>
+        <span>{count(selected.size)} selected</span>
+        <Button
+          disabled={selected.size === 0 || remove.isPending}
+          onClick={() => remove.mutate([...selected])}
+        >
+          Remove from the dataset
+        </Button>
+        <Button onClick={() => split(true)}>Split</Button>
+      </div>
+      {gone.length > 0 && (
+        <div className={styles['bar']} role="note">
+          <span>
+            {count(gone.length)}
+            {gone.length >= MOST_LINES && '+'} {rowWord(gone.length)} of the dataset{' '}
+            {gone.length === 1 ? 'comes' : 'come'} from a call that was deleted or erased.
+          </span>
+          <Button disabled={remove.isPending} onClick={() => remove.mutate(gone)}>
+            Remove {gone.length === 1 ? 'it' : 'them'}
+          </Button>
+        </div>
+      )}
+      {error && <ErrorNote error={error} />}
+      {isSplitting && (
+        <Suspense fallback={null}>
+          <Split project={project} version={version} onClose={() => split(false)} />
+        </Suspense>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,109 @@
+import { visible } from '../json/visible.ts';
+import type { Source } from './lineage.ts';
+import { cellText, columnNames, type TableRows } from './rows.ts';
+import { RowSources } from './RowSources.tsx';
+import styles from './objects.module.css';
+
+/** What is further right is in the value of the row only. */
+const MOST_COLUMNS = 30;
+const MOST_CHARACTERS = 300;
+
+/** A page of rows, each with the calls that it was made from. */
+export function RowGrid({
+  project,
+  rows,
+  first,
+  sources,
+  sort,
+  isBusy,
+  selected,
+  onSelect,
+  onSort,
+}: {
+  project: string;
+  rows: TableRows;
+  /** The number of the first row, counted from 1. */
+  first: number;
+  sources: ReadonlyMap<string, Source[]> | undefined;
+  sort: string | undefined;
+  isBusy: boolean;
+  /** Digests; undefined where nothing can be done with rows. */
+  selected: ReadonlySet<string> | undefined;
+  onSelect: (selected: ReadonlySet<string>) => void;
+  onSort: (sort: string) => void;
+}) {
+  const columns = columnNames(rows, MOST_COLUMNS);
+  const hasSources = sources !== undefined && sources.size > 0;
+  const toggle = (digest: string) => {
+    const next = new Set(selected);
+    if (!next.delete(digest)) next.add(digest);
+    onSelect(next);
+  };
+  return (
+    <div className={styles['grid']} tabIndex={0} role="region" aria-label="Rows" aria-busy={isBusy}>
+      <table>
+        <thead>
+          <tr>
+            {selected && (
+              <th scope="col">
+                <span className="visually-hidden">Selected</span>
+              </th>
+            )}
+            {columns.map((name) => (
+              <th key={name} scope="col" aria-sort={sortOrder(name, sort)}>
+                {name.includes('.') ? (
+                  visible(name)
+                ) : (
+                  <button
+                    type="button"
+                    className={styles['sort']}
+                    onClick={() => onSort(sort === name ? `-${name}` : name)}
+                  >
+                    {visible(name)}
+                    {sort === name && ' ↑'}
+                    {sort === `-${name}` && ' ↓'}
+                  </button>
+                )}
+              </th>
+            ))}
+            {hasSources && <th scope="col">Made from</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.nodes.map((node, n) => (
+            <tr key={node}>
+              {selected && (
+                <td>
+                  <input
+                    type="checkbox"
+                    aria-label={`Select the row ${first + n}`}
+                    checked={selected.has(rows.digests[n]!)}
+                    onChange={() => toggle(rows.digests[n]!)}
+                  />
+                </td>
+              )}
+              {columns.map((name) => {
+                const cell = cellText(rows, node, name);
+                return (
+                  <td key={name} title={visible(cell.slice(0, MOST_CHARACTERS))}>
+                    {visible(cell.slice(0, MOST_CHARACTERS))}
+                  </td>
+                );
+              })}
+              {hasSources && (
+                <td>
+                  <RowSources project={project} sources={sources.get(rows.digests[n]!)} />
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function sortOrder(name: string, sort: string | undefined) {
+  if (sort === name) return 'ascending';
+  return sort === `-${name}` ? 'descending' : undefined;
+}
