@@ -7,6 +7,11 @@ import {
 } from '@tanstack/react-router';
 import { recentProjects } from './api/recent.ts';
 import { auditSearch } from './audit/search.ts';
+import {
+  compareSearch,
+  evaluationsSearch,
+  leaderboardsSearch,
+} from './evaluations/search.ts';
 import { metricsSearch } from './metrics/search.ts';
 import { objectSearch, objectsSearch } from './objects/search.ts';
 import { Shell } from './shell/Shell.tsx';
@@ -146,6 +151,33 @@ const object = createRoute({
   component: lazyRouteComponent(() => import('./objects/ObjectPage.tsx'), 'ObjectPage'),
 });
 
+const evaluations = createRoute({
+  getParentRoute: () => project,
+  path: '/evaluations',
+  validateSearch: evaluationsSearch,
+  component: lazyRouteComponent(
+    () => import('./evaluations/EvaluationsPage.tsx'),
+    'EvaluationsPage',
+  ),
+});
+
+const comparison = createRoute({
+  getParentRoute: () => project,
+  path: '/evaluations/compare',
+  validateSearch: compareSearch,
+  component: lazyRouteComponent(() => import('./evaluations/ComparePage.tsx'), 'ComparePage'),
+});
+
+const leaderboards = createRoute({
+  getParentRoute: () => project,
+  path: '/evaluations/leaderboards',
+  validateSearch: leaderboardsSearch,
+  component: lazyRouteComponent(
+    () => import('./evaluations/LeaderboardsPage.tsx'),
+    'LeaderboardsPage',
+  ),
+});
+
 const training = createRoute({
   getParentRoute: () => project,
   path: '/training',
@@ -202,6 +234,9 @@ const routeTree = root.addChildren([
     threads,
     thread,
     metrics,
+    evaluations,
+    comparison,
+    leaderboards,
     objects,
     object,
     training,
