@@ -110,7 +110,7 @@ function Sides({
           {index === 0 ? (
             <small>the baseline</small>
           ) : (
-            <Button aria-label={`Make ${letter} the baseline`} onClick={() => onBaseline(run.id)}>
+            <Button aria-label={`Make baseline: ${letter}`} onClick={() => onBaseline(run.id)}>
               Make baseline
             </Button>
           )}

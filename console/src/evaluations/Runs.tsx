@@ -224,7 +224,7 @@ function runColumns(
           search={{ call: run.id }}
           aria-label={`Trace of ${runName(run)}`}
         >
-          Open
+          Trace
         </Link>
       ),
     },
