@@ -7,11 +7,7 @@ import {
 } from '@tanstack/react-router';
 import { recentProjects } from './api/recent.ts';
 import { auditSearch } from './audit/search.ts';
-import {
-  compareSearch,
-  evaluationsSearch,
-  leaderboardsSearch,
-} from './evaluations/search.ts';
+import { compareSearch, evaluationsSearch, leaderboardsSearch } from './evaluations/search.ts';
 import { metricsSearch } from './metrics/search.ts';
 import { objectSearch, objectsSearch } from './objects/search.ts';
 import { Shell } from './shell/Shell.tsx';

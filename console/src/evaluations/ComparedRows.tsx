@@ -6,8 +6,8 @@ import { count } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { ComparedRow } from './ComparedRow.tsx';
 import type { Side } from './ComparePage.tsx';
-import { ROWS, rowsQuery } from './rows.ts';
-import { type Comparison, scoreName } from './scores.ts';
+import { ROWS, type RowsAsked, type RowsPage, rowsQuery } from './rows.ts';
+import { type ComparedScore, type Comparison, scoreName } from './scores.ts';
 import type { CompareSearch } from './search.ts';
 import styles from './evaluations.module.css';
 
@@ -29,9 +29,9 @@ export function ComparedRows({
   const score = scores.find((one) => scoreName(one) === search.score) ?? scores[0];
   const worse = score && worseRows(comparisons, scoreName(score), search.worse);
   const { page = 1 } = search;
-  const ids = sides.map(({ run }) => run.id);
+  const asked = { project, ids: sides.map(({ run }) => run.id), score, page, worse };
   const { data, error, isPlaceholderData, refetch } = useQuery({
-    ...rowsQuery({ project, ids, score, page, worse }),
+    ...rowsQuery(asked),
     placeholderData: keepPreviousData,
   });
   const { page: _, worse: _worse, ...rest } = search;
@@ -39,80 +39,144 @@ export function ComparedRows({
     const { page: _page, ...same } = search;
     onSearch(to <= 1 ? same : { ...same, page: to });
   };
-  const last = Math.max(1, Math.ceil((data?.total ?? 0) / ROWS));
   return (
     <section aria-label="Rows">
       <div className={styles['bar']}>
         <h2>Rows</h2>
-        <label>
-          Score{' '}
-          <select
-            className={inputClass}
-            value={score ? scoreName(score) : ''}
-            onChange={({ target }) => onSearch({ ...rest, score: target.value })}
-          >
-            {!score && <option value="">none</option>}
-            {scores.map((one) => (
-              <option key={scoreName(one)} value={scoreName(one)}>
-                {scoreName(one)}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          Show{' '}
-          <select
-            className={inputClass}
-            value={worse?.id ?? ''}
-            onChange={({ target }) =>
-              onSearch(target.value === '' ? rest : { ...rest, worse: target.value })
-            }
-          >
-            <option value="">all rows, the most different first</option>
-            {sides.slice(1).map(({ letter, run }) => (
-              <option key={run.id} value={run.id}>
-                only rows that got worse in {letter}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choices
+          sides={sides}
+          scores={scores}
+          score={score}
+          worse={worse?.id}
+          search={rest}
+          onSearch={onSearch}
+        />
         <span className={styles['space']} />
-        {data && (
-          <span role="status">
-            {count(data.total)} rows{last > 1 && `, page ${page} of ${count(last)}`}
-          </span>
-        )}
-        <Button disabled={page <= 1} onClick={() => turn(page - 1)}>
-          Previous
-        </Button>
-        <Button disabled={page >= last} onClick={() => turn(page + 1)}>
-          Next
-        </Button>
+        {data && <Pages total={data.total} page={page} onTurn={turn} />}
       </div>
       {error && <Fault error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton rows={12} />}
-      {data?.rows.length === 0 && (
+      {data && <RowList data={data} isBusy={isPlaceholderData} asked={asked} sides={sides} />}
+    </section>
+  );
+}
+
+function RowList({
+  data,
+  isBusy,
+  asked,
+  sides,
+}: {
+  data: RowsPage;
+  /** These are the rows of the page before. */
+  isBusy: boolean;
+  asked: RowsAsked;
+  sides: readonly Side[];
+}) {
+  return (
+    <>
+      {data.rows.length === 0 && (
         <Empty title="No rows">
-          <p>{worse ? 'No row got worse for this score.' : 'The runs have no trials yet.'}</p>
+          <p>{asked.worse ? 'No row got worse for this score.' : 'The runs have no trials yet.'}</p>
         </Empty>
       )}
-      <ol className={styles['rows']} aria-busy={isPlaceholderData}>
-        {data?.rows.map((row) => (
+      <ol className={styles['rows']} aria-busy={isBusy}>
+        {data.rows.map((row) => (
           <ComparedRow
             key={row.digest}
-            project={project}
+            project={asked.project}
             sides={sides}
             row={row}
-            score={score}
+            score={asked.score}
           />
         ))}
       </ol>
-      {data?.isCut && (
+      {data.isCut && (
         <p className={styles['soft']}>
           Only the rows that differ most were looked at; there are more that got worse by less.
         </p>
       )}
-    </section>
+    </>
+  );
+}
+
+/** Which score the rows are ordered by, and which of them are shown. */
+function Choices({
+  sides,
+  scores,
+  score,
+  worse,
+  search,
+  onSearch,
+}: {
+  sides: readonly Side[];
+  scores: readonly ComparedScore[];
+  score: ComparedScore | undefined;
+  worse: string | undefined;
+  /** What stays when one is chosen. */
+  search: CompareSearch;
+  onSearch: (search: CompareSearch) => void;
+}) {
+  return (
+    <>
+      <label>
+        Score{' '}
+        <select
+          className={inputClass}
+          value={score ? scoreName(score) : ''}
+          onChange={({ target }) => onSearch({ ...search, score: target.value })}
+        >
+          {!score && <option value="">none</option>}
+          {scores.map((one) => (
+            <option key={scoreName(one)} value={scoreName(one)}>
+              {scoreName(one)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Show{' '}
+        <select
+          className={inputClass}
+          value={worse ?? ''}
+          onChange={({ target }) =>
+            onSearch(target.value === '' ? search : { ...search, worse: target.value })
+          }
+        >
+          <option value="">all rows, the most different first</option>
+          {sides.slice(1).map(({ letter, run }) => (
+            <option key={run.id} value={run.id}>
+              only rows that got worse in {letter}
+            </option>
+          ))}
+        </select>
+      </label>
+    </>
+  );
+}
+
+function Pages({
+  total,
+  page,
+  onTurn,
+}: {
+  total: number;
+  page: number;
+  onTurn: (to: number) => void;
+}) {
+  const last = Math.max(1, Math.ceil(total / ROWS));
+  return (
+    <>
+      <span role="status">
+        {count(total)} rows{last > 1 && `, page ${page} of ${count(last)}`}
+      </span>
+      <Button disabled={page <= 1} onClick={() => onTurn(page - 1)}>
+        Previous
+      </Button>
+      <Button disabled={page >= last} onClick={() => onTurn(page + 1)}>
+        Next
+      </Button>
+    </>
   );
 }
 

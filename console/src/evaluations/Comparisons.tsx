@@ -53,8 +53,8 @@ export function Comparisons({
           </p>
         ))}
         <p>
-          A small p-value says that a difference is no accident of the rows. How large it may be, the
-          interval says.
+          A small p-value says that a difference is no accident of the rows. How large it may be,
+          the interval says.
         </p>
       </div>
     </>
@@ -102,7 +102,7 @@ function OneComparison({
       holm: score.p_value_holm,
       formats: score.value_type === 'binary' ? RATE : NUMBER,
     })),
-    ...MEASURES.map(([name, title, formats]) => ({
+    ...MEASURES.filter(([name]) => comparison[name].n > 0).map(([name, title, formats]) => ({
       name,
       title,
       compared: comparison[name],
@@ -110,6 +110,7 @@ function OneComparison({
       formats,
     })),
   ];
+  const unknown = MEASURES.filter(([name]) => comparison[name].n === 0);
   const heading = `${other.letter}, ${runName(other.run)}, beside ${baseline.letter}, ${runName(baseline.run)}`;
   return (
     <section aria-label={`${other.letter} beside ${baseline.letter}`}>
@@ -135,15 +136,17 @@ function OneComparison({
           onSort={() => undefined}
         />
       </div>
+      {unknown.length > 0 && (
+        <p className={styles['soft']}>
+          No row has these in both runs:{' '}
+          {unknown.map(([, title]) => title.toLowerCase()).join(', ')}.
+        </p>
+      )}
     </section>
   );
 }
 
-function lineColumns(
-  baseline: string,
-  other: string,
-  confidence: number,
-): TableColumn<Line>[] {
+function lineColumns(baseline: string, other: string, confidence: number): TableColumn<Line>[] {
   const column = (
     name: string,
     title: string,
@@ -151,10 +154,13 @@ function lineColumns(
   ): TableColumn<Line> => ({ name, title, isNumber: true, cell });
   return [
     { name: 'score', title: 'Score', cell: ({ title }) => <span title={title}>{title}</span> },
+    {
+      name: 'finding',
+      title: `${other} is`,
+      cell: ({ compared, holm }) => finding(compared.difference, holm ?? compared.p_value),
+    },
     column('n', 'n', ({ compared }) => count(compared.n)),
-    column('baseline', baseline, ({ compared, formats }) =>
-      formats.value(compared.baseline_mean),
-    ),
+    column('baseline', baseline, ({ compared, formats }) => formats.value(compared.baseline_mean)),
     column('other', other, ({ compared, formats }) => formats.value(compared.other_mean)),
     column('difference', `${other} − ${baseline}`, ({ compared, formats }) => (
       <strong>{signed(compared.difference, formats.difference)}</strong>
@@ -168,17 +174,14 @@ function lineColumns(
       name: 'test',
       title: 'Test',
       cell: ({ compared: { test, source } }) => (
-        <span title={`${test ?? ''}\n${source ?? ''}`}>{test === null ? '–' : shortTest(test)}</span>
+        <span title={`${test ?? ''}\n${source ?? ''}`}>
+          {test === null ? '–' : shortTest(test)}
+        </span>
       ),
     },
     column('up', 'Rows up', ({ compared }) => count(compared.rows_up)),
     column('down', 'Down', ({ compared }) => count(compared.rows_down)),
     column('same', 'Same', ({ compared }) => count(compared.rows_same)),
-    {
-      name: 'finding',
-      title: other,
-      cell: ({ compared, holm }) => finding(compared.difference, holm ?? compared.p_value),
-    },
   ];
 }
 

@@ -51,8 +51,9 @@ export function LeaderboardsPage() {
       {data?.length === 0 && (
         <Empty title="No leaderboards">
           <p>
-            A leaderboard is a published object: <code>weave.publish(leaderboard.Leaderboard(…))</code>{' '}
-            makes one. Its columns name an evaluation, a scorer and a value of its summary.
+            A leaderboard is a published object:{' '}
+            <code>weave.publish(leaderboard.Leaderboard(…))</code> makes one. Its columns name an
+            evaluation, a scorer and a value of its summary.
           </p>
         </Empty>
       )}
@@ -87,22 +88,17 @@ export function LeaderboardsPage() {
   );
 }
 
-function Board({
-  project,
-  board,
-  sort,
-  onSort,
-}: {
+interface BoardProps {
   project: string;
   board: Leaderboard;
   sort: string | undefined;
   onSort: (sort: string) => void;
-}) {
+}
+
+function Board({ project, board, sort, onSort }: BoardProps) {
   const { data, error, refetch } = useQuery(boardRunsQuery(project, board));
   useLive(project, ['calls'], () => refetch());
   const rows = data && boardRows(board, data);
-  const best = bestValues(board, rows ?? []);
-  const first = board.columns[0]?.isLowBest ? '0' : '-0';
   return (
     <section className={styles['scroll']} aria-label={board.name}>
       {error && <Fault error={error} onRetry={() => void refetch()} />}
@@ -114,30 +110,46 @@ function Board({
         </Empty>
       )}
       {rows && rows.length > 0 && (
-        <div className={styles['wide']} tabIndex={0} role="region" aria-label="Table of models">
-          <Table
-            label="Models"
-            rows={rows}
-            rowKey={({ model }) => model}
-            columns={[
-              {
-                name: 'model',
-                title: 'Model',
-                sortBy: ({ model }) => refName(model),
-                cell: ({ model }) => (
-                  <span title={visible(model)}>
-                    {visible(refName(model))} <small>{visible(refVersion(model))}</small>
-                  </span>
-                ),
-              },
-              ...board.columns.map((column, n) => boardColumn(project, column, n, best[n]!)),
-            ]}
-            sort={sort ?? first}
-            onSort={onSort}
-          />
-        </div>
+        <Models project={project} board={board} rows={rows} sort={sort} onSort={onSort} />
       )}
     </section>
+  );
+}
+
+function Models({
+  project,
+  board,
+  rows,
+  sort,
+  onSort,
+}: BoardProps & {
+  rows: readonly BoardRow[];
+}) {
+  const best = bestValues(board, rows);
+  const first = board.columns[0]?.isLowBest ? '0' : '-0';
+  return (
+    <div className={styles['wide']} tabIndex={0} role="region" aria-label="Table of models">
+      <Table
+        label="Models"
+        rows={rows}
+        rowKey={({ model }) => model}
+        columns={[
+          {
+            name: 'model',
+            title: 'Model',
+            sortBy: ({ model }) => refName(model),
+            cell: ({ model }) => (
+              <span title={visible(model)}>
+                {visible(refName(model))} <small>{visible(refVersion(model))}</small>
+              </span>
+            ),
+          },
+          ...board.columns.map((column, n) => boardColumn(project, column, n, best[n]!)),
+        ]}
+        sort={sort ?? first}
+        onSort={onSort}
+      />
+    </div>
   );
 }
 

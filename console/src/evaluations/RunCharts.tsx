@@ -6,14 +6,8 @@ import { findScore, type RunRow } from './Runs.tsx';
 import { percent } from './scores.ts';
 import styles from './evaluations.module.css';
 
-/** A score, cost, latency and tokens over runs, the oldest first. */
-export function RunCharts({
-  rows,
-  score,
-}: {
-  rows: readonly RunRow[];
-  score: string | undefined;
-}) {
+/** A score, cost, latency and tokens over runs, the oldest first; what no run has is left out. */
+export function RunCharts({ rows, score }: { rows: readonly RunRow[]; score: string | undefined }) {
   const ordered = useMemo(() => rows.toReversed(), [rows]);
   const buckets = useMemo(() => {
     const starts = ordered.map((row) => row.number);
@@ -28,7 +22,8 @@ export function RunCharts({
       ['Latency', ordered.map(({ run }) => runLatency(run)), duration],
       ['Tokens', ordered.map(({ results }) => results?.predict_total_tokens ?? null), count],
     ];
-    return measures.map(([title, values, format], n) => {
+    const known = measures.filter(([, values]) => values.some((value) => value !== null));
+    return known.map(([title, values, format], n) => {
       const whole = format(values.findLast((value) => value !== null) ?? null);
       const series = [{ label: title, colour: `--series-${n + 1}`, values, whole }];
       return { title, format, series };

@@ -152,16 +152,17 @@ function shownTrial(
   trial: number,
   score: Pick<ComparedScore, 'scorer_key' | 'path'> | undefined,
 ): Trial {
-  const value = <T>(name: string) =>
-    JSON.parse(index.nodeText(index.member(trial, name)!)) as T | null;
+  const value = (name: string): unknown =>
+    JSON.parse(index.nodeText(index.member(trial, name)!)) as unknown;
+  const amount = (name: string) => value(name) as number | null;
   const scored = score && scoreNode(index, index.member(trial, 'scores')!, score);
   return {
-    callId: value<string>('predict_call_id') ?? value<string>('predict_and_score_call_id')!,
+    callId: (value('predict_call_id') ?? value('predict_and_score_call_id')) as string,
     output: documentText(index, index.member(trial, 'model_output')!),
     score: scored === undefined ? '' : index.nodeText(scored),
-    latencySeconds: value<number>('model_latency_seconds'),
-    tokens: value<number>('total_tokens'),
-    cost: value<number>('total_cost'),
+    latencySeconds: amount('model_latency_seconds'),
+    tokens: amount('total_tokens'),
+    cost: amount('total_cost'),
   };
 }
 
@@ -184,7 +185,5 @@ const MOST_FORMATTED = 100_000;
 /** A string as the text that it means, anything else line by line. */
 function documentText(index: JsonIndex, node: number): string {
   if (index.kind(node) === 'string') return decoded(index.nodeText(node));
-  return index.nodeLength(node) > MOST_FORMATTED
-    ? index.nodeText(node)
-    : formatted(index, node);
+  return index.nodeLength(node) > MOST_FORMATTED ? index.nodeText(node) : formatted(index, node);
 }

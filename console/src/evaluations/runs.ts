@@ -64,7 +64,10 @@ export const runsOfEvaluations = (
   limit: number,
   signal: AbortSignal,
 ): Promise<Run[]> =>
-  readRuns({ project_id, filter: { op_names: evaluateOps(project_id), input_refs }, limit }, signal);
+  readRuns(
+    { project_id, filter: { op_names: evaluateOps(project_id), input_refs }, limit },
+    signal,
+  );
 
 async function readRuns(
   request: RequestBody<'/calls/stream_query'>,
