@@ -84,13 +84,13 @@ describeConsole('evaluations', () => {
 
     const scores = page.getByRole('table', { name: 'Scores of B beside A' }).getByRole('row');
     await scores.nth(1).waitFor();
-    const [score, finding, n, a, b, difference, interval, p, holm, test, ...counts] = await cells(
+    const [score, finding, n, a, b, difference, interval, p, holm, ...rest] = await cells(
       scores.nth(1),
     );
     expect([score, finding, n]).toEqual(['right', 'lower', '12']);
     expect([a, b, difference]).toEqual(['91.7 %', '8.3 %', '−83.3 pts']);
     expect(interval).toMatch(/^−\d+(\.\d)? pts to −\d+(\.\d)? pts$/);
-    expect([p, test, ...counts]).toEqual(['0.001953', 'exact McNemar test', '0', '10', '2']);
+    expect([p, ...rest]).toEqual(['0.001953', '0, 10, 2', 'exact McNemar test']);
     expect(Number(holm)).toBeGreaterThan(Number(p));
     expect(await violations(page)).toEqual([]);
 

@@ -5,6 +5,7 @@ import { Table, type TableColumn } from '../ui/Table.tsx';
 import type { Side } from './ComparePage.tsx';
 import { runName } from './runs.ts';
 import {
+  chance,
   type Compared,
   type Comparison,
   finding,
@@ -168,8 +169,14 @@ function lineColumns(baseline: string, other: string, confidence: number): Table
     column('interval', `${number(confidence * 100)} % interval`, ({ compared, formats }) => (
       <span title={compared.interval_method ?? ''}>{interval(compared, formats)}</span>
     )),
-    column('p', 'p', ({ compared }) => number(compared.p_value)),
-    column('holm', 'p, Holm', ({ holm }) => number(holm)),
+    column('p', 'p', ({ compared }) => chance(compared.p_value)),
+    column('holm', 'p, Holm', ({ holm }) => chance(holm)),
+    column(
+      'rows',
+      'Rows up, down, same',
+      ({ compared: { rows_up, rows_down, rows_same } }) =>
+        `${count(rows_up)}, ${count(rows_down)}, ${count(rows_same)}`,
+    ),
     {
       name: 'test',
       title: 'Test',
@@ -179,9 +186,6 @@ function lineColumns(baseline: string, other: string, confidence: number): Table
         </span>
       ),
     },
-    column('up', 'Rows up', ({ compared }) => count(compared.rows_up)),
-    column('down', 'Down', ({ compared }) => count(compared.rows_down)),
-    column('same', 'Same', ({ compared }) => count(compared.rows_same)),
   ];
 }
 

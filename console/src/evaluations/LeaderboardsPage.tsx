@@ -97,7 +97,6 @@ interface BoardProps {
 
 function Board({ project, board, sort, onSort }: BoardProps) {
   const { data, error, refetch } = useQuery(boardRunsQuery(project, board));
-  useLive(project, ['calls'], () => refetch());
   const rows = data && boardRows(board, data);
   return (
     <section className={styles['scroll']} aria-label={board.name}>

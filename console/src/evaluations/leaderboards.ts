@@ -20,6 +20,7 @@ export interface Leaderboard {
 const MOST_BOARDS = 200;
 /** The newest runs of the evaluations of a board. */
 const MOST_RUNS = 1000;
+const REFRESH_MS = 15_000;
 
 export const boardsQuery = (project_id: string) =>
   queryOptions({
@@ -68,6 +69,7 @@ export const boardRunsQuery = (project: string, { name, columns }: Leaderboard) 
     queryKey: ['leaderboard runs', project, name, refs],
     queryFn: ({ signal }) =>
       refs.length === 0 ? [] : runsOfEvaluations(project, refs, MOST_RUNS, signal),
+    refetchInterval: REFRESH_MS,
   });
 };
 
@@ -85,7 +87,7 @@ export interface BoardRow {
 }
 
 /** The value of a column in what a run summed up; passes count as 1. */
-export function metric({ output }: Run, { scorer, path }: BoardColumn): number | null {
+function metric({ output }: Run, { scorer, path }: BoardColumn): number | null {
   const steps = path === '' ? [] : path.split('.');
   const value = valueAt(output, scorer === '' ? steps : [scorer, ...steps]);
   if (typeof value === 'boolean') return Number(value);

@@ -1,5 +1,5 @@
 import type { Schema } from '../api/client.ts';
-import { count, duration, money, number } from '../ui/format.ts';
+import { duration, money, number } from '../ui/format.ts';
 import type { ScoreStat } from './runs.ts';
 
 /** A value of a scorer as addresses and the service name it: `<scorer>[.<path>]`. */
@@ -59,7 +59,7 @@ export type ComparedScore = Comparison['scores'][number];
 /** What is compared beside scores. */
 export const MEASURES = [
   ['latency_seconds', 'Latency', alike((value) => duration(value === null ? null : value * 1000))],
-  ['total_tokens', 'Tokens', alike((value) => count(value === null ? null : Math.round(value)))],
+  ['total_tokens', 'Tokens', NUMBER],
   ['total_cost', 'Cost', alike(money)],
   ['judge_cost', 'Cost of judges', alike(money)],
 ] as const satisfies readonly (readonly [keyof Comparison, string, Formats])[];
@@ -80,6 +80,12 @@ export function finding(difference: number | null, pValue: number | null): strin
   if (pValue >= LEVEL || difference === 0) return 'no clear difference';
   return difference < 0 ? 'lower' : 'higher';
 }
+
+/** Below so much, digits say nothing. */
+const SMALLEST_P = 0.0001;
+
+export const chance = (value: number | null): string =>
+  value !== null && value < SMALLEST_P ? `< ${SMALLEST_P}` : number(value);
 
 /** The name of a test without what it says of its method. */
 export const shortTest = (test: string): string => test.replace(/\s*[(,].*$/, '');
