@@ -1,14 +1,16 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { forgetProject, noteProject } from '../api/recent.ts';
 import { type Me, reaches } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
-import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
 import styles from './connect.module.css';
 import { DEMO_PROJECT } from './demo-project.ts';
 
+const RemoveDemo = lazy(() =>
+  import('./RemoveDemo.tsx').then((module) => ({ default: module.RemoveDemo })),
+);
 const [entity, project] = DEMO_PROJECT.split('/') as [string, string];
 
 /** Something to look at before there is anything of one's own, and the way to be rid of it. */
@@ -59,16 +61,16 @@ export function DemoData({ me }: { me: Me }) {
         </span>
       </div>
       {load.error && <ErrorNote error={load.error} />}
-      <Dialog title={`Remove ${DEMO_PROJECT}?`} isOpen={isAsking} onClose={() => ask(false)}>
-        <p>The whole project is erased for good, with everything that was recorded in it.</p>
-        {remove.error && <ErrorNote error={remove.error} />}
-        <DialogActions>
-          <Button onClick={() => ask(false)}>Cancel</Button>
-          <Button look="danger" disabled={isBusy} onClick={() => remove.mutate()}>
-            Erase the project
-          </Button>
-        </DialogActions>
-      </Dialog>
+      {isAsking && (
+        <Suspense fallback={null}>
+          <RemoveDemo
+            error={remove.error}
+            isBusy={isBusy}
+            onClose={() => ask(false)}
+            onRemove={() => remove.mutate()}
+          />
+        </Suspense>
+      )}
     </section>
   );
 }
