@@ -8,6 +8,7 @@ import {
 import { queueSearch } from './annotation/search.ts';
 import { recentProjects } from './api/recent.ts';
 import { auditSearch } from './audit/search.ts';
+import { compareSearch, evaluationsSearch, leaderboardsSearch } from './evaluations/search.ts';
 import { metricsSearch } from './metrics/search.ts';
 import { objectSearch, objectsSearch } from './objects/search.ts';
 import { Shell } from './shell/Shell.tsx';
@@ -160,6 +161,33 @@ const queue = createRoute({
   component: lazyRouteComponent(() => import('./annotation/AnnotatePage.tsx'), 'AnnotatePage'),
 });
 
+const evaluations = createRoute({
+  getParentRoute: () => project,
+  path: '/evaluations',
+  validateSearch: evaluationsSearch,
+  component: lazyRouteComponent(
+    () => import('./evaluations/EvaluationsPage.tsx'),
+    'EvaluationsPage',
+  ),
+});
+
+const comparison = createRoute({
+  getParentRoute: () => project,
+  path: '/evaluations/compare',
+  validateSearch: compareSearch,
+  component: lazyRouteComponent(() => import('./evaluations/ComparePage.tsx'), 'ComparePage'),
+});
+
+const leaderboards = createRoute({
+  getParentRoute: () => project,
+  path: '/evaluations/leaderboards',
+  validateSearch: leaderboardsSearch,
+  component: lazyRouteComponent(
+    () => import('./evaluations/LeaderboardsPage.tsx'),
+    'LeaderboardsPage',
+  ),
+});
+
 const training = createRoute({
   getParentRoute: () => project,
   path: '/training',
@@ -216,6 +244,9 @@ const routeTree = root.addChildren([
     threads,
     thread,
     metrics,
+    evaluations,
+    comparison,
+    leaderboards,
     objects,
     object,
     queues,

@@ -35,6 +35,11 @@ export function Sidebar() {
             </Link>
           </li>
           <li>
+            <Link to="/p/$entity/$project/evaluations" params={{ entity, project }}>
+              Evaluations
+            </Link>
+          </li>
+          <li>
             <Link to="/p/$entity/$project/objects" params={{ entity, project }}>
               Objects
             </Link>

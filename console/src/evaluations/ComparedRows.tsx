@@ -1,0 +1,199 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Button } from '../ui/Button.tsx';
+import { inputClass } from '../ui/Field.tsx';
+import { Fault } from '../ui/Fault.tsx';
+import { count } from '../ui/format.ts';
+import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { ComparedRow } from './ComparedRow.tsx';
+import type { Side } from './ComparePage.tsx';
+import { ROWS, type RowsAsked, type RowsPage, rowsQuery } from './rows.ts';
+import { type ComparedScore, type Comparison, scoreName } from './scores.ts';
+import type { CompareSearch } from './search.ts';
+import styles from './evaluations.module.css';
+
+/** The rows of the runs, page by page: those first in which a score differs most. */
+export function ComparedRows({
+  project,
+  sides,
+  comparisons,
+  search,
+  onSearch,
+}: {
+  project: string;
+  sides: readonly Side[];
+  comparisons: readonly Comparison[];
+  search: CompareSearch;
+  onSearch: (search: CompareSearch) => void;
+}) {
+  const scores = distinctScores(comparisons);
+  const score = scores.find((one) => scoreName(one) === search.score) ?? scores[0];
+  const worse = score && worseRows(comparisons, scoreName(score), search.worse);
+  const { page = 1 } = search;
+  const asked = { project, ids: sides.map(({ run }) => run.id), score, page, worse };
+  const { data, error, isPlaceholderData, refetch } = useQuery({
+    ...rowsQuery(asked),
+    placeholderData: keepPreviousData,
+  });
+  const { page: _, worse: _worse, ...rest } = search;
+  const turn = (to: number) => {
+    const { page: _page, ...same } = search;
+    onSearch(to <= 1 ? same : { ...same, page: to });
+  };
+  return (
+    <section aria-label="Rows">
+      <div className={styles['bar']}>
+        <h2>Rows</h2>
+        <Choices
+          sides={sides}
+          scores={scores}
+          score={score}
+          worse={worse?.id}
+          search={rest}
+          onSearch={onSearch}
+        />
+        <span className={styles['space']} />
+        {data && <Pages total={data.total} page={page} onTurn={turn} />}
+      </div>
+      {error && <Fault error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Skeleton rows={12} />}
+      {data && <RowList data={data} isBusy={isPlaceholderData} asked={asked} sides={sides} />}
+    </section>
+  );
+}
+
+function RowList({
+  data,
+  isBusy,
+  asked,
+  sides,
+}: {
+  data: RowsPage;
+  /** These are the rows of the page before. */
+  isBusy: boolean;
+  asked: RowsAsked;
+  sides: readonly Side[];
+}) {
+  return (
+    <>
+      {data.rows.length === 0 && (
+        <Empty title="No rows">
+          <p>{asked.worse ? 'No row got worse for this score.' : 'The runs have no trials yet.'}</p>
+        </Empty>
+      )}
+      <ol className={styles['rows']} aria-busy={isBusy}>
+        {data.rows.map((row) => (
+          <ComparedRow
+            key={row.digest}
+            project={asked.project}
+            sides={sides}
+            row={row}
+            score={asked.score}
+          />
+        ))}
+      </ol>
+      {data.isCut && (
+        <p className={styles['soft']}>
+          Only the rows that differ most were looked at; there are more that got worse by less.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Which score the rows are ordered by, and which of them are shown. */
+function Choices({
+  sides,
+  scores,
+  score,
+  worse,
+  search,
+  onSearch,
+}: {
+  sides: readonly Side[];
+  scores: readonly ComparedScore[];
+  score: ComparedScore | undefined;
+  worse: string | undefined;
+  /** What stays when one is chosen. */
+  search: CompareSearch;
+  onSearch: (search: CompareSearch) => void;
+}) {
+  return (
+    <>
+      <label>
+        Score{' '}
+        <select
+          className={inputClass}
+          value={score ? scoreName(score) : ''}
+          onChange={({ target }) => onSearch({ ...search, score: target.value })}
+        >
+          {!score && <option value="">none</option>}
+          {scores.map((one) => (
+            <option key={scoreName(one)} value={scoreName(one)}>
+              {scoreName(one)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Show{' '}
+        <select
+          className={inputClass}
+          value={worse ?? ''}
+          onChange={({ target }) =>
+            onSearch(target.value === '' ? search : { ...search, worse: target.value })
+          }
+        >
+          <option value="">all rows, the most different first</option>
+          {sides.slice(1).map(({ letter, run }) => (
+            <option key={run.id} value={run.id}>
+              only rows that got worse in {letter}
+            </option>
+          ))}
+        </select>
+      </label>
+    </>
+  );
+}
+
+function Pages({
+  total,
+  page,
+  onTurn,
+}: {
+  total: number;
+  page: number;
+  onTurn: (to: number) => void;
+}) {
+  const last = Math.max(1, Math.ceil(total / ROWS));
+  return (
+    <>
+      <span role="status">
+        {count(total)} rows{last > 1 && `, page ${page} of ${count(last)}`}
+      </span>
+      <Button disabled={page <= 1} onClick={() => onTurn(page - 1)}>
+        Previous
+      </Button>
+      <Button disabled={page >= last} onClick={() => onTurn(page + 1)}>
+        Next
+      </Button>
+    </>
+  );
+}
+
+/** The scores of all comparisons, each once. */
+function distinctScores(comparisons: readonly Comparison[]) {
+  const all = comparisons.flatMap(({ scores }) => scores);
+  return [...new Map(all.map((score) => [scoreName(score), score])).values()];
+}
+
+/** The run that is asked for with how many rows are worse in it; without one, all rows are asked for. */
+function worseRows(
+  comparisons: readonly Comparison[],
+  name: string,
+  id: string | undefined,
+): { id: string; count: number } | undefined {
+  const comparison = comparisons.find((one) => one.evaluation_call_id === id);
+  if (!comparison) return undefined;
+  const score = comparison.scores.find((one) => scoreName(one) === name);
+  return { id: id!, count: score?.rows_down ?? 0 };
+}

@@ -1,0 +1,121 @@
+import { queryOptions } from '@tanstack/react-query';
+import { post } from '../api/client.ts';
+import { type Run, runsOfEvaluations, valueAt } from './runs.ts';
+
+/** A column of a leaderboard: a value of what runs of an evaluation summed up. */
+export interface BoardColumn {
+  evaluation: string;
+  scorer: string;
+  path: string;
+  isLowBest: boolean;
+}
+
+export interface Leaderboard {
+  name: string;
+  description: string;
+  columns: BoardColumn[];
+}
+
+/** Objects that are asked for; nobody keeps so many. */
+const MOST_BOARDS = 200;
+/** The newest runs of the evaluations of a board. */
+const MOST_RUNS = 1000;
+const REFRESH_MS = 15_000;
+
+export const boardsQuery = (project_id: string) =>
+  queryOptions({
+    queryKey: ['leaderboards', project_id],
+    queryFn: async ({ signal }) => {
+      const { objs } = await post(
+        '/objs/query',
+        {
+          project_id,
+          filter: { base_object_classes: ['Leaderboard'], latest_only: true },
+          sort_by: [{ field: 'object_id', direction: 'asc' }],
+          limit: MOST_BOARDS,
+        },
+        { signal },
+      );
+      return objs.map(({ object_id, val }) => leaderboard(object_id, val));
+    },
+  });
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** A published leaderboard. Columns that name no evaluation are left out. */
+export function leaderboard(name: string, val: unknown): Leaderboard {
+  const columns = valueAt(val, ['columns']);
+  return {
+    name,
+    description: text(valueAt(val, ['description'])),
+    columns: (Array.isArray(columns) ? columns : []).flatMap((column: unknown): BoardColumn[] => {
+      const evaluation = text(valueAt(column, ['evaluation_object_ref']));
+      if (evaluation === '') return [];
+      return [
+        {
+          evaluation,
+          scorer: text(valueAt(column, ['scorer_name'])),
+          path: text(valueAt(column, ['summary_metric_path'])),
+          isLowBest: valueAt(column, ['should_minimize']) === true,
+        },
+      ];
+    }),
+  };
+}
+
+export const boardRunsQuery = (project: string, { name, columns }: Leaderboard) => {
+  const refs = [...new Set(columns.map(({ evaluation }) => evaluation))];
+  return queryOptions({
+    queryKey: ['leaderboard runs', project, name, refs],
+    queryFn: ({ signal }) =>
+      refs.length === 0 ? [] : runsOfEvaluations(project, refs, MOST_RUNS, signal),
+    refetchInterval: REFRESH_MS,
+  });
+};
+
+/** What a model has in a column: of its runs that have a value, the newest counts. */
+export interface BoardCell {
+  value: number;
+  run: Run;
+  /** Runs of the model that have a value here. */
+  runs: number;
+}
+
+export interface BoardRow {
+  model: string;
+  cells: (BoardCell | null)[];
+}
+
+/** The value of a column in what a run summed up; passes count as 1. */
+function metric({ output }: Run, { scorer, path }: BoardColumn): number | null {
+  const steps = path === '' ? [] : path.split('.');
+  const value = valueAt(output, scorer === '' ? steps : [scorer, ...steps]);
+  if (typeof value === 'boolean') return Number(value);
+  return typeof value === 'number' ? value : null;
+}
+
+/** A row for each model. `runs` are the newest first. */
+export function boardRows({ columns }: Leaderboard, runs: readonly Run[]): BoardRow[] {
+  const rows = new Map<string, BoardRow>();
+  for (const run of runs) {
+    if (run.model === null) continue;
+    for (const [n, column] of columns.entries()) {
+      if (run.evaluation !== column.evaluation) continue;
+      const value = metric(run, column);
+      if (value === null) continue;
+      const row = rows.get(run.model) ?? { model: run.model, cells: columns.map(() => null) };
+      rows.set(run.model, row);
+      const known = row.cells[n];
+      if (known) known.runs++;
+      else row.cells[n] = { value, run, runs: 1 };
+    }
+  }
+  return [...rows.values()];
+}
+
+/** The best value of each column. */
+export const bestValues = ({ columns }: Leaderboard, rows: readonly BoardRow[]) =>
+  columns.map(({ isLowBest }, n) => {
+    const values = rows.flatMap(({ cells }) => cells[n]?.value ?? []);
+    return isLowBest ? Math.min(...values) : Math.max(...values);
+  });

@@ -1,0 +1,189 @@
+import { queryOptions } from '@tanstack/react-query';
+import { send } from '../api/client.ts';
+import { formatted } from '../json/formatted.ts';
+import { indexed } from '../json/indexed.ts';
+import type { JsonIndex } from '../json/json-index.ts';
+import { decoded } from '../json/visible.ts';
+import { type ComparedScore, scoreField } from './scores.ts';
+
+/** A trial of a row in a run. */
+export interface Trial {
+  /** The call to look at: that of the model, where there is one. */
+  callId: string;
+  output: string;
+  /** As it was stored; empty where there is none. */
+  score: string;
+  latencySeconds: number | null;
+  tokens: number | null;
+  cost: number | null;
+}
+
+/** What runs say of one row. */
+export interface Row {
+  digest: string;
+  inputs: string;
+  trials: Map<string, Trial[]>;
+}
+
+export interface RowsPage {
+  rows: Row[];
+  /** On all pages. */
+  total: number;
+  /** Not all rows were looked at for those that are worse. */
+  isCut: boolean;
+}
+
+export interface RowsAsked {
+  project: string;
+  /** Ids of runs, the baseline first. */
+  ids: readonly string[];
+  score: ComparedScore | undefined;
+  page: number;
+  /** Only rows whose score is worse in this run than in the baseline; the service said how many these are. */
+  worse?: { id: string; count: number } | undefined;
+}
+
+export const ROWS = 20;
+/** Rows that are asked for at once where only some of them are shown. */
+const LOOKED_AT_ONCE = 100;
+/** Rows that are looked at for those that are worse. */
+const MOST_LOOKED_AT = 5000;
+
+/** A page of rows, those first in which the runs differ most, and of these those in which the last run is lowest. */
+export const rowsQuery = (asked: RowsAsked) =>
+  queryOptions({
+    queryKey: ['evaluation rows', asked],
+    queryFn: ({ signal }) => (asked.worse ? readWorse(asked, signal) : readPage(asked, signal)),
+    structuralSharing: false,
+    gcTime: 60_000,
+  });
+
+async function readPage(asked: RowsAsked, signal: AbortSignal): Promise<RowsPage> {
+  const { rows, total } = await readRows(asked, ROWS, (asked.page - 1) * ROWS, signal);
+  return { rows, total, isCut: false };
+}
+
+/**
+ * The service orders rows by how far runs are apart, in both directions; so this reads on in that order until it has the rows of the
+ * page that are worse.
+ */
+async function readWorse(asked: RowsAsked, signal: AbortSignal): Promise<RowsPage> {
+  const { ids, page, worse } = asked;
+  const { id, count } = worse!;
+  const wanted = Math.min(count, page * ROWS);
+  const found: Row[] = [];
+  let looked = 0;
+  while (found.length < wanted && looked < MOST_LOOKED_AT) {
+    const { rows } = await readRows(asked, LOOKED_AT_ONCE, looked, signal);
+    found.push(...rows.filter((row) => isWorse(row, ids[0]!, id)));
+    looked += LOOKED_AT_ONCE;
+    if (rows.length < LOOKED_AT_ONCE) break;
+  }
+  const isCut = found.length < wanted && looked >= MOST_LOOKED_AT;
+  return { rows: found.slice((page - 1) * ROWS, page * ROWS), total: count, isCut };
+}
+
+export function isWorse({ trials }: Row, baseline: string, other: string): boolean {
+  const [before, after] = [baseline, other].map((id) => meanScore(trials.get(id) ?? []));
+  return before !== null && after !== null && after! < before!;
+}
+
+/** Passes count as 1. */
+function meanScore(trials: readonly Trial[]): number | null {
+  const known = trials.flatMap(({ score }) => {
+    if (score === 'true' || score === 'false') return [Number(score === 'true')];
+    return /^-?\d/.test(score) ? [Number(score)] : [];
+  });
+  return known.length === 0 ? null : known.reduce((sum, one) => sum + one, 0) / known.length;
+}
+
+async function readRows(
+  { project, ids, score, worse }: RowsAsked,
+  limit: number,
+  offset: number,
+  signal: AbortSignal,
+): Promise<{ rows: Row[]; total: number }> {
+  const field = score && scoreField(score);
+  const last = worse?.id ?? ids.at(-1)!;
+  const body = {
+    evaluation_call_ids: ids,
+    include_raw_data_rows: true,
+    resolve_row_refs: true,
+    include_costs: true,
+    limit,
+    offset,
+    ...(field !== undefined && {
+      sort_by: [
+        { field, direction: 'desc', mode: 'difference' },
+        { field, direction: 'asc', evaluation_call_id: last },
+      ],
+    }),
+  };
+  const response = await send('POST', `/v2/${project}/eval_results/query`, { body, signal });
+  return shownRows(await indexed(await response.text(), signal), score);
+}
+
+/** Rows where they stand in the answer: every digit as it was stored. */
+export function shownRows(
+  index: JsonIndex,
+  score: Pick<ComparedScore, 'scorer_key' | 'path'> | undefined,
+): { rows: Row[]; total: number } {
+  const rows = [...index.children(index.member(0, 'rows')!)].map((row): Row => {
+    const trials = new Map<string, Trial[]>();
+    for (const run of index.children(index.member(row, 'evaluations')!))
+      trials.set(
+        JSON.parse(index.nodeText(index.member(run, 'evaluation_call_id')!)) as string,
+        [...index.children(index.member(run, 'trials')!)].map((trial) =>
+          shownTrial(index, trial, score),
+        ),
+      );
+    const inputs = index.member(row, 'raw_data_row');
+    return {
+      digest: JSON.parse(index.nodeText(index.member(row, 'row_digest')!)) as string,
+      inputs: inputs === undefined ? '' : documentText(index, inputs),
+      trials,
+    };
+  });
+  return { rows, total: Number(index.nodeText(index.member(0, 'total_rows')!)) };
+}
+
+function shownTrial(
+  index: JsonIndex,
+  trial: number,
+  score: Pick<ComparedScore, 'scorer_key' | 'path'> | undefined,
+): Trial {
+  const value = (name: string): unknown =>
+    JSON.parse(index.nodeText(index.member(trial, name)!)) as unknown;
+  const amount = (name: string) => value(name) as number | null;
+  const scored = score && scoreNode(index, index.member(trial, 'scores')!, score);
+  return {
+    callId: (value('predict_call_id') ?? value('predict_and_score_call_id')) as string,
+    output: documentText(index, index.member(trial, 'model_output')!),
+    score: scored === undefined ? '' : index.nodeText(scored),
+    latencySeconds: amount('model_latency_seconds'),
+    tokens: amount('total_tokens'),
+    cost: amount('total_cost'),
+  };
+}
+
+function scoreNode(
+  index: JsonIndex,
+  scores: number,
+  { scorer_key, path }: Pick<ComparedScore, 'scorer_key' | 'path'>,
+): number | undefined {
+  const names = path === null ? [scorer_key] : [scorer_key, ...path.split('.')];
+  return names.reduce<number | undefined>(
+    (at, name) =>
+      at === undefined || index.kind(at) !== 'object' ? undefined : index.member(at, name),
+    scores,
+  );
+}
+
+/** Of longer documents only the beginning is shown; the trace has all of it. */
+const MOST_FORMATTED = 100_000;
+
+/** A string as the text that it means, anything else line by line. */
+function documentText(index: JsonIndex, node: number): string {
+  if (index.kind(node) === 'string') return decoded(index.nodeText(node));
+  return index.nodeLength(node) > MOST_FORMATTED ? index.nodeText(node) : formatted(index, node);
+}

@@ -1,0 +1,186 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { type CallRow, type Derived, derivedSummary } from '../api/calls.ts';
+import { allLines, post, type RequestBody, type Schema } from '../api/client.ts';
+import { Problem } from '../api/problem.ts';
+import { wire } from '../api/wire.ts';
+
+/** A run of an evaluation: an `Evaluation.evaluate` call, of whichever client. */
+export interface Run {
+  id: string;
+  traceId: string;
+  displayName: string | null;
+  /** Refs, where the client published what it ran. */
+  evaluation: string | null;
+  model: string | null;
+  status: Derived['status'];
+  startedAt: string;
+  /** What was summed up at its end. */
+  output: unknown;
+}
+
+/** Pages of the list of runs. */
+const PAGE = 200;
+const COLUMNS = ['display_name', 'ended_at', 'exception', 'inputs', 'output', 'summary'];
+
+/** The names by which the clients call an evaluation. */
+const evaluateOps = (project: string) => [
+  `${wire.scheme}:///${project}/op/Evaluation.evaluate:*`,
+  'Evaluation.evaluate',
+];
+
+/** The newest runs of a project, page by page behind the last one. */
+export const runsQuery = (project_id: string) =>
+  infiniteQueryOptions({
+    queryKey: ['evaluation runs', project_id],
+    initialPageParam: undefined as Run | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      readRuns(
+        {
+          project_id,
+          filter: { op_names: evaluateOps(project_id) },
+          limit: PAGE,
+          ...(pageParam && { after: [pageParam.startedAt, pageParam.id] }),
+        },
+        signal,
+      ),
+    getNextPageParam: (page) => (page.length < PAGE ? undefined : page.at(-1)),
+  });
+
+/** Runs by their ids, in that order; those that are gone are left out. */
+export const chosenRunsQuery = (project_id: string, ids: readonly string[]) =>
+  queryOptions({
+    queryKey: ['evaluation runs', project_id, ids],
+    queryFn: async ({ signal }) => {
+      const found = await readRuns({ project_id, filter: { call_ids: [...ids] } }, signal);
+      const runs = new Map(found.map((run) => [run.id, run]));
+      return ids.flatMap((id) => runs.get(id) ?? []);
+    },
+  });
+
+/** Runs of any of these evaluations, by their refs, the newest first. */
+export const runsOfEvaluations = (
+  project_id: string,
+  input_refs: string[],
+  limit: number,
+  signal: AbortSignal,
+): Promise<Run[]> =>
+  readRuns(
+    { project_id, filter: { op_names: evaluateOps(project_id), input_refs }, limit },
+    signal,
+  );
+
+async function readRuns(
+  request: RequestBody<'/calls/stream_query'>,
+  signal: AbortSignal,
+): Promise<Run[]> {
+  const calls = await allLines(
+    '/calls/stream_query',
+    { ...request, sort_by: [{ field: 'started_at', direction: 'desc' }], columns: COLUMNS },
+    signal,
+  );
+  return calls.map(evaluationRun);
+}
+
+const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+function evaluationRun(call: CallRow): Run {
+  const { id, trace_id, display_name = null, started_at, inputs = {}, output = null } = call;
+  return {
+    id,
+    traceId: trace_id,
+    displayName: display_name,
+    evaluation: text(inputs['self']),
+    model: text(inputs['model']),
+    status: derivedSummary(call).status,
+    startedAt: started_at,
+    output,
+  };
+}
+
+/** The name in a ref to an object. */
+export const refName = (ref: string): string => /\/object\/([^/:]+):[^/]+$/.exec(ref)?.[1] ?? ref;
+
+/** Enough of the digest in a ref to tell versions apart. */
+export const refVersion = (ref: string): string => /:([^/:]+)$/.exec(ref)?.[1]?.slice(0, 6) ?? '';
+
+const UNPUBLISHED = 'Without a name';
+
+export const evaluationName = ({ evaluation }: Run): string =>
+  evaluation === null ? UNPUBLISHED : refName(evaluation);
+
+/** What a run is called: its model, since runs of an evaluation differ in that. */
+export const runName = ({ model, displayName, id }: Run): string =>
+  model === null ? (displayName ?? id) : refName(model);
+
+/** Everything that tells a run from others of the same name. */
+export const runTitle = ({ id, model, displayName }: Run): string =>
+  [displayName, model, id].filter((part) => part !== null).join('\n');
+
+/** The mean time that the model took for a row, as the run's end tells it, in milliseconds. */
+export function runLatency({ output }: Run): number | null {
+  const mean = valueAt(output, ['model_latency', 'mean']);
+  return typeof mean === 'number' ? mean * 1000 : null;
+}
+
+/** What stands below members of a document; undefined where one is missing. */
+export const valueAt = (document: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>(
+    (at, name) =>
+      typeof at === 'object' && at !== null && Object.hasOwn(at, name)
+        ? (at as Record<string, unknown>)[name]
+        : undefined,
+    document,
+  );
+
+export type Results = NonNullable<Schema<'EvalResultsDto'>['summary']>['evaluations'][number];
+export type ScoreStat = Results['scorer_stats'][number];
+
+/** Runs whose results are asked for at once. */
+const RESULTS_AT_ONCE = 20;
+const REFRESH_MS = 15_000;
+
+/** What runs say of scores, tokens and costs, by run. Runs under way are read again. */
+export const resultsQuery = (project: string, runs: readonly Run[]) =>
+  queryOptions({
+    queryKey: ['evaluation results', project, runs.map(({ id, status }) => [id, status])],
+    queryFn: async ({ signal }) => {
+      const results = new Map<string, Results>();
+      for (let at = 0; at < runs.length; at += RESULTS_AT_ONCE) {
+        const ids = runs.slice(at, at + RESULTS_AT_ONCE).map(({ id }) => id);
+        for (const one of await readResults(project, ids, signal))
+          results.set(one.evaluation_call_id, one);
+      }
+      return results;
+    },
+    staleTime: REFRESH_MS,
+    structuralSharing: false,
+    refetchInterval: runs.some(({ status }) => status === 'running') ? REFRESH_MS : false,
+  });
+
+/** Asks for fewer runs at once where they have more trials than the service reads for an answer. */
+async function readResults(
+  project: string,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<Results[]> {
+  try {
+    const { summary } = await post(
+      '/v2/{entity}/{project}/eval_results/query',
+      {
+        evaluation_call_ids: [...ids],
+        include_rows: false,
+        include_summary: true,
+        include_costs: true,
+      },
+      { signal, to: `/v2/${project}/eval_results/query` },
+    );
+    return summary?.evaluations ?? [];
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'too_large' || ids.length < 2) throw error;
+    const half = Math.ceil(ids.length / 2);
+    return [
+      ...(await readResults(project, ids.slice(0, half), signal)),
+      ...(await readResults(project, ids.slice(half), signal)),
+    ];
+  }
+}
