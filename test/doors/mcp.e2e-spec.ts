@@ -114,8 +114,10 @@ describe('the tools', () => {
 
   it('search_calls sorts, and pages by offset then', async () => {
     const sort_by = [{ field: 'id', direction: 'asc' }];
-    const { data } = await call('search_calls', { sort_by, limit: 1 });
-    const next = await call('search_calls', { sort_by, limit: 1, offset: data.next_offset });
+    const query = { $expr: { $eq: [{ $getField: 'trace_id' }, { $literal: 'tree' }] } };
+    const { data } = await call('search_calls', { query, sort_by, limit: 1 });
+    const offset = data.next_offset;
+    const next = await call('search_calls', { query, sort_by, limit: 1, offset });
     expect([data.calls[0].id, next.data.calls[0].id]).toEqual(['b', 'c']);
   });
 

@@ -34,8 +34,13 @@ function renamed({ params, query, body, headers }: Sent, project: string): Sent 
 }
 
 const ROUTES = Object.entries(OPERATIONS).filter(([route]) => !route.includes('/v2/'));
-/** They answer items one by one. */
-const BATCHES = ['POST /call/upsert_batch', 'POST /feedback/batch/create', 'POST /graphql'];
+/** They answer 200, and say in it what failed. */
+const BATCHES = [
+  'POST /call/upsert_batch',
+  'POST /feedback/batch/create',
+  'POST /graphql',
+  'POST /mcp',
+];
 
 it.each(ROUTES)('%s takes no project that a URL cannot name', async (route, operation) => {
   const sent = await operation.build(planted, app);

@@ -10,6 +10,9 @@ export interface Statement {
   isStream: boolean;
 }
 
+/** `beginSession` runs it when the pool opens a connection, whatever is asked then. */
+const OPENS_A_CONNECTION = 'set_config(name, wanted, false)';
+
 /** Notes what the service asks of the database from now on, by its text; not what the test asks by `app.query`. */
 export function recordStatements({ dataSource }: TestApp): Map<string, Statement> {
   const statements = new Map<string, Statement>();
@@ -24,7 +27,8 @@ export function recordStatements({ dataSource }: TestApp): Map<string, Statement
   spied.mockImplementation(function (this: Client, ...sent: any[]) {
     const [statement, values] = sent;
     const { text, values: own } = statement.text ? statement : { text: statement, values };
-    if (!asked.has(text) && /^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b/.test(text))
+    const isOurs = !asked.has(text) && !text.includes(OPENS_A_CONNECTION);
+    if (isOurs && /^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b/.test(text))
       statements.set(text, { text, values: own ?? [], isStream: 'read' in Object(statement) });
     return original.apply(this, sent);
   });

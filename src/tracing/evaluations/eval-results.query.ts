@@ -176,7 +176,9 @@ const OWN_LATENCY = sql`coalesce(
 export function scanQuery(scan: Scan): Sql {
   const { projectId, rootIds, hasScores, hasChildren, hasUsage, limit } = scan;
   const names = nameBytes();
-  const hits = scan.conditions.map((query) => sql`(${compile(query, fieldsOfTrial)}) IS TRUE`);
+  const hits = scan.conditions.map(
+    (query) => sql`coalesce(${compile(query, fieldsOfTrial)}, false)`,
+  );
   const keys = scan.fields.map(
     ({ field, path }) => sql`(${resolve(fieldsOfTrial, field, path, names).sql})::text`,
   );
