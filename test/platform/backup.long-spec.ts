@@ -264,7 +264,9 @@ describe('a backup', () => {
   it('is not restored over rows', async () => {
     await restored(file);
     const before = await contentsOf(empty);
-    await expect(restored(file)).rejects.toThrow('the database is not empty (api_keys holds rows)');
+    await expect(restored(file)).rejects.toThrow(
+      'the database is not empty (annotation_progress holds rows)',
+    );
     expect(await contentsOf(empty)).toEqual(before);
   });
 
