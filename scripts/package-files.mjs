@@ -19,6 +19,7 @@ const sbom = JSON.parse(
     '--sbom-format=cyclonedx',
     '--sbom-type=application',
     '--package-lock-only',
+    '--legacy-peer-deps', // an optional peer of a package of the development may have another version
   ),
 );
 // With --omit=dev npm 11 leaves out what packages of the development need too, such as ajv.
