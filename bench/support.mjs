@@ -1,7 +1,7 @@
 // What the scripts of this folder start from.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -93,6 +93,18 @@ export function cpuMeter(pid) {
 const TICKS = 100;
 
 function cpuSeconds(pid) {
+  for (;;) {
+    const processes = readProcesses();
+    const below = [...processes.keys()].filter((id) => isBelow(processes, id, pid));
+    // one that ended meanwhile may be in its parent's time too, or in none
+    if (below.some((id) => !existsSync(`/proc/${id}`))) continue;
+    const postgres = below.map((id) => processes.get(id).own + processes.get(id).ended);
+    const { own, ended } = processes.get(pid);
+    return { service: own, postgres: postgres.reduce((sum, seconds) => sum + seconds, ended) };
+  }
+}
+
+function readProcesses() {
   const processes = new Map();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
     try {
@@ -104,13 +116,10 @@ function cpuSeconds(pid) {
       const [own, ended] = [fields[11] + fields[12], fields[13] + fields[14]];
       processes.set(Number(name), { parent: fields[1], own: own / TICKS, ended: ended / TICKS });
     } catch {
-      // it has ended
+      return readProcesses(); // it has ended: what it took may be missing in its parent's time
     }
   }
-  let postgres = processes.get(pid).ended;
-  for (const [id, { own, ended }] of processes)
-    if (id !== pid && isBelow(processes, id, pid)) postgres += own + ended;
-  return { service: processes.get(pid).own, postgres };
+  return processes;
 }
 
 function isBelow(processes, id, ancestor) {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { startApp } from '../support/app.js';
 import { eventsOf } from '../support/engine.js';
@@ -130,6 +131,29 @@ describe('a provider that fails', () => {
     const stream = await client().chat.completions.create({ ...body, stream: true });
     await expect(async () => { for await (const _ of stream); }).rejects.toThrow(/broke off/); // prettier-ignore
     await until(async () => /broke off/.test((await newest()).exception));
+  });
+
+  it('has what it sent recorded when it broke off while the start was being committed', async () => {
+    const runner = gateway.app.dataSource.createQueryRunner();
+    let isCut = false;
+    gateway.engine.next((asked, response) => {
+      response.on('close', () => (isCut = true));
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(eventsOf(asked).slice(0, 3).join(''), () => response.destroy());
+    });
+    try {
+      await runner.query('BEGIN');
+      await runner.query('LOCK TABLE calls IN EXCLUSIVE MODE');
+      const answer = post({ ...body, stream: true });
+      await until(() => isCut);
+      for (let round = 0; round < 100; round++) await nextRound(); // the service has seen it too
+      await runner.query('COMMIT');
+      await expect((await answer).text()).rejects.toThrow();
+    } finally {
+      await runner.release();
+    }
+    await until(async () => /broke off/.test((await newest()).exception));
+    expect((await newest()).output.choices[0].message.content).toBe('Hello');
   });
 
   it('has what is no JSON in its stream counted, and the rest of it recorded', async () => {
@@ -317,7 +341,7 @@ describe('budgets', () => {
       const fourth = await poor.aKey('writer', [project_id]);
       gateway.engine.next(async (asked, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
-        for (const event of eventsOf(asked).slice(0, 3)) response.write(event);
+        for (const event of eventsOf(asked).slice(0, 2)) response.write(event);
         await poor.query('DELETE FROM gateway_uses');
       });
       const leaving = httpRequest(`${poor.url}/v1/chat/completions`, {

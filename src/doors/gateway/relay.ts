@@ -156,6 +156,11 @@ export function relay(
     response.on('close', onClose);
     response.on('drain', onDrain);
     if (response.destroyed) onClose();
-    else if (upstream.destroyed) end(`the provider ${provider.name} broke off its answer`);
+    else if (upstream.destroyed) {
+      // it broke off before it was listened to: what came is still in its buffer
+      const came = upstream.read() as Buffer | null;
+      if (came) goOnWith(blot.pass(came));
+      process.nextTick(() => end(`the provider ${provider.name} broke off its answer`)); // behind `reading`
+    }
   });
 }
