@@ -229,6 +229,10 @@ CREATE TABLE calls (
   usage json,
   counts_gross boolean NOT NULL DEFAULT false,
   has_unread_usage boolean NOT NULL DEFAULT true,
+  operation text COLLATE "C",
+  agent_name text COLLATE "C",
+  agent_version text COLLATE "C",
+  linked_call_id text COLLATE "C",
   CONSTRAINT calls_pkey PRIMARY KEY (project_id, id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, toast.autovacuum_vacuum_scale_factor=0.02, toast.autovacuum_vacuum_threshold=5000);
 
@@ -342,6 +346,18 @@ CREATE TABLE feedback (
   user_id text COLLATE "C" NOT NULL,
   payload json NOT NULL,
   queue_id text COLLATE "C",
+  scorer_tags json,
+  scorer_tag_reasons json,
+  scorer_tag_confidences json,
+  scorer_ratings json,
+  scorer_rating_reasons json,
+  scorer_rating_confidences json,
+  span_agent_name text COLLATE "C",
+  span_agent_version text COLLATE "C",
+  span_status_code text COLLATE "C",
+  span_conversation_id text COLLATE "C",
+  span_trace_id text COLLATE "C",
+  scorer_trace_id text COLLATE "C",
   CONSTRAINT feedback_pkey PRIMARY KEY (project_id, id)
 );
 
@@ -385,6 +401,20 @@ CREATE TABLE idempotency_keys (
   response json,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT idempotency_keys_pkey PRIMARY KEY (project_id, api_key_id, key)
+);
+
+CREATE TABLE kept_trials (
+  project_id text COLLATE "C" NOT NULL,
+  run_id text COLLATE "C" NOT NULL,
+  chunk integer NOT NULL,
+  chunks integer NOT NULL,
+  ids json,
+  digests json,
+  numbers json,
+  scores json,
+  full_scores json,
+  spent json,
+  CONSTRAINT kept_trials_pkey PRIMARY KEY (project_id, run_id, chunk)
 );
 
 CREATE TABLE memberships (
@@ -632,6 +662,14 @@ CREATE TABLE trajectory_batches (
   CONSTRAINT trajectory_batches_pkey PRIMARY KEY (project_id, id)
 );
 
+CREATE TABLE trial_marks (
+  project_id text COLLATE "C" NOT NULL,
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  call_ids text[] COLLATE "C" NOT NULL,
+  run_ids text[] COLLATE "C" NOT NULL,
+  CONSTRAINT trial_marks_pkey PRIMARY KEY (project_id, id)
+);
+
 CREATE TABLE uploads (
   project_id text COLLATE "C" NOT NULL,
   id uuid NOT NULL,
@@ -715,6 +753,8 @@ ALTER TABLE gateway_processes ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE idempotency_keys ALTER COLUMN project_id SET STATISTICS 0;
 
+ALTER TABLE kept_trials ALTER COLUMN project_id SET STATISTICS 0;
+
 ALTER TABLE model_alias_moves ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE model_aliases ALTER COLUMN project_id SET STATISTICS 0;
@@ -755,6 +795,8 @@ ALTER TABLE trajectories ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE trajectory_batches ALTER COLUMN project_id SET STATISTICS 0;
 
+ALTER TABLE trial_marks ALTER COLUMN project_id SET STATISTICS 0;
+
 ALTER TABLE uploads ALTER COLUMN project_id SET STATISTICS 0;
 
 CREATE UNIQUE INDEX annotation_queue_items_call_idx ON annotation_queue_items USING btree (project_id, call_id, queue_id);
@@ -783,7 +825,11 @@ CREATE INDEX build_units_unit_idx ON build_units USING btree (project_id, unit_i
 
 CREATE INDEX builds_created_idx ON builds USING btree (project_id, created_at, id);
 
+CREATE INDEX calls_agent_idx ON calls USING btree (project_id, agent_name, started_at, id) WHERE (agent_name IS NOT NULL);
+
 CREATE INDEX calls_failed_idx ON calls USING btree (project_id, started_at, id) WHERE ((exception IS NOT NULL) OR has_descendant_error);
+
+CREATE INDEX calls_linked_idx ON calls USING btree (project_id, linked_call_id) WHERE (linked_call_id IS NOT NULL);
 
 CREATE INDEX calls_logged_idx ON calls USING btree (project_id, logged_at, id) WHERE ((op_name IS NULL) AND (ended_at IS NULL) AND (display_name IS NULL) AND (logged_at IS NOT NULL));
 
@@ -791,13 +837,15 @@ CREATE INDEX calls_op_idx ON calls USING btree (project_id, op_name);
 
 CREATE INDEX calls_parent_idx ON calls USING btree (project_id, parent_id) WHERE (parent_id IS NOT NULL);
 
-CREATE INDEX calls_response_idx ON calls USING btree (project_id, response_id) WHERE (response_id IS NOT NULL);
+CREATE INDEX calls_response_idx ON calls USING btree (project_id, response_id, started_at, id) WHERE (response_id IS NOT NULL);
 
 CREATE INDEX calls_root_latency_idx ON calls USING btree (project_id, (((EXTRACT(epoch FROM (ended_at - started_at)) * (1000)::numeric))::double precision) DESC NULLS LAST, id) WHERE ((parent_id IS NULL) AND (ended_at IS NOT NULL));
 
 CREATE INDEX calls_roots_idx ON calls USING btree (project_id, started_at DESC, id) WHERE ((parent_id IS NULL) AND (op_name IS NOT NULL) AND (deleted_at IS NULL));
 
 CREATE INDEX calls_running_idx ON calls USING btree (project_id, started_at) WHERE (ended_at IS NULL);
+
+CREATE INDEX calls_spans_idx ON calls USING btree (project_id, started_at, id) WHERE (operation IS NOT NULL);
 
 CREATE INDEX calls_started_idx ON calls USING btree (project_id, started_at, id);
 
@@ -891,6 +939,53 @@ CREATE UNIQUE INDEX users_account_idx ON users USING btree (issuer, subject);
 
 CREATE INDEX users_email_idx ON users USING btree (email) WHERE email_verified;
 
+CREATE OR REPLACE FUNCTION skein_agent_above(project text, trace text, parent text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE
+ SET enable_sort TO 'off'
+AS $function$
+DECLARE
+  above record;
+BEGIN
+  FOR level IN 1..16 LOOP
+    EXIT WHEN parent IS NULL;
+    SELECT c.parent_id, c.trace_id, c.agent_name, c.agent_version, c.deleted_at INTO above FROM calls c
+      WHERE c.project_id = project AND c.id >= parent AND c.id <= parent ORDER BY c.id LIMIT 1;
+    EXIT WHEN NOT FOUND OR above.trace_id IS DISTINCT FROM trace OR above.deleted_at IS NOT NULL;
+    IF above.agent_name IS NOT NULL THEN
+      RETURN ARRAY[above.agent_name, above.agent_version];
+    END IF;
+    parent := above.parent_id;
+  END LOOP;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_behind(project text, value json)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE
+AS $function$
+DECLARE
+  named text[];
+  found json;
+BEGIN
+  IF json_typeof(value) IS DISTINCT FROM 'string' OR octet_length(value::text) > 2048 THEN
+    RETURN value;
+  END IF;
+  named := regexp_match(value #>> '{}', '^(?:svc|weave):///([^/]+/[^/]+)/(?:object|op)/([^/:]+):([^/:]+)$');
+  IF named IS NULL OR named[1] <> project THEN
+    RETURN value;
+  END IF;
+  SELECT v.val INTO found FROM object_versions v
+    WHERE v.project_id = project AND v.object_id = named[2] AND v.digest = named[3] AND v.deleted_at IS NULL
+      AND v.size_bytes <= 1048576
+    ORDER BY v.version_index LIMIT 1;
+  RETURN CASE WHEN found::text ~ '\\u(0000|[dD][89a-fA-F])' THEN skein_safe_json(found) ELSE found END;
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION skein_compare(a text, b text)
  RETURNS integer
  LANGUAGE plpgsql
@@ -913,6 +1008,14 @@ BEGIN
 EXCEPTION WHEN others THEN
   RETURN encode(sha256(convert_to(input, 'UTF8')), 'hex');
 END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_is_trial(op_name text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT strpos(op_name, 'Evaluation.predict_and_score') > 0 OR strpos(op_name, 'Evaluation.predictAndScore') > 0
 $function$;
 
 CREATE OR REPLACE FUNCTION skein_logged(known jsonb, coming jsonb, max_count integer, max_bytes integer)
@@ -1324,6 +1427,42 @@ BEGIN
 END
 $function$;
 
+CREATE OR REPLACE FUNCTION skein_mark_trials()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP <> 'UPDATE' THEN -- `changed` are the rows that came or went
+    FOR mark IN SELECT project_id,
+      array_agg(DISTINCT parent_id) FILTER (WHERE parent_id IS NOT NULL) AS parents,
+      array_agg(id) FILTER (WHERE skein_is_trial(op_name)) AS trials,
+      array_agg(DISTINCT parent_id) FILTER (WHERE parent_id IS NOT NULL AND skein_is_trial(op_name)) AS above,
+      array_agg(id) FILTER (WHERE strpos(op_name, 'Evaluation.evaluate') > 0) AS runs
+    FROM changed WHERE op_name IS NOT NULL AND deleted_at IS NULL
+      AND (parent_id IS NOT NULL OR strpos(op_name, 'Evaluation.') > 0) GROUP BY 1 LOOP
+      INSERT INTO trial_marks (project_id, call_ids, run_ids)
+      VALUES (mark.project_id, coalesce(mark.parents || mark.trials, '{}'), coalesce(mark.above || mark.runs, '{}'));
+    END LOOP;
+  ELSIF EXISTS (SELECT FROM written) THEN -- an upsert that replaced nothing comes here too
+    FOR mark IN SELECT project_id,
+      array_agg(DISTINCT parent_id) FILTER (WHERE parent_id IS NOT NULL) AS parents,
+      array_agg(DISTINCT id) FILTER (WHERE skein_is_trial(op_name)) AS trials,
+      array_agg(DISTINCT parent_id) FILTER (WHERE parent_id IS NOT NULL AND skein_is_trial(op_name)) AS above,
+      array_agg(DISTINCT id) FILTER (WHERE strpos(op_name, 'Evaluation.evaluate') > 0) AS runs
+    FROM (
+        SELECT project_id, id, parent_id, op_name FROM written WHERE op_name IS NOT NULL AND deleted_at IS NULL
+        UNION ALL SELECT project_id, id, parent_id, op_name FROM replaced WHERE op_name IS NOT NULL AND deleted_at IS NULL) t
+    WHERE parent_id IS NOT NULL OR strpos(op_name, 'Evaluation.') > 0 GROUP BY 1 LOOP
+      INSERT INTO trial_marks (project_id, call_ids, run_ids)
+      VALUES (mark.project_id, coalesce(mark.parents || mark.trials, '{}'), coalesce(mark.above || mark.runs, '{}'));
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION skein_number(input text)
  RETURNS numeric
  LANGUAGE plpgsql
@@ -1485,6 +1624,17 @@ BEGIN
 END
 $function$;
 
+CREATE OR REPLACE FUNCTION skein_url_encoded(input text, kept text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT CASE WHEN input ~ '^[A-Za-z0-9_.~-]*$' THEN input ELSE (
+    SELECT string_agg(CASE WHEN t.letter ~ '^[A-Za-z0-9_.~-]$' OR strpos(kept, t.letter) > 0 THEN t.letter
+        ELSE regexp_replace(upper(encode(convert_to(t.letter, 'UTF8'), 'hex')), '(..)', '%\1', 'g') END, '' ORDER BY t.place)
+    FROM regexp_split_to_table(input, '') WITH ORDINALITY t (letter, place)) END
+$function$;
+
 CREATE OR REPLACE FUNCTION skein_usage(usage json, counts_gross boolean)
  RETURNS TABLE(llm_id text, unknown_kinds integer, prompt_tokens bigint, completion_tokens bigint, cache_read_input_tokens bigint, cache_creation_input_tokens bigint, input_tokens bigint)
  LANGUAGE sql
@@ -1576,6 +1726,12 @@ CREATE TRIGGER calls_mark_slots_deleted AFTER DELETE ON calls REFERENCING OLD TA
 CREATE TRIGGER calls_mark_slots_inserted AFTER INSERT ON calls REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_slots();
 
 CREATE TRIGGER calls_mark_slots_updated AFTER UPDATE ON calls REFERENCING OLD TABLE AS replaced NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_slots();
+
+CREATE TRIGGER calls_mark_trials_deleted AFTER DELETE ON calls REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_trials();
+
+CREATE TRIGGER calls_mark_trials_inserted AFTER INSERT ON calls REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_trials();
+
+CREATE TRIGGER calls_mark_trials_updated AFTER UPDATE ON calls REFERENCING OLD TABLE AS replaced NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_trials();
 
 CREATE TRIGGER calls_mark_updated AFTER UPDATE ON calls FOR EACH ROW WHEN (((((old.id = old.turn_id) AND (old.thread_id <> ''::text)) OR ((new.id = new.turn_id) AND (new.thread_id <> ''::text))) AND ((((((((old.project_id IS DISTINCT FROM new.project_id) OR (old.id IS DISTINCT FROM new.id)) OR (old.turn_id IS DISTINCT FROM new.turn_id)) OR (old.thread_id IS DISTINCT FROM new.thread_id)) OR ((old.op_name IS NULL) IS DISTINCT FROM (new.op_name IS NULL))) OR ((old.deleted_at IS NULL) IS DISTINCT FROM (new.deleted_at IS NULL))) OR (old.started_at IS DISTINCT FROM new.started_at)) OR (old.ended_at IS DISTINCT FROM new.ended_at)))) EXECUTE FUNCTION skein_mark_thread();
 

@@ -75,6 +75,14 @@ DELETE FROM trajectories WHERE project_id = $1 AND batch_id = ANY($2::uuid[]);
 
 DELETE FROM trajectory_batches WHERE project_id = $1 AND model_id = $2 RETURNING id;
 
+DELETE FROM trial_marks WHERE project_id = $1 AND id = ANY(ARRAY(
+  SELECT m.id FROM (
+  SELECT m.id, sum(m.size) OVER (ORDER BY m.id) - m.size AS before FROM (
+  SELECT m.id, cardinality(m.call_ids) + cardinality(m.run_ids) AS size FROM trial_marks m
+  WHERE m.project_id = $2 ORDER BY m.id LIMIT $3::bigint) m) m
+  WHERE m.before < $4::bigint))
+  RETURNING call_ids, run_ids;
+
 DELETE FROM uploads WHERE project_id = $1 AND id = $2 RETURNING 1;
 
 DELETE FROM uploads WHERE project_id = $1 RETURNING 1;
@@ -160,19 +168,228 @@ INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, 
 INSERT INTO calls AS c (
   project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
   run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "attributes", "inputs", "otel_dump", "summary", "output", "usage")
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")
   SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
-  FROM (SELECT w.* FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::json[], $24::json[], $25::json[], $26::json[], $27::json[], $28::json[], skein_traces($1, $2::text[], $10::text[], $15::text[])) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "new_trace", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage", "found_trace")) w
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::json[], $10::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "attributes", "inputs")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
   op_name = coalesce(excluded.op_name, c.op_name),
   display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
   ELSE coalesce(excluded.display_name, c.display_name) END,
   started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
+  is_opaque = c.is_opaque OR excluded.is_opaque;
+
+INSERT INTO calls AS c (
+  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")
+  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
+  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
+  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::json[], $17::json[], $18::json[], $19::json[], $20::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "summary", "output", "usage")) w
+  ORDER BY id COLLATE "C"
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  op_name = coalesce(excluded.op_name, c.op_name),
+  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  ELSE coalesce(excluded.display_name, c.display_name) END,
+  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
+  is_opaque = c.is_opaque OR excluded.is_opaque;
+
+INSERT INTO calls AS c (
+  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")
+  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
+  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
+  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::json[], $20::json[], $21::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump")) w
+  ORDER BY id COLLATE "C"
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  op_name = coalesce(excluded.op_name, c.op_name),
+  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  ELSE coalesce(excluded.display_name, c.display_name) END,
+  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
+  is_opaque = c.is_opaque OR excluded.is_opaque;
+
+INSERT INTO calls AS c (
+  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")
+  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
+  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
+  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::json[], $16::json[], $17::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "attributes", "inputs", "otel_dump")) w
+  ORDER BY id COLLATE "C"
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  op_name = coalesce(excluded.op_name, c.op_name),
+  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  ELSE coalesce(excluded.display_name, c.display_name) END,
+  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
+  is_opaque = c.is_opaque OR excluded.is_opaque;
+
+INSERT INTO calls AS c (
+  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")
+  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
+  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
+  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::json[], $17::json[], $18::json[], $19::json[], $20::json[], $21::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "ended_at", "attributes", "inputs", "otel_dump", "summary", "output", "usage")) w
+  ORDER BY id COLLATE "C"
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  op_name = coalesce(excluded.op_name, c.op_name),
+  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  ELSE coalesce(excluded.display_name, c.display_name) END,
+  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
+  is_opaque = c.is_opaque OR excluded.is_opaque;
+
+INSERT INTO calls AS c (
+  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")
+  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
+  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
+  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::json[], $23::json[], $24::json[], $25::json[], $26::json[], $27::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")) w
+  ORDER BY id COLLATE "C"
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  op_name = coalesce(excluded.op_name, c.op_name),
+  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  ELSE coalesce(excluded.display_name, c.display_name) END,
+  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
+  is_opaque = c.is_opaque OR excluded.is_opaque;
+
+INSERT INTO calls AS c (
+  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")
+  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
+  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
+  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "started_at", NULL::text AS "trace_id", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::json[], $6::json[], $7::json[]) AS w ("id", "is_opaque", "ended_at", "summary", "output", "usage")) w
+  ORDER BY id COLLATE "C"
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  op_name = coalesce(excluded.op_name, c.op_name),
+  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  ELSE coalesce(excluded.display_name, c.display_name) END,
+  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
+  is_opaque = c.is_opaque OR excluded.is_opaque;
+
+INSERT INTO calls AS c (
+  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")
+  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
+  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
+  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "started_at", NULL::text AS "trace_id", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::json[], $12::json[], $13::json[]) AS w ("id", "is_opaque", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "summary", "output", "usage")) w
+  ORDER BY id COLLATE "C"
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  op_name = coalesce(excluded.op_name, c.op_name),
+  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  ELSE coalesce(excluded.display_name, c.display_name) END,
+  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
+  is_opaque = c.is_opaque OR excluded.is_opaque;
+
+INSERT INTO calls AS c (
+  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")
+  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
+  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
+  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id" FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::json[], $24::json[], $25::json[], $26::json[], $27::json[], $28::json[], skein_traces($1, $2::text[], $10::text[], $15::text[])) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "new_trace", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage", "found_trace")) w
+  ORDER BY id COLLATE "C"
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  op_name = coalesce(excluded.op_name, c.op_name),
+  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  ELSE coalesce(excluded.display_name, c.display_name) END,
+  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END,
   "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
   "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
   "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
@@ -186,69 +403,20 @@ INSERT INTO calls AS c (
 INSERT INTO calls AS c (
   project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
   run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "attributes", "inputs", "otel_dump", "summary", "output", "usage")
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")
   SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::json[], $10::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "attributes", "inputs")) w
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
+  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id" FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::json[], $17::json[], $18::json[], skein_traces($1, $2::text[], $10::text[], $15::text[])) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "new_trace", "attributes", "inputs", "otel_dump", "found_trace")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
   op_name = coalesce(excluded.op_name, c.op_name),
   display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
   ELSE coalesce(excluded.display_name, c.display_name) END,
   started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END,
-  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque;
-
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
-  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "attributes", "inputs", "otel_dump", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::json[], $17::json[], $18::json[], $19::json[], $20::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "summary", "output", "usage")) w
-  ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END,
-  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque;
-
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
-  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "attributes", "inputs", "otel_dump", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id" FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::json[], $17::json[], $18::json[], skein_traces($1, $2::text[], $10::text[], $15::text[])) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "new_trace", "attributes", "inputs", "otel_dump", "found_trace")) w
-  ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END,
   "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
   "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
   "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
@@ -258,131 +426,6 @@ INSERT INTO calls AS c (
   WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
   is_opaque = c.is_opaque OR excluded.is_opaque
   RETURNING project_id, id, trace_id;
-
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
-  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "attributes", "inputs", "otel_dump", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::json[], $16::json[], $17::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "attributes", "inputs", "otel_dump")) w
-  ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END,
-  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque;
-
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
-  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "attributes", "inputs", "otel_dump", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::json[], $17::json[], $18::json[], $19::json[], $20::json[], $21::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "ended_at", "attributes", "inputs", "otel_dump", "summary", "output", "usage")) w
-  ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END,
-  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque;
-
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
-  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "attributes", "inputs", "otel_dump", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::json[], $23::json[], $24::json[], $25::json[], $26::json[], $27::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")) w
-  ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END,
-  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque;
-
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
-  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "attributes", "inputs", "otel_dump", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "started_at", NULL::text AS "trace_id", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::json[], $6::json[], $7::json[]) AS w ("id", "is_opaque", "ended_at", "summary", "output", "usage")) w
-  ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END,
-  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque;
-
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
-  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "attributes", "inputs", "otel_dump", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "started_at", NULL::text AS "trace_id", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::json[], $12::json[], $13::json[]) AS w ("id", "is_opaque", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "summary", "output", "usage")) w
-  ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END,
-  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque;
 
 INSERT INTO calls AS c (project_id, id, display_name, has_unread_usage) VALUES ($1, $2, $3, false)
   ON CONFLICT (project_id, id) DO UPDATE SET
@@ -582,9 +625,9 @@ SELECT (
   SELECT t.row_digests, generate_series($4::bigint, least($5::bigint, octet_length(t.row_digests) / $6::int) - 1)::int AS n
   FROM tables t WHERE t.project_id = $7 AND t.digest = $8) p) p; -- a list
 
-SELECT (SELECT row_to_json(t)::text FROM (SELECT f.id AS "id", f.project_id AS "project_id", to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", f.ref AS "svc_ref", f.feedback_type AS "feedback_type", f.payload AS "payload", f.creator AS "creator", f.annotation_ref AS "annotation_ref", f.runnable_ref AS "runnable_ref", f.call_ref AS "call_ref", f.trigger_ref AS "trigger_ref", f.queue_id AS "queue_id", f.user_id AS "svc_user_id") t) AS json FROM (
-  SELECT f.* FROM feedback f WHERE f.project_id = $1 ORDER BY f.created_at ASC NULLS LAST, f.id COLLATE "C" ASC NULLS LAST
-  LIMIT $2::bigint OFFSET $3::bigint) f; -- a list
+SELECT (SELECT row_to_json(t)::text FROM (SELECT f.id AS "id", f.project_id AS "project_id", to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", (CASE WHEN starts_with(f.ref, $1::text) THEN $2::text || substr(f.ref, $3::int) ELSE f.ref END) AS "svc_ref", (CASE WHEN starts_with(f.feedback_type, $4::text) THEN $5::text || substr(f.feedback_type, $6::int) ELSE f.feedback_type END) AS "feedback_type", f.payload AS "payload", f.creator AS "creator", (CASE WHEN starts_with(f.annotation_ref, $7::text) THEN $8::text || substr(f.annotation_ref, $9::int) ELSE f.annotation_ref END) AS "annotation_ref", (CASE WHEN starts_with(f.runnable_ref, $10::text) THEN $11::text || substr(f.runnable_ref, $12::int) ELSE f.runnable_ref END) AS "runnable_ref", (CASE WHEN starts_with(f.call_ref, $13::text) THEN $14::text || substr(f.call_ref, $15::int) ELSE f.call_ref END) AS "call_ref", (CASE WHEN starts_with(f.trigger_ref, $16::text) THEN $17::text || substr(f.trigger_ref, $18::int) ELSE f.trigger_ref END) AS "trigger_ref", f.queue_id AS "queue_id", coalesce(f."scorer_tags", '[]') AS "scorer_tags", coalesce(f."scorer_tag_reasons", '{}') AS "scorer_tag_reasons", coalesce(f."scorer_tag_confidences", '{}') AS "scorer_tag_confidences", coalesce(f."scorer_ratings", '{}') AS "scorer_ratings", coalesce(f."scorer_rating_reasons", '{}') AS "scorer_rating_reasons", coalesce(f."scorer_rating_confidences", '{}') AS "scorer_rating_confidences", coalesce(f."span_agent_name", '') AS "span_agent_name", coalesce(f."span_agent_version", '') AS "span_agent_version", coalesce(f."span_status_code", 'UNSET') AS "span_status_code", coalesce(f."span_conversation_id", '') AS "span_conversation_id", coalesce(f."span_trace_id", '') AS "span_trace_id", coalesce(f."scorer_trace_id", '') AS "scorer_trace_id", f.user_id AS "svc_user_id") t) AS json FROM (
+  SELECT f.* FROM feedback f WHERE f.project_id = $19 ORDER BY f.created_at ASC NULLS LAST, f.id COLLATE "C" ASC NULLS LAST
+  LIMIT $20::bigint OFFSET $21::bigint) f; -- a list
 
 SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXISTS (SELECT 1 FROM "annotation_queues" "AnnotationQueue" WHERE (("AnnotationQueue"."project_id" = $1) AND ("AnnotationQueue"."id" = $2) AND ("AnnotationQueue"."deleted_at" IS NULL))) LIMIT 1;
 
@@ -755,6 +798,8 @@ SELECT DISTINCT v.digest FROM object_versions v
   AND NOT EXISTS (SELECT FROM object_versions o WHERE o.project_id = $4 AND o.object_id = $5
   AND o.digest = v.digest AND o.version_index <> ALL($6::int[]));
 
+SELECT FROM kept_trials WHERE project_id = $1 LIMIT 1;
+
 SELECT alias, step FROM model_aliases
   WHERE project_id = $1 AND model_id = $2 AND step = ANY($3::int[]) ORDER BY alias;
 
@@ -777,13 +822,12 @@ SELECT c.digest, min(c.key) AS key, count(*)::int AS calls, count(c.score)::int 
   SELECT CASE WHEN num_nonnulls(c.keys[$1::int]) > 0 THEN coalesce(skein_content_sha256(c.keys[$2::int]), '-') END AS digest, left(c.keys[$3::int], $4::int) AS key,
   CASE WHEN abs(CASE c.score WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE skein_number(c.score) END) <= 1e100 THEN CASE c.score WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE skein_number(c.score) END END AS score
   FROM (
-  SELECT ARRAY[(CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $5::text[])::text]::text[] AS keys, (SELECT (CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #>> $6::text[]) FROM feedback f WHERE f.project_id = $7
-  AND f.ref = $8::text || c.project_id || '/call/' || c.id AND f.feedback_type = $9
+  SELECT ARRAY[(CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $5::text[])::text]::text[] AS keys, (SELECT (CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #>> $6::text[]) FROM feedback f WHERE f.project_id = $7 AND f.ref IN ($8::text || c.id, $9::text || c.id) AND (f.feedback_type = ANY($10::text[]))
   ORDER BY f.created_at DESC, f.id DESC LIMIT 1)::text AS score FROM calls c
-  WHERE c.project_id = $10 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND
-  CASE WHEN (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $11::text[]) IS NOT NULL THEN TRUE
-  ELSE coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $12::text[]) = $13, FALSE) END AND TRUE
-  ORDER BY c.started_at DESC, c.id LIMIT $14) c) c
+  WHERE c.project_id = $11 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND
+  CASE WHEN (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $12::text[]) IS NOT NULL THEN TRUE
+  ELSE coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $13::text[]) = $14, FALSE) END AND TRUE
+  ORDER BY c.started_at DESC, c.id LIMIT $15) c) c
   GROUP BY c.digest;
 
 SELECT c.id FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = $2 AND c.parent_id IS NULL
@@ -822,8 +866,8 @@ SELECT c.id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.
 
 SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, (c.turn_id || ''), c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8, coalesce(c.display_name,
-  CASE WHEN starts_with(c.op_name, $1::text) AND split_part(c.op_name, '/', $2::int) <> '' AND split_part(c.op_name, '/', $3::int) <> ''
-  AND split_part(c.op_name, '/', $4::int) = 'op' AND strpos(split_part(c.op_name, '/', $5::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $6::int), ':', 1) END,
+  CASE WHEN (starts_with(c.op_name, $1::text) OR starts_with(c.op_name, $2::text)) AND split_part(c.op_name, '/', $3::int) <> '' AND split_part(c.op_name, '/', $4::int) <> ''
+  AND split_part(c.op_name, '/', $5::int) = 'op' AND strpos(split_part(c.op_name, '/', $6::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $7::int), ':', 1) END,
   c.op_name), (
   SELECT json_object_agg(model.llm_id, (
   SELECT json_build_object(
@@ -837,14 +881,14 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   'prompt_token_cost_unit', p.prompt_token_cost_unit,
   'completion_token_cost_unit', p.completion_token_cost_unit)
   FROM costs p
-  WHERE p.project_id = $7 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  WHERE p.project_id = $8 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
   ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
-  FROM json_to_recordset(c.usage) AS model (llm_id text)), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), c.usage::text, c.counts_gross::text FROM (SELECT c.* FROM calls c WHERE c.project_id = $8 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = $9) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
+  FROM json_to_recordset(c.usage) AS model (llm_id text)), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), c.usage::text, c.counts_gross::text FROM (SELECT c.* FROM calls c WHERE c.project_id = $9 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = $10) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
 
 SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, (c.turn_id || ''), c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8, coalesce(c.display_name,
-  CASE WHEN starts_with(c.op_name, $1::text) AND split_part(c.op_name, '/', $2::int) <> '' AND split_part(c.op_name, '/', $3::int) <> ''
-  AND split_part(c.op_name, '/', $4::int) = 'op' AND strpos(split_part(c.op_name, '/', $5::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $6::int), ':', 1) END,
+  CASE WHEN (starts_with(c.op_name, $1::text) OR starts_with(c.op_name, $2::text)) AND split_part(c.op_name, '/', $3::int) <> '' AND split_part(c.op_name, '/', $4::int) <> ''
+  AND split_part(c.op_name, '/', $5::int) = 'op' AND strpos(split_part(c.op_name, '/', $6::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $7::int), ':', 1) END,
   c.op_name), (
   SELECT json_object_agg(model.llm_id, (
   SELECT json_build_object(
@@ -858,18 +902,17 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   'prompt_token_cost_unit', p.prompt_token_cost_unit,
   'completion_token_cost_unit', p.completion_token_cost_unit)
   FROM costs p
-  WHERE p.project_id = $7 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  WHERE p.project_id = $8 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
   ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
   FROM json_to_recordset(c.usage) AS model (llm_id text)), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), c.usage::text, c.counts_gross::text, (
   SELECT ('[' || coalesce(string_agg(row_to_json(t)::text, ',' ORDER BY t.created_at, t.id), '') || ']')::json
-  FROM (SELECT f.id, f.project_id, to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, f.ref AS "svc_ref",
-  f.feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref, f.queue_id,
+  FROM (SELECT f.id, f.project_id, to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, (CASE WHEN starts_with(f.ref, $9::text) THEN $10::text || substr(f.ref, $11::int) ELSE f.ref END) AS "svc_ref",
+  (CASE WHEN starts_with(f.feedback_type, $12::text) THEN $13::text || substr(f.feedback_type, $14::int) ELSE f.feedback_type END) AS feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref, f.queue_id, coalesce(f."scorer_tags", '[]') AS "scorer_tags", coalesce(f."scorer_tag_reasons", '{}') AS "scorer_tag_reasons", coalesce(f."scorer_tag_confidences", '{}') AS "scorer_tag_confidences", coalesce(f."scorer_ratings", '{}') AS "scorer_ratings", coalesce(f."scorer_rating_reasons", '{}') AS "scorer_rating_reasons", coalesce(f."scorer_rating_confidences", '{}') AS "scorer_rating_confidences", coalesce(f."span_agent_name", '') AS "span_agent_name", coalesce(f."span_agent_version", '') AS "span_agent_version", coalesce(f."span_status_code", 'UNSET') AS "span_status_code", coalesce(f."span_conversation_id", '') AS "span_conversation_id", coalesce(f."span_trace_id", '') AS "span_trace_id", coalesce(f."scorer_trace_id", '') AS "scorer_trace_id",
   f.user_id AS "svc_user_id"
-  FROM (SELECT f.*, sum(octet_length(f.payload::text)) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
-  FROM (SELECT f.* FROM feedback f WHERE f.project_id = $8
-  AND f.ref = $9::text || c.project_id || '/call/' || c.id
-  ORDER BY f.created_at DESC, f.id DESC LIMIT $10::bigint) f) f
-  WHERE f.bytes <= $11::bigint) t) FROM (SELECT c.* FROM calls c WHERE c.project_id = $12 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND TRUE AND TRUE ORDER BY c.started_at ASC NULLS LAST, c.id COLLATE "C" ASC NULLS LAST ) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
+  FROM (SELECT f.*, sum(octet_length(f.payload::text) + (coalesce(octet_length(f."scorer_tags"::text), 0) + coalesce(octet_length(f."scorer_tag_reasons"::text), 0) + coalesce(octet_length(f."scorer_tag_confidences"::text), 0) + coalesce(octet_length(f."scorer_ratings"::text), 0) + coalesce(octet_length(f."scorer_rating_reasons"::text), 0) + coalesce(octet_length(f."scorer_rating_confidences"::text), 0))) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
+  FROM (SELECT f.* FROM feedback f WHERE f.project_id = $15 AND f.ref IN ($16::text || c.id, $17::text || c.id)
+  ORDER BY f.created_at DESC, f.id DESC LIMIT $18::bigint) f) f
+  WHERE f.bytes <= $19::bigint) t) FROM (SELECT c.* FROM calls c WHERE c.project_id = $20 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND TRUE AND TRUE ORDER BY c.started_at ASC NULLS LAST, c.id COLLATE "C" ASC NULLS LAST ) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
 
 SELECT c.id, c.trace_id FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT id, trace_id FROM calls WHERE project_id = $2 AND id = t.id AND trace_id IS NOT NULL OFFSET 0) "c";
 
@@ -895,6 +938,10 @@ SELECT c.project_id, array_agg(c.id) AS ids FROM (
 SELECT c.project_id, array_agg(c.id) AS ids FROM (
   SELECT c.project_id, c.id FROM calls c WHERE c.op_name IS NULL AND c.logged_at IS NULL ORDER BY c.logged_at, c.project_id, c.id LIMIT $1::bigint) c
   GROUP BY c.project_id;
+
+SELECT c.trace_id AS turn, count(*) OVER ()::int AS total FROM calls c
+  WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND (c.thread_id || '') = $2 AND c.thread_id <> '' AND c.operation IS NOT NULL
+  GROUP BY c.trace_id ORDER BY min(c.started_at) DESC, turn LIMIT $3::bigint OFFSET $4::bigint;
 
 SELECT c.trace_id, c.id, c.parent_id, c.thread_id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
   c.ended_at IS NULL AND c.exception IS NULL AS is_running, c.exception IS NOT NULL AS has_failed,
@@ -937,6 +984,10 @@ SELECT count(*) FILTER (WHERE project_id = $1)::int AS of_project,
   count(*) FILTER (WHERE split_part(project_id, '/', 1) = split_part($2, '/', 1))::int AS of_entity, count(*)::int AS total
   FROM call_indexes WHERE (project_id, name) <> ($3, $4);
 
+SELECT count(*)::int AS calls, coalesce(sum(octet_length(c.inputs::text) + coalesce(octet_length(c.output::text), 0)
+  + octet_length(c.attributes::text)), 0)::float8 AS bytes
+  FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = $2;
+
 SELECT count(*)::int AS count FROM (
   SELECT 1 FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY($2::text[])
   LIMIT $3::bigint) t;
@@ -948,6 +999,8 @@ SELECT count(*)::int AS count FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL 
 SELECT count(*)::int AS parts FROM checkpoint_parts WHERE project_id = $1 AND job_id = $2;
 
 SELECT count(*)::int AS rows FROM (SELECT c.id FROM calls c WHERE c.has_unread_usage LIMIT $1::bigint) c;
+
+SELECT count(*)::int AS total_count FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL;
 
 SELECT count(*)::int AS total_count FROM feedback f WHERE f.project_id = $1;
 
@@ -976,17 +1029,24 @@ SELECT e.id, json_build_object('id', e.id, 'type', e.type, 'data', e.data,
 
 SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms;
 
-SELECT f.id, f.unit, f.call, ARRAY[CASE WHEN f.feedback_type = $1 AND octet_length((CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #> $2::text[])::text) <= $3::int
+SELECT f.id, f.unit, f.call, ARRAY[CASE WHEN (f.feedback_type = ANY($1::text[])) AND octet_length((CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #> $2::text[])::text) <= $3::int
   THEN (CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #> $2::text[])::text END]::text[] AS values,
   encode(sha256(convert_to(f.feedback_type || E'\n' || f.ref || E'\n' || f.payload::text, 'UTF8')), 'hex') AS sha256
   FROM (SELECT r.unit, r.call, f.*, row_number() OVER (PARTITION BY r.unit ORDER BY f.created_at DESC, f.id DESC) AS place
   FROM unnest($4::text[], $5::int[],
   $6::text[]) r (ref, unit, call)
   CROSS JOIN LATERAL (SELECT f.* FROM feedback f
-  WHERE f.project_id = $7 AND f.ref = r.ref AND f.feedback_type = ANY($8::text[])
+  WHERE f.project_id = $7 AND f.ref = r.ref AND (f.feedback_type = ANY($8::text[]))
   ORDER BY f.created_at DESC, f.id DESC LIMIT $9::bigint) f) f
   WHERE f.place <= $10::bigint
   ORDER BY f.unit, f.place;
+
+SELECT f.place, (CASE WHEN starts_with(f.feedback_type, $1::text) THEN $2::text || substr(f.feedback_type, $3::int) ELSE f.feedback_type END) AS feedback_type, f.scorer_tags AS tags, f.scorer_ratings AS ratings, f.scorer_rating_reasons AS reasons,
+  f.scorer_rating_confidences AS confidences
+  FROM (SELECT f.*, sum((coalesce(octet_length(f."scorer_tags"::text), 0) + coalesce(octet_length(f."scorer_tag_reasons"::text), 0) + coalesce(octet_length(f."scorer_tag_confidences"::text), 0) + coalesce(octet_length(f."scorer_ratings"::text), 0) + coalesce(octet_length(f."scorer_rating_reasons"::text), 0) + coalesce(octet_length(f."scorer_rating_confidences"::text), 0))) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
+  FROM (SELECT r.place, f.* FROM unnest($4::text[], $5::int[]) r (ref, place) CROSS JOIN LATERAL (SELECT f.* FROM feedback f WHERE f.project_id = $6 AND f.ref = r.ref AND f.feedback_type = ANY($7::text[]) OFFSET 0) "f"
+  ORDER BY f.created_at DESC, f.id DESC LIMIT $8::bigint) f) f
+  WHERE f.bytes <= $9::bigint ORDER BY f.created_at, f.id;
 
 SELECT f.upload_id, f.size_bytes, c.bytes FROM files f
   LEFT JOIN file_chunks c ON c.project_id = f.project_id AND c.upload_id = f.upload_id AND c.chunk_index = 0
@@ -1096,84 +1156,6 @@ SELECT json_build_array(ARRAY(
   SELECT i.build_id FROM build_inputs i
   WHERE i.project_id = $6 AND i.kind = 'call' AND i.id IN (SELECT unnest($7::text[]))))) AS made;
 
-SELECT json_build_array(json_build_array(s.id, s.parent_id, s.digest, date_part('epoch', s.started_at), CASE WHEN json_typeof(s.scores) = 'object' THEN s.scores END, k.late, k.spent, k.latency, k.judges))::text
-  FROM unnest($1::text[]) r (id)
-  CROSS JOIN LATERAL (SELECT c.*, CASE WHEN starts_with(c.example_text, '{') OR strpos(c.example_text, $2) = 0 OR length(c.example_text) > 2048
-  THEN coalesce(skein_content_sha256(c.example_text), '') ELSE split_part(c.example_text, $3, 2) END AS digest FROM (SELECT c.id, c.parent_id, c.started_at, c.is_opaque, c.inputs, c.output, (CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END #> $4::text[]) AS scores,
-  (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $5::text[]) AS example_text
-  FROM calls c WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = r.id AND (strpos(c.op_name, 'Evaluation.predict_and_score') > 0 OR strpos(c.op_name, 'Evaluation.predictAndScore') > 0) OFFSET 0) "c" OFFSET 0) "s"
-  CROSS JOIN LATERAL (SELECT json_object_agg(CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END, CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END ORDER BY c.started_at, c.id) FILTER (WHERE (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
-  OR strpos(c.attributes::text, '"score"') > 0 AND (
-  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]), 'false') <> 'false'
-  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $8::text[]), 'false') <> 'false')) AND c.output IS NOT NULL AND (s.scores -> (CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END)) IS NULL) AS late, (array_agg(CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross) END ORDER BY c.started_at, c.id) FILTER (WHERE (strpos(lower(c.name), 'predict') > 0 OR strpos(lower(c.name), 'invoke') > 0
-  OR c.op_name = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $9::text[])
-  OR (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $10::text[]) = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $11::text[])) AND NOT (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
-  OR strpos(c.attributes::text, '"score"') > 0 AND (
-  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]), 'false') <> 'false'
-  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $8::text[]), 'false') <> 'false'))))[1] AS spent, NULL::float8 AS latency, NULL::json AS judges FROM (SELECT c.id, c.op_name, c.started_at, c.ended_at, c.usage, c.counts_gross, c.is_opaque, c.attributes, c.inputs, c.output,
-  c.summary, CASE WHEN strpos(c.op_name, '/op/') > 0
-  THEN split_part(split_part(c.op_name, '/op/', 2), ':', 1) ELSE c.op_name END AS name FROM calls c
-  WHERE c.project_id = $12 AND c.parent_id = s.id AND c.op_name IS NOT NULL AND c.deleted_at IS NULL OFFSET 0) "c" OFFSET 0) "k"  LIMIT $13::bigint; -- a list
-
-SELECT json_build_array(json_build_array(s.id, s.parent_id, s.digest, date_part('epoch', s.started_at), CASE WHEN json_typeof(s.scores) = 'object' THEN s.scores END, k.late, k.spent, k.latency, k.judges))::text
-  FROM unnest($1::text[]) r (id)
-  CROSS JOIN LATERAL (SELECT c.*, CASE WHEN starts_with(c.example_text, '{') OR strpos(c.example_text, $2) = 0 OR length(c.example_text) > 2048
-  THEN coalesce(skein_content_sha256(c.example_text), '') ELSE split_part(c.example_text, $3, 2) END AS digest FROM (SELECT c.id, c.parent_id, c.started_at, c.is_opaque, c.inputs, c.output, (CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END #> $4::text[]) AS scores,
-  (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $5::text[]) AS example_text
-  FROM calls c WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = r.id AND (strpos(c.op_name, 'Evaluation.predict_and_score') > 0 OR strpos(c.op_name, 'Evaluation.predictAndScore') > 0) OFFSET 0) "c" OFFSET 0) "s"
-  CROSS JOIN LATERAL (SELECT json_object_agg(CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END, CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END ORDER BY c.started_at, c.id) FILTER (WHERE (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
-  OR strpos(c.attributes::text, '"score"') > 0 AND (
-  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]), 'false') <> 'false'
-  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $8::text[]), 'false') <> 'false')) AND c.output IS NOT NULL AND (s.scores -> (CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END)) IS NULL) AS late, (array_agg(CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross, 'started_at', to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'records', (
-  SELECT json_object_agg(model.llm_id, (
-  SELECT json_build_object(
-  'id', p.id,
-  'effective_date', to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-  'provider_id', p.provider_id,
-  'prompt_token_cost', p.prompt_token_cost::text,
-  'completion_token_cost', p.completion_token_cost::text,
-  'cache_read_input_token_cost', p.cache_read_input_token_cost::text,
-  'cache_creation_input_token_cost', p.cache_creation_input_token_cost::text,
-  'prompt_token_cost_unit', p.prompt_token_cost_unit,
-  'completion_token_cost_unit', p.completion_token_cost_unit)
-  FROM costs p
-  WHERE p.project_id = $9 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
-  ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
-  FROM json_to_recordset(c.usage) AS model (llm_id text))) END ORDER BY c.started_at, c.id) FILTER (WHERE (strpos(lower(c.name), 'predict') > 0 OR strpos(lower(c.name), 'invoke') > 0
-  OR c.op_name = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $10::text[])
-  OR (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $11::text[]) = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $12::text[])) AND NOT (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
-  OR strpos(c.attributes::text, '"score"') > 0 AND (
-  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]), 'false') <> 'false'
-  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $8::text[]), 'false') <> 'false'))))[1] AS spent, coalesce((array_agg((extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 / 1000 ORDER BY c.started_at, c.id) FILTER (WHERE (strpos(lower(c.name), 'predict') > 0 OR strpos(lower(c.name), 'invoke') > 0
-  OR c.op_name = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $10::text[])
-  OR (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $11::text[]) = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $12::text[])) AND NOT (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
-  OR strpos(c.attributes::text, '"score"') > 0 AND (
-  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]), 'false') <> 'false'
-  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $8::text[]), 'false') <> 'false'))))[1], coalesce(
-  skein_number((CASE WHEN s.is_opaque THEN skein_safe_json(s.output) ELSE s.output END #>> $13::text[])),
-  skein_number((CASE WHEN s.is_opaque THEN skein_safe_json(s.output) ELSE s.output END #>> $14::text[])))::float8) AS latency, json_agg(CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross, 'started_at', to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'records', (
-  SELECT json_object_agg(model.llm_id, (
-  SELECT json_build_object(
-  'id', p.id,
-  'effective_date', to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-  'provider_id', p.provider_id,
-  'prompt_token_cost', p.prompt_token_cost::text,
-  'completion_token_cost', p.completion_token_cost::text,
-  'cache_read_input_token_cost', p.cache_read_input_token_cost::text,
-  'cache_creation_input_token_cost', p.cache_creation_input_token_cost::text,
-  'prompt_token_cost_unit', p.prompt_token_cost_unit,
-  'completion_token_cost_unit', p.completion_token_cost_unit)
-  FROM costs p
-  WHERE p.project_id = $15 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
-  ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
-  FROM json_to_recordset(c.usage) AS model (llm_id text))) END) FILTER (WHERE (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
-  OR strpos(c.attributes::text, '"score"') > 0 AND (
-  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]), 'false') <> 'false'
-  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $8::text[]), 'false') <> 'false')) AND c.usage IS NOT NULL) AS judges FROM (SELECT c.id, c.op_name, c.started_at, c.ended_at, c.usage, c.counts_gross, c.is_opaque, c.attributes, c.inputs, c.output,
-  c.summary, CASE WHEN strpos(c.op_name, '/op/') > 0
-  THEN split_part(split_part(c.op_name, '/op/', 2), ':', 1) ELSE c.op_name END AS name FROM calls c
-  WHERE c.project_id = $16 AND c.parent_id = s.id AND c.op_name IS NOT NULL AND c.deleted_at IS NULL OFFSET 0) "c" OFFSET 0) "k"  LIMIT $17::bigint; -- a list
-
 SELECT json_build_object('alias', a.alias, 'step', a.step, 'moved_at', to_char(m.moved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
   'moved_by', m.moved_by, 'by_hand', m.by_hand)::text AS json
   FROM model_aliases a
@@ -1222,7 +1204,8 @@ SELECT json_build_object('id', s.id, 'output', coalesce(
   (CASE WHEN s.is_opaque THEN skein_safe_json(s.output) ELSE s.output END #> $1::text[]), (CASE WHEN s.is_opaque THEN skein_safe_json(s.output) ELSE s.output END #> $2::text[])), 'scores', s.scores, 'raw', NULL::json,
   'latency', coalesce(
   skein_number((CASE WHEN s.is_opaque THEN skein_safe_json(s.output) ELSE s.output END #>> $3::text[])),
-  skein_number((CASE WHEN s.is_opaque THEN skein_safe_json(s.output) ELSE s.output END #>> $4::text[])))::float8, 'children', (SELECT coalesce(json_agg(c.child ORDER BY c.started_at, c.id), '[]') FROM (SELECT json_build_object('id', c.id, 'name', CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END, 'is_scorer', (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  skein_number((CASE WHEN s.is_opaque THEN skein_safe_json(s.output) ELSE s.output END #>> $4::text[])))::float8, 'children', (SELECT CASE WHEN bool_or(c.is_much) THEN 'true'::json
+  ELSE coalesce(json_agg(c.child ORDER BY c.started_at, c.id) FILTER (WHERE NOT c.is_much), '[]') END FROM (SELECT json_build_object('id', c.id, 'name', CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END, 'is_scorer', (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
   OR strpos(c.attributes::text, '"score"') > 0 AND (
   coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $5::text[]), 'false') <> 'false'
   OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $6::text[]), 'false') <> 'false')),
@@ -1232,22 +1215,29 @@ SELECT json_build_object('id', s.id, 'output', coalesce(
   'spent', CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross) END, 'spans', coalesce(
   (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #> $10::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #> $11::text[]),
   (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $12::text[]),
-  (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $13::text[])), 'output', CASE WHEN (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $13::text[])), 'output', CASE WHEN NOT c.is_much AND (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
   OR strpos(c.attributes::text, '"score"') > 0 AND (
   coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $5::text[]), 'false') <> 'false'
-  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $6::text[]), 'false') <> 'false')) AND c.output IS NOT NULL AND (s.scores -> (CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END)) IS NULL THEN CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END END) AS child, c.started_at, c.id
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $6::text[]), 'false') <> 'false')) AND c.output IS NOT NULL AND (s.scores -> (CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END)) IS NULL THEN CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END END) AS child, c.is_much, c.started_at, c.id
+  FROM (SELECT c.*, count(*) OVER () > $14::bigint
+  OR sum(CASE WHEN (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $5::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $6::text[]), 'false') <> 'false')) THEN CASE WHEN pg_column_size(c.output) <= 8192 THEN coalesce(pg_column_size(c.output)::bigint
+  * CASE pg_column_compression(c.output) WHEN 'pglz' THEN 91 WHEN 'lz4' THEN 255 ELSE 1 END, 0) ELSE octet_length(c.output::text) END ELSE 0 END) OVER () > $15::bigint AS is_much
   FROM (SELECT c.id, c.op_name, c.started_at, c.ended_at, c.usage, c.counts_gross, c.is_opaque, c.attributes, c.inputs, c.output,
   c.summary, CASE WHEN strpos(c.op_name, '/op/') > 0
   THEN split_part(split_part(c.op_name, '/op/', 2), ':', 1) ELSE c.op_name END AS name FROM calls c
-  WHERE c.project_id = $14 AND c.parent_id = s.id AND c.op_name IS NOT NULL AND c.deleted_at IS NULL OFFSET 0) "c") c), 'spent', s.spent, 'spans', s.spans)::text
-  FROM unnest($15::text[]) r (id)
+  WHERE c.project_id = $16 AND c.parent_id = s.id AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
+  LIMIT $17::bigint OFFSET 0) "c" OFFSET 0) "c") c), 'spent', s.spent, 'spans', s.spans)::text
+  FROM unnest($18::text[]) r (id)
   CROSS JOIN LATERAL (SELECT c.id, c.inputs, c.output, c.is_opaque,
-  (CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END #> $16::text[]) AS scores,
-  (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #> $17::text[]) AS example, CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross) END AS spent, coalesce(
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END #> $19::text[]) AS scores,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #> $20::text[]) AS example, CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross) END AS spent, coalesce(
   (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #> $10::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #> $11::text[]),
   (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $12::text[]),
   (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $13::text[])) AS spans
-  FROM calls c WHERE c.project_id = $18 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = r.id OFFSET 0) "s"; -- a list
+  FROM calls c WHERE c.project_id = $21 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = r.id OFFSET 0) "s"; -- a list
 
 SELECT json_build_object('scorer', coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), c.op_name), 'output', c.output)::text FROM calls c
   WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = $3 AND (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $4::text[]) = 'true'
@@ -1350,6 +1340,8 @@ SELECT m.project_id FROM project_marks m WHERE m.project_id > $1 ORDER BY m.proj
 
 SELECT m.project_id FROM thread_marks m WHERE m.project_id > $1 ORDER BY m.project_id LIMIT 1;
 
+SELECT m.project_id FROM trial_marks m WHERE m.project_id > $1 ORDER BY m.project_id LIMIT 1;
+
 SELECT m.project_id, m.id, m.name, m.base_model FROM models m
   WHERE m.deleted_at IS NULL AND (m.project_id = ANY($1::text[]) OR split_part(m.project_id, '/', 1) || '/*' = ANY($2::text[]))
   ORDER BY m.id LIMIT $3;
@@ -1417,6 +1409,12 @@ SELECT q.project_id, q.id FROM (
   ORDER BY q.created_at, q.id LIMIT $3;
 
 SELECT q.total_items FROM annotation_queues q WHERE q.project_id = $1 AND q.deleted_at IS NULL AND q.id = $2 FOR UPDATE;
+
+SELECT r.id, coalesce((SELECT strpos(c.op_name, 'Evaluation.evaluate') > 0 AND c.ended_at IS NOT NULL
+  FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = r.id), false) AS is_finished, k.chunks, k.is_large
+  FROM unnest($2::text[]) r (id)
+  LEFT JOIN LATERAL (SELECT k.chunks, k.ids IS NULL AS is_large FROM kept_trials k
+  WHERE k.project_id = $3 AND k.run_id = r.id AND k.chunk = 0 OFFSET 0) "k" ON true;
 
 SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM unnest($1::text[], $2::text[]) AS r (object_id, word) JOIN object_versions v ON v.project_id = $3 AND v.object_id = r.object_id AND v.deleted_at IS NULL AND v.digest = r.word UNION ALL SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM unnest($4::text[], $5::text[]) AS r (object_id, word) JOIN object_versions v ON v.project_id = $6 AND v.object_id = r.object_id AND v.deleted_at IS NULL AND v.version_index = substr(r.word, 2)::int UNION ALL SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM unnest($7::text[], $8::text[]) AS r (object_id, word) JOIN object_versions v ON v.project_id = $9 AND v.object_id = r.object_id AND v.deleted_at IS NULL AND v.is_latest;
 
@@ -1527,22 +1525,28 @@ SELECT row_to_json(t)::text AS row FROM (
   SELECT c.* FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
   AND c.started_at >= s.slot AND c.started_at < s.slot + interval '5 minutes' OFFSET 0) "c") c CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
   WHERE NOT (c.response_id IS NOT NULL AND EXISTS (
-  SELECT FROM calls d WHERE d.project_id = $4 AND d.response_id = c.response_id
+  SELECT FROM (
+  SELECT d.trace_id, d.parent_id, row_number() OVER (ORDER BY d.started_at, d.id) AS place FROM calls d
+  WHERE d.project_id = $4 AND d.response_id = c.response_id
   AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
-  AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))
+  ORDER BY d.started_at, d.id LIMIT $5::bigint) d
+  WHERE d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id OR d.place = $6::bigint))
   ), walk AS (
   SELECT DISTINCT o.id AS owner, o.response_id, o.id, o.trace_id, false AS says, false AS is_same FROM own o
   UNION ALL
   SELECT w.owner, w.response_id, c.id, c.trace_id, c.says, c.says AND c.response_id = w.response_id FROM walk w CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.response_id, (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND EXISTS (
-  SELECT FROM calls d WHERE d.project_id = $5 AND d.response_id = c.response_id
+  SELECT FROM (
+  SELECT d.trace_id, d.parent_id, row_number() OVER (ORDER BY d.started_at, d.id) AS place FROM calls d
+  WHERE d.project_id = $7 AND d.response_id = c.response_id
   AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
-  AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))) AS says FROM calls c
-  WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
+  ORDER BY d.started_at, d.id LIMIT $8::bigint) d
+  WHERE d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id OR d.place = $9::bigint))) AS says FROM calls c
+  WHERE c.project_id = $10 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
   WHERE NOT w.says
   ), below AS MATERIALIZED (
   SELECT w.owner, u.llm_id, sum(u.input_tokens)::bigint AS input, sum(u.completion_tokens)::bigint AS output,
   sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created
-  FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $7 AND c.id = w.id OFFSET 0) "c"
+  FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $11 AND c.id = w.id OFFSET 0) "c"
   CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
   WHERE w.says GROUP BY 1, 2
   ), tokens AS (
@@ -1585,6 +1589,16 @@ SELECT row_to_json(t)::text FROM (
 SELECT row_to_json(t)::text FROM (
   SELECT c.id AS prediction_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS model,
   (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #> $3::text[]) AS inputs, c.output, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $4::text[]), (
+  SELECT p.parent_id FROM calls p WHERE p.project_id = $5 AND p.id = c.parent_id)) AS evaluation_run_id, c.user_id AS "svc_user_id" FROM (
+  SELECT DISTINCT $6 || v.object_id || ':' || v.digest AS op_name
+  FROM object_versions v WHERE v.project_id = $7 AND v.kind = 'op' AND right(v.object_id, $8::int) = $9
+  AND (v.deleted_at IS NOT NULL OR v.val #>> '{files,obj.py}' = $10)) v
+  CROSS JOIN LATERAL (SELECT c.* FROM calls c WHERE c.project_id = $11 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $12::text[]) = 'true' AND c.op_name = v.op_name OFFSET 0) "c" ORDER BY c.started_at, c.id
+  OFFSET $13::bigint) t; -- a list
+
+SELECT row_to_json(t)::text FROM (
+  SELECT c.id AS prediction_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS model,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #> $3::text[]) AS inputs, c.output, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $4::text[]), (
   SELECT p.parent_id FROM calls p WHERE p.project_id = $5 AND p.id = c.parent_id)) AS evaluation_run_id, c.user_id AS "svc_user_id" FROM calls c WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]) = 'true' AND c.id IN (SELECT unnest($8::text[])) ORDER BY c.started_at, c.id
   LIMIT (SELECT $9::bigint + $10::bigint) OFFSET $11::bigint) t; -- a list
 
@@ -1595,10 +1609,14 @@ SELECT row_to_json(t)::text FROM (
   OFFSET $9::bigint) t; -- a list
 
 SELECT row_to_json(t)::text FROM (
-  SELECT c.id AS prediction_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS model,
-  (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #> $3::text[]) AS inputs, c.output, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $4::text[]), (
-  SELECT p.parent_id FROM calls p WHERE p.project_id = $5 AND p.id = c.parent_id)) AS evaluation_run_id, c.user_id AS "svc_user_id" FROM calls c WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]) = 'true' ORDER BY c.started_at, c.id
-  OFFSET $8::bigint) t; -- a list
+  SELECT c.id AS score_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS scorer, c.output AS value,
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $3::text[]), (
+  SELECT p.parent_id FROM calls p WHERE p.project_id = $4 AND p.id = c.parent_id)) AS evaluation_run_id, c.user_id AS "svc_user_id" FROM (
+  SELECT DISTINCT $5 || v.object_id || ':' || v.digest AS op_name
+  FROM object_versions v WHERE v.project_id = $6 AND v.kind = 'op' AND right(v.object_id, $7::int) = $8
+  AND (v.deleted_at IS NOT NULL OR v.val #>> '{files,obj.py}' = $9)) v
+  CROSS JOIN LATERAL (SELECT c.* FROM calls c WHERE c.project_id = $10 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $11::text[]) = 'true' AND c.op_name = v.op_name OFFSET 0) "c" ORDER BY c.started_at, c.id
+  OFFSET $12::bigint) t; -- a list
 
 SELECT row_to_json(t)::text FROM (
   SELECT c.id AS score_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS scorer, c.output AS value,
@@ -1613,13 +1631,7 @@ SELECT row_to_json(t)::text FROM (
   OFFSET $8::bigint) t; -- a list
 
 SELECT row_to_json(t)::text FROM (
-  SELECT c.id AS score_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS scorer, c.output AS value,
-  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $3::text[]), (
-  SELECT p.parent_id FROM calls p WHERE p.project_id = $4 AND p.id = c.parent_id)) AS evaluation_run_id, c.user_id AS "svc_user_id" FROM calls c WHERE c.project_id = $5 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $6::text[]) = 'true' ORDER BY c.started_at, c.id
-  OFFSET $7::bigint) t; -- a list
-
-SELECT row_to_json(t)::text FROM (
-  SELECT c.id, c.parent_id, c.trace_id, c.response_id, c.counts_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.ended_at IS NULL AS is_running,
+  SELECT c.id, c.parent_id, c.trace_id, c.linked_call_id, c.is_linked, c.response_id, c.counts_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.ended_at IS NULL AS is_running,
   octet_length(c.usage::text) > $1 AS is_large,
   CASE WHEN octet_length(c.usage::text) <= $2 THEN c.usage END AS usage,
   (
@@ -1645,13 +1657,18 @@ SELECT row_to_json(t)::text FROM (
   UNION
   SELECT child.id, child.trace_id FROM family f CROSS JOIN LATERAL (SELECT c.id, c.trace_id FROM calls c
   WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) "child"
-  )
+  ), found AS MATERIALIZED (
   SELECT c.* FROM calls c
-  WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY(ARRAY(SELECT id FROM family LIMIT $8::bigint))) c
+  WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY(ARRAY(SELECT id FROM family LIMIT $8::bigint)))
+  SELECT f.*, false AS is_linked FROM found f
+  UNION ALL
+  SELECT c.*, true FROM (
+  SELECT s.* FROM (SELECT f.id FROM found f) l CROSS JOIN LATERAL (SELECT c.* FROM calls c WHERE c.project_id = $9 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.linked_call_id = l.id OFFSET 0) "s" LIMIT $10::bigint) c
+  WHERE NOT EXISTS (SELECT FROM found f WHERE f.id = c.id)) c
   ) t; -- a list
 
 SELECT row_to_json(t)::text FROM (
-  SELECT c.id, c.parent_id, c.trace_id, c.response_id, c.counts_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.ended_at IS NULL AS is_running,
+  SELECT c.id, c.parent_id, c.trace_id, c.linked_call_id, c.is_linked, c.response_id, c.counts_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.ended_at IS NULL AS is_running,
   octet_length(c.usage::text) > $1 AS is_large,
   CASE WHEN octet_length(c.usage::text) <= $2 THEN c.usage END AS usage,
   (
@@ -1670,8 +1687,88 @@ SELECT row_to_json(t)::text FROM (
   WHERE p.project_id = $3 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
   ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
   FROM json_to_recordset(c.usage) AS model (llm_id text)) AS records
-  FROM (SELECT c.* FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = ANY($5::text[]) LIMIT $6::bigint) c
+  FROM (
+  WITH found AS MATERIALIZED (
+  SELECT c.* FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = ANY($5::text[]) LIMIT $6::bigint)
+  SELECT f.*, false AS is_linked FROM found f
+  UNION ALL
+  SELECT c.*, true FROM (
+  SELECT s.* FROM (SELECT f.id FROM found f) l CROSS JOIN LATERAL (SELECT c.* FROM calls c WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.linked_call_id = l.id OFFSET 0) "s" LIMIT $8::bigint) c
+  WHERE NOT EXISTS (SELECT FROM found f WHERE f.id = c.id)) c
   ) t; -- a list
+
+SELECT row_to_json(t)::text FROM (
+  SELECT c.id, c.trace_id, c.parent_id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
+  to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 AS duration_ms, c.exception, c.operation, c.agent_name, c.agent_version,
+  c.linked_call_id, c.thread_id, c.user_id, c.run_id, c.run_step, c.run_step_end, c.attributes,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $1::text[]) AS kind, (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $2::text[]) AS status, c.usage, c.counts_gross,
+  (
+  SELECT json_object_agg(model.llm_id, (
+  SELECT json_build_object(
+  'id', p.id,
+  'effective_date', to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'provider_id', p.provider_id,
+  'prompt_token_cost', p.prompt_token_cost::text,
+  'completion_token_cost', p.completion_token_cost::text,
+  'cache_read_input_token_cost', p.cache_read_input_token_cost::text,
+  'cache_creation_input_token_cost', p.cache_creation_input_token_cost::text,
+  'prompt_token_cost_unit', p.prompt_token_cost_unit,
+  'completion_token_cost_unit', p.completion_token_cost_unit)
+  FROM costs p
+  WHERE p.project_id = $3 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
+  FROM json_to_recordset(c.usage) AS model (llm_id text)) AS records, c.inputs, c.output, NULL AS raw FROM (
+  SELECT c.* FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = $5
+  ORDER BY c.started_at, c.id LIMIT $6::bigint) c ORDER BY c.started_at, c.id) t; -- a list
+
+SELECT row_to_json(t)::text FROM (
+  SELECT c.id, c.trace_id, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.thread_id, c.operation,
+  c.agent_name, c.attributes, c.inputs, c.output
+  FROM (
+  SELECT c.* FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL ORDER BY c.started_at DESC, c.id DESC LIMIT (SELECT $2::bigint + $3::bigint)) c
+  WHERE TRUE AND octet_length(c.inputs::text) + coalesce(octet_length(c.output::text), 0) <= $4::int
+  AND TRUE
+  ORDER BY c.started_at DESC, c.id DESC) t; -- a list
+
+SELECT row_to_json(t)::text FROM (
+  SELECT s.payload FROM (
+  SELECT DISTINCT ON (f.feedback_type, f.trigger_ref) f.payload, f.created_at, f.id FROM feedback f WHERE f.project_id = $1 AND f.created_at >= $2::timestamptz AND octet_length(f.payload::text) <= $3::int ORDER BY f.feedback_type, f.trigger_ref, f.created_at DESC, f.id DESC) s
+  ORDER BY s.created_at DESC, s.id LIMIT $4::bigint) t; -- a list
+
+SELECT row_to_json(t)::text FROM (
+  SELECT t.place, s.id AS span_id, s.trace_id, s.operation_name, s.status, s.duration_ms FROM json_array_elements_text($1::json) WITH ORDINALITY t (id, place) CROSS JOIN LATERAL (
+  SELECT c.id, c.trace_id, c.operation AS operation_name, (CASE WHEN c.exception IS NOT NULL THEN 'ERROR'
+  WHEN (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $2::text[]) IN ('1', 'STATUS_CODE_OK') THEN 'OK' ELSE 'UNSET' END) AS status,
+  round(coalesce((extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8, 0)) AS duration_ms, c.started_at
+  FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND (c.thread_id || '') = t.id AND c.thread_id <> '' ORDER BY c.started_at, c.id LIMIT $4::bigint) s
+  ORDER BY t.place, s.started_at, s.id LIMIT $5::bigint) t; -- a list
+
+SELECT row_to_json(t)::text FROM (
+  WITH s AS MATERIALIZED (SELECT c.started_at, left((nullif(c.thread_id, ''))::text, $1::int) AS "v0" FROM calls c WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND c.started_at >= $3::timestamptz AND c.started_at < $4::timestamptz),
+  largest AS MATERIALIZED (
+  SELECT "v0" FROM s GROUP BY "v0"
+  ORDER BY count(*) DESC, "v0" COLLATE "C" LIMIT $5::bigint)
+  SELECT width_bucket(s.started_at, $6::timestamptz[]) - 1 AS bucket,
+  to_json(ARRAY[to_json(s."v0")]::json[]) AS keys, to_json(ARRAY[]::json[]) AS values
+  FROM s WHERE (SELECT jsonb_object_agg(json_build_array("l"."v0")::text, 1) FROM largest l) ? json_build_array("s"."v0")::text
+  GROUP BY 1, s."v0"
+  ORDER BY 1, s."v0" COLLATE "C") t; -- a list
+
+SELECT row_to_json(t)::text FROM (
+  WITH w AS MATERIALIZED (
+  SELECT NULL::float8 AS bucket, f.scorer_tags, f.scorer_ratings, coalesce((CASE WHEN starts_with(f.runnable_ref, $1::text) THEN $2::text || substr(f.runnable_ref, $3::int) ELSE f.runnable_ref END), '') AS "k0" FROM feedback f WHERE f.project_id = $4 AND f.created_at >= to_timestamp($5::float8 / 1000) AND f.created_at < to_timestamp($6::float8 / 1000)
+  )
+  SELECT a.* FROM (
+  SELECT w.bucket, json_build_array(w."k0") AS keys, 'total' AS kind, NULL AS name, count(*)::int AS count,
+  count(*) FILTER (WHERE json_array_length(w.scorer_tags) > 0 OR w.scorer_ratings::text <> '{}')::int AS scored, 0::float8 AS sum
+  FROM w GROUP BY w.bucket, w."k0"
+  UNION ALL
+  SELECT w.bucket, json_build_array(w."k0"), 'tag', t.tag, count(*)::int, 0, 0 FROM w CROSS JOIN LATERAL json_array_elements_text(w.scorer_tags) t (tag)
+  GROUP BY w.bucket, w."k0", t.tag
+  UNION ALL
+  SELECT w.bucket, json_build_array(w."k0"), 'rating', r.key, count(*)::int, 0, sum(r.value::float8) FROM w CROSS JOIN LATERAL json_each_text(w.scorer_ratings) r
+  GROUP BY w.bucket, w."k0", r.key) a
+  ORDER BY a.bucket, a.keys::text COLLATE "C", a.kind, a.name COLLATE "C") t; -- a list
 
 SELECT row_to_json(t)::text FROM (SELECT c.id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
   c.usage, c.counts_gross, (
@@ -1692,6 +1789,12 @@ SELECT row_to_json(t)::text FROM (SELECT c.id, c.op_name, to_char(c.started_at A
   FROM json_to_recordset(c.usage) AS model (llm_id text)) AS records
   FROM calls c
   WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id IN (SELECT unnest($3::text[]))) t; -- a list
+
+SELECT row_to_json(t)::text FROM (SELECT c.id, c.trace_id, c.parent_id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
+  to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 AS duration_ms, c.exception, c.operation, c.agent_name, c.agent_version,
+  c.linked_call_id, c.thread_id, c.user_id, c.run_id, c.run_step, c.run_step_end, c.attributes,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $1::text[]) AS kind, (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $2::text[]) AS status, c.usage, c.counts_gross,
+  NULL AS records, NULL AS inputs, NULL AS output, NULL AS raw FROM (SELECT c.* FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL ORDER BY c.started_at DESC, c.id COLLATE "C" ASC NULLS LAST LIMIT $4::bigint OFFSET $5::bigint) c) t; -- a list
 
 SELECT row_to_json(w)::text AS json FROM (
   SELECT t.project_id AS "project_id", t.call_count AS "call_count", t.bytes AS "bytes", to_char(t.last_activity AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "last_activity" FROM (
@@ -1804,6 +1907,15 @@ SELECT t.id, row_to_json(t)::text AS json FROM (
   LEFT JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
   LEFT JOIN checkpoints c ON c.project_id = j.project_id AND c.model_id = j.model_id AND c.step = j.step
   WHERE j.id = $1 AND TRUE ) t;
+
+SELECT t.key, t.value_type, count(*)::int AS span_count FROM (
+  SELECT e.key, CASE WHEN json_typeof(e.value) = 'boolean' THEN 'bool' WHEN json_typeof(e.value) <> 'number' THEN 'string'
+  WHEN e.value::text ~ '^-?[0-9]+$' THEN 'int' ELSE 'float' END AS value_type
+  FROM calls c
+  CROSS JOIN LATERAL json_each(CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END) e
+  WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND e.key <> ALL($2::text[]) AND json_typeof(e.value) <> 'null'
+  AND octet_length(e.key) <= $3::int) t
+  GROUP BY 1, 2 ORDER BY t.key COLLATE "C", t.value_type LIMIT $4::bigint OFFSET $5::bigint;
 
 SELECT t.row_digests FROM tables t WHERE t.project_id = $1 AND t.digest = $2;
 
@@ -2045,6 +2157,51 @@ WITH
   SELECT i.build_id FROM build_inputs i
   WHERE i.project_id = $9 AND i.kind = 'call' AND i.id IN (SELECT id FROM deleted)))) AS made;
 
+WITH RECURSIVE  spans AS (
+  SELECT c.agent_name, c.agent_version, c.operation, c.started_at, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 AS duration_ms, c.exception IS NOT NULL AS is_error,
+  c.usage, c.counts_gross, true AS is_own
+  FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.agent_name IS NOT NULL AND TRUE
+  UNION ALL
+  SELECT o.names[1], o.names[2], c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
+  FROM calls c CROSS JOIN LATERAL (SELECT skein_agent_above(c.project_id, c.trace_id, c.parent_id) AS names OFFSET 0) "o"
+  WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND c.agent_name IS NULL AND c.usage IS NOT NULL AND o.names IS NOT NULL
+  )
+  SELECT g.agent_name, g.agent_version, "g_invocation_count" AS "invocation_count", "g_span_count" AS "span_count", "g_total_input_tokens" AS "total_input_tokens", "g_total_output_tokens" AS "total_output_tokens", "g_total_duration_ms" AS "total_duration_ms", "g_error_count" AS "error_count", to_char("g_first_seen" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "first_seen", to_char("g_last_seen" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "last_seen",
+  count(*) OVER ()::int AS total_count
+  FROM (
+  SELECT s.agent_name, '' AS agent_version, count(*) FILTER (WHERE s.operation = 'invoke_agent' AND s.is_own)::int AS "g_invocation_count", count(*) FILTER (WHERE s.is_own)::int AS "g_span_count", coalesce(sum(u.input_tokens), 0)::float8 AS "g_total_input_tokens", coalesce(sum(u.completion_tokens), 0)::float8 AS "g_total_output_tokens", round(coalesce(sum(s.duration_ms) FILTER (WHERE s.operation = 'invoke_agent' AND s.is_own), 0)::numeric)::float8 AS "g_total_duration_ms", count(*) FILTER (WHERE s.is_own AND s.is_error)::int AS "g_error_count", min(s.started_at) AS "g_first_seen", max(s.started_at) AS "g_last_seen"
+  FROM spans s CROSS JOIN LATERAL (
+  SELECT sum(u.input_tokens) AS input_tokens, sum(u.completion_tokens) AS completion_tokens
+  FROM skein_usage(s.usage, s.counts_gross) u) u
+  GROUP BY 1, 2) g
+  ORDER BY "last_seen" DESC NULLS LAST, agent_name COLLATE "C", agent_version COLLATE "C"
+  LIMIT $3::bigint OFFSET $4::bigint;
+
+WITH RECURSIVE below AS (
+  SELECT c.id, c.trace_id, c.agent_version, 0 AS level FROM calls c
+  WHERE c.project_id = $1 AND c.agent_name = $2 AND c.deleted_at IS NULL
+  UNION ALL
+  SELECT c.id, c.trace_id, b.agent_version, b.level + 1 FROM below b CROSS JOIN LATERAL (SELECT c.id, c.trace_id FROM calls c WHERE c.project_id = $3 AND c.parent_id = b.id AND c.agent_name IS NULL
+  AND c.deleted_at IS NULL AND (c.trace_id = b.trace_id) IS TRUE OFFSET 0) "c"
+  WHERE b.level < $4::int), spans AS (
+  SELECT c.agent_name, c.agent_version, c.operation, c.started_at, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 AS duration_ms, c.exception IS NOT NULL AS is_error,
+  c.usage, c.counts_gross, true AS is_own
+  FROM calls c WHERE c.project_id = $5 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.agent_name IS NOT NULL AND c.agent_name = $6
+  UNION ALL
+  SELECT $7::text, b.agent_version, c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
+  FROM below b CROSS JOIN LATERAL (SELECT c.* FROM calls c WHERE c.project_id = $8 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = b.id AND c.operation IS NOT NULL AND c.usage IS NOT NULL OFFSET 0) "c" WHERE b.level > 0
+  )
+  SELECT g.agent_name, g.agent_version, "g_invocation_count" AS "invocation_count", "g_span_count" AS "span_count", "g_total_input_tokens" AS "total_input_tokens", "g_total_output_tokens" AS "total_output_tokens", "g_total_duration_ms" AS "total_duration_ms", "g_error_count" AS "error_count", to_char("g_first_seen" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "first_seen", to_char("g_last_seen" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "last_seen",
+  count(*) OVER ()::int AS total_count
+  FROM (
+  SELECT s.agent_name, coalesce(s.agent_version, '') AS agent_version, count(*) FILTER (WHERE s.operation = 'invoke_agent' AND s.is_own)::int AS "g_invocation_count", count(*) FILTER (WHERE s.is_own)::int AS "g_span_count", coalesce(sum(u.input_tokens), 0)::float8 AS "g_total_input_tokens", coalesce(sum(u.completion_tokens), 0)::float8 AS "g_total_output_tokens", round(coalesce(sum(s.duration_ms) FILTER (WHERE s.operation = 'invoke_agent' AND s.is_own), 0)::numeric)::float8 AS "g_total_duration_ms", count(*) FILTER (WHERE s.is_own AND s.is_error)::int AS "g_error_count", min(s.started_at) AS "g_first_seen", max(s.started_at) AS "g_last_seen"
+  FROM spans s CROSS JOIN LATERAL (
+  SELECT sum(u.input_tokens) AS input_tokens, sum(u.completion_tokens) AS completion_tokens
+  FROM skein_usage(s.usage, s.counts_gross) u) u
+  GROUP BY 1, 2) g
+  ORDER BY "last_seen" DESC NULLS LAST, agent_name COLLATE "C", agent_version COLLATE "C"
+  LIMIT $9::bigint OFFSET $10::bigint;
+
 WITH RECURSIVE found AS (
   SELECT min(t."alias") AS name FROM "object_aliases" t WHERE t.project_id = $1 AND TRUE
   UNION ALL
@@ -2105,19 +2262,25 @@ WITH RECURSIVE tainted AS (
 
 WITH RECURSIVE up AS (
   SELECT c.id, c.parent_id, c.trace_id, c.started_at, (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND EXISTS (
-  SELECT FROM calls d WHERE d.project_id = $1 AND d.response_id = c.response_id
+  SELECT FROM (
+  SELECT d.trace_id, d.parent_id, row_number() OVER (ORDER BY d.started_at, d.id) AS place FROM calls d
+  WHERE d.project_id = $1 AND d.response_id = c.response_id
   AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
-  AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))) AS is_last FROM calls c
-  WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY($3::text[])
+  ORDER BY d.started_at, d.id LIMIT $2::bigint) d
+  WHERE d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id OR d.place = $3::bigint))) AS is_last FROM calls c
+  WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY($5::text[])
   UNION
   SELECT c.id, c.parent_id, c.trace_id, c.started_at, false FROM calls c
-  WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.response_id = ANY($5::text[])
+  WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.response_id = ANY($7::text[])
   UNION
   SELECT c.* FROM up CROSS JOIN LATERAL (SELECT c.id, c.parent_id, c.trace_id, c.started_at, (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND EXISTS (
-  SELECT FROM calls d WHERE d.project_id = $6 AND d.response_id = c.response_id
+  SELECT FROM (
+  SELECT d.trace_id, d.parent_id, row_number() OVER (ORDER BY d.started_at, d.id) AS place FROM calls d
+  WHERE d.project_id = $8 AND d.response_id = c.response_id
   AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
-  AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))) AS is_last FROM calls c
-  WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = up.parent_id AND (c.trace_id = up.trace_id) IS TRUE OFFSET 0) "c"
+  ORDER BY d.started_at, d.id LIMIT $9::bigint) d
+  WHERE d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id OR d.place = $10::bigint))) AS is_last FROM calls c
+  WHERE c.project_id = $11 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = up.parent_id AND (c.trace_id = up.trace_id) IS TRUE OFFSET 0) "c"
   WHERE NOT up.is_last
   )
   SELECT DISTINCT s.slot::text, s.slot >= now() - interval '5 minutes' AS is_open, (extract(epoch FROM s.slot) * 1000)::float8 AS ms
@@ -2137,12 +2300,12 @@ WITH doomed AS MATERIALIZED (
   DELETE FROM feedback f USING locked l WHERE f.project_id = $6 AND f.id = l.id RETURNING 1;
 
 WITH f AS (
-  INSERT INTO feedback AS f (project_id, id, user_id, is_opaque, "feedback_type", "ref", "annotation_ref", "runnable_ref", "call_ref", "trigger_ref", "queue_id", "creator", "payload")
-  VALUES ($1, $2, $3, $4::boolean, $5::"text", $6::"text", $7::"text", $8::"text", $9::"text", $10::"text", $11::"text", $12::"text", $13::"json")
+  INSERT INTO feedback AS f (project_id, id, user_id, is_opaque, "feedback_type", "ref", "annotation_ref", "runnable_ref", "call_ref", "trigger_ref", "queue_id", "creator", "span_agent_name", "span_agent_version", "span_status_code", "span_conversation_id", "span_trace_id", "scorer_trace_id", "scorer_tags", "scorer_tag_reasons", "scorer_tag_confidences", "scorer_ratings", "scorer_rating_reasons", "scorer_rating_confidences", "payload")
+  VALUES ($1, $2, $3, $4::boolean, $5::"text", $6::"text", $7::"text", $8::"text", $9::"text", $10::"text", $11::"text", $12::"text", $13::"text", $14::"text", $15::"text", $16::"text", $17::"text", $18::"text", $19::"json", $20::"json", $21::"json", $22::"json", $23::"json", $24::"json", $25::"json")
   ON CONFLICT (project_id, id) DO UPDATE SET id = f.id
   RETURNING *)
   SELECT (SELECT row_to_json(t)::text FROM (SELECT f.id AS "id", to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", f.user_id AS "svc_user_id", f.payload AS "payload") t) AS json,
-  (f."feedback_type"::text IS NOT DISTINCT FROM $14::text AND f."ref"::text IS NOT DISTINCT FROM $15::text AND f."annotation_ref"::text IS NOT DISTINCT FROM $16::text AND f."runnable_ref"::text IS NOT DISTINCT FROM $17::text AND f."call_ref"::text IS NOT DISTINCT FROM $18::text AND f."trigger_ref"::text IS NOT DISTINCT FROM $19::text AND f."queue_id"::text IS NOT DISTINCT FROM $20::text AND f."creator"::text IS NOT DISTINCT FROM $21::text AND f."payload"::text IS NOT DISTINCT FROM $22::text) AS is_same FROM f;
+  (f."feedback_type"::text IS NOT DISTINCT FROM $26::text AND f."ref"::text IS NOT DISTINCT FROM $27::text AND f."annotation_ref"::text IS NOT DISTINCT FROM $28::text AND f."runnable_ref"::text IS NOT DISTINCT FROM $29::text AND f."call_ref"::text IS NOT DISTINCT FROM $30::text AND f."trigger_ref"::text IS NOT DISTINCT FROM $31::text AND f."queue_id"::text IS NOT DISTINCT FROM $32::text AND f."creator"::text IS NOT DISTINCT FROM $33::text AND f."span_agent_name"::text IS NOT DISTINCT FROM $34::text AND f."span_agent_version"::text IS NOT DISTINCT FROM $35::text AND f."span_status_code"::text IS NOT DISTINCT FROM $36::text AND f."span_conversation_id"::text IS NOT DISTINCT FROM $37::text AND f."span_trace_id"::text IS NOT DISTINCT FROM $38::text AND f."scorer_trace_id"::text IS NOT DISTINCT FROM $39::text AND f."scorer_tags"::text IS NOT DISTINCT FROM $40::text AND f."scorer_tag_reasons"::text IS NOT DISTINCT FROM $41::text AND f."scorer_tag_confidences"::text IS NOT DISTINCT FROM $42::text AND f."scorer_ratings"::text IS NOT DISTINCT FROM $43::text AND f."scorer_rating_reasons"::text IS NOT DISTINCT FROM $44::text AND f."scorer_rating_confidences"::text IS NOT DISTINCT FROM $45::text AND f."payload"::text IS NOT DISTINCT FROM $46::text) AS is_same FROM f;
 
 WITH file AS (
   INSERT INTO files (project_id, digest, upload_id, size_bytes)
@@ -2184,22 +2347,28 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   SELECT c.* FROM calls c WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
   AND c.started_at >= r.since AND c.started_at < r.until AND TRUE) c) c CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
   WHERE NOT (c.response_id IS NOT NULL AND EXISTS (
-  SELECT FROM calls d WHERE d.project_id = $7 AND d.response_id = c.response_id
+  SELECT FROM (
+  SELECT d.trace_id, d.parent_id, row_number() OVER (ORDER BY d.started_at, d.id) AS place FROM calls d
+  WHERE d.project_id = $7 AND d.response_id = c.response_id
   AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
-  AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))
+  ORDER BY d.started_at, d.id LIMIT $8::bigint) d
+  WHERE d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id OR d.place = $9::bigint))
   ), walk AS (
   SELECT DISTINCT o.id AS owner, o.response_id, o.id, o.trace_id, false AS says, false AS is_same FROM own o
   UNION ALL
   SELECT w.owner, w.response_id, c.id, c.trace_id, c.says, c.says AND c.response_id = w.response_id FROM walk w CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.response_id, (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND EXISTS (
-  SELECT FROM calls d WHERE d.project_id = $8 AND d.response_id = c.response_id
+  SELECT FROM (
+  SELECT d.trace_id, d.parent_id, row_number() OVER (ORDER BY d.started_at, d.id) AS place FROM calls d
+  WHERE d.project_id = $10 AND d.response_id = c.response_id
   AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
-  AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))) AS says FROM calls c
-  WHERE c.project_id = $9 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
+  ORDER BY d.started_at, d.id LIMIT $11::bigint) d
+  WHERE d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id OR d.place = $12::bigint))) AS says FROM calls c
+  WHERE c.project_id = $13 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
   WHERE NOT w.says
   ), below AS MATERIALIZED (
   SELECT w.owner, u.llm_id, sum(u.input_tokens)::bigint AS input, sum(u.completion_tokens)::bigint AS output,
   sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created
-  FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $10 AND c.id = w.id OFFSET 0) "c"
+  FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $14 AND c.id = w.id OFFSET 0) "c"
   CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
   WHERE w.says GROUP BY 1, 2
   ), tokens AS (
@@ -2213,9 +2382,9 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   SELECT t.*, least(t.read, t.input_tokens) AS cache_read_input_tokens,
   least(t.created, t.input_tokens - least(t.read, t.input_tokens)) AS cache_creation_input_tokens FROM tokens t
   )
-  SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens FROM cached c) u GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name") t GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name" LIMIT $11::bigint)
+  SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens FROM cached c) u GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name") t GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name" LIMIT $15::bigint)
   SELECT size.is_too_large, found.* FROM (
-  SELECT count(*) > $12::bigint OR sum(octet_length(found::text)) > $13::bigint AS is_too_large FROM found) size
+  SELECT count(*) > $16::bigint OR sum(octet_length(found::text)) > $17::bigint AS is_too_large FROM found) size
   LEFT JOIN found ON NOT size.is_too_large WHERE size.is_too_large OR found.bucket IS NOT NULL ORDER BY bucket, llm_id COLLATE "C", "op_name", segment, tier, unknown_kinds;
 
 WITH gone AS (DELETE FROM "retention_policies" t WHERE t.project_id = $1 RETURNING 1)
@@ -2787,41 +2956,6 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
-  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."payload"), 0) AS erased_bytes
-  FROM "feedback" t
-  WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
-  AND (t."id") > ($3::"text")
-  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
-  ), placed AS (
-  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
-  ), doomed AS MATERIALIZED (
-  SELECT erased_key, place FROM (
-  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
-  WHERE before < $5::bigint
-  ), gone AS (
-  DELETE FROM "feedback" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"text" RETURNING 1
-  )
-  SELECT (SELECT count(*) FROM gone)::int AS rows,
-  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
-
-WITH next AS MATERIALIZED (
-  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."payload"), 0) AS erased_bytes
-  FROM "feedback" t
-  WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
-  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
-  ), placed AS (
-  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
-  ), doomed AS MATERIALIZED (
-  SELECT erased_key, place FROM (
-  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
-  WHERE before < $4::bigint
-  ), gone AS (
-  DELETE FROM "feedback" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"text" RETURNING 1
-  )
-  SELECT (SELECT count(*) FROM gone)::int AS rows,
-  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
-
-WITH next AS MATERIALIZED (
   SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."recipe"), 0) + coalesce(pg_column_size(t."counts"), 0) + coalesce(pg_column_size(t."lints"), 0) + coalesce(pg_column_size(t."facts"), 0) AS erased_bytes
   FROM "builds" t
   WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
@@ -2887,6 +3021,41 @@ WITH next AS MATERIALIZED (
   WHERE before < $4::bigint
   ), gone AS (
   DELETE FROM "annotation_queues" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."scorer_tags"), 0) + coalesce(pg_column_size(t."scorer_tag_reasons"), 0) + coalesce(pg_column_size(t."scorer_tag_confidences"), 0) + coalesce(pg_column_size(t."scorer_ratings"), 0) + coalesce(pg_column_size(t."scorer_rating_reasons"), 0) + coalesce(pg_column_size(t."scorer_rating_confidences"), 0) + coalesce(pg_column_size(t."payload"), 0) AS erased_bytes
+  FROM "feedback" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
+  AND (t."id") > ($3::"text")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "feedback" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."scorer_tags"), 0) + coalesce(pg_column_size(t."scorer_tag_reasons"), 0) + coalesce(pg_column_size(t."scorer_tag_confidences"), 0) + coalesce(pg_column_size(t."scorer_ratings"), 0) + coalesce(pg_column_size(t."scorer_rating_reasons"), 0) + coalesce(pg_column_size(t."scorer_rating_confidences"), 0) + coalesce(pg_column_size(t."payload"), 0) AS erased_bytes
+  FROM "feedback" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "feedback" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"text" RETURNING 1
   )
   SELECT (SELECT count(*) FROM gone)::int AS rows,
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
@@ -3381,6 +3550,17 @@ WITH next AS MATERIALIZED (
   SELECT (SELECT count(*) FROM gone)::int AS rows,
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
+WITH old AS (
+  SELECT c.id FROM calls c
+  WHERE c.project_id = $1 AND c.op_name IS NULL AND c.ended_at IS NULL AND c.display_name IS NULL AND c.logged_at IS NOT NULL AND c.id = ANY(ARRAY(
+  SELECT id FROM (
+  SELECT c.id, row_number() OVER newest AS count, sum(pg_column_size(c.logged)) OVER newest AS bytes
+  FROM calls c WHERE c.project_id = $2 AND c.op_name IS NULL AND c.ended_at IS NULL AND c.display_name IS NULL AND c.logged_at IS NOT NULL
+  WINDOW newest AS (ORDER BY c.logged_at DESC, c.id DESC)) a
+  WHERE a.count > $3::int OR a.bytes > $4::bigint))
+  ORDER BY c.id FOR UPDATE SKIP LOCKED)
+  DELETE FROM calls c WHERE c.project_id = $5 AND c.id = ANY(ARRAY(SELECT id FROM old));
+
 WITH own AS (SELECT id, revoked_at, expires_at FROM api_keys WHERE split_part(scopes[1], '/', 1) = $1),
   gone AS (DELETE FROM api_keys WHERE id IN (
   SELECT id FROM own WHERE least(revoked_at, expires_at) <= now()
@@ -3420,3 +3600,164 @@ WITH taken AS (
   SELECT ctid FROM thread_marks WHERE project_id = $2 ORDER BY thread_id LIMIT $3::bigint))
   RETURNING thread_id)
   SELECT count(*)::int AS taken, coalesce(array_agg(DISTINCT thread_id), '{}') AS threads FROM taken;
+
+WITH touched AS MATERIALIZED (
+  SELECT m.call_ids, m.run_ids FROM trial_marks m WHERE m.project_id = $1 LIMIT $2::bigint),
+  changed AS MATERIALIZED (
+  SELECT unnest(m.run_ids) AS id FROM touched m
+  UNION
+  SELECT c.parent_id FROM (SELECT DISTINCT unnest(m.call_ids) AS id FROM touched m) m
+  CROSS JOIN LATERAL (SELECT c.parent_id FROM calls c WHERE c.project_id = $3 AND c.id = m.id AND c.parent_id IS NOT NULL OFFSET 0) "c"),
+  kept_runs AS MATERIALIZED (
+  SELECT r.id FROM unnest($4::text[]) r (id)
+  WHERE (SELECT count(*) FROM touched) <= $5::bigint AND r.id NOT IN (SELECT id FROM changed)
+  AND EXISTS (SELECT FROM kept_trials k WHERE k.project_id = $6 AND k.run_id = r.id AND k.chunk = 0 AND k.ids IS NOT NULL)
+  AND ($7::boolean OR NOT EXISTS (
+  SELECT FROM kept_trials k WHERE k.project_id = $8 AND k.run_id = r.id AND k.full_scores IS NULL)))
+  SELECT k.json FROM kept_runs r CROSS JOIN LATERAL (SELECT json_build_array(k.run_id, k.ids, k.digests, k.numbers, k.scores, (SELECT json_build_array(json_agg(CASE WHEN json_typeof(e.spent) = 'object' THEN (SELECT CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross, 'started_at', to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'records', (
+  SELECT json_object_agg(model.llm_id, (
+  SELECT json_build_object(
+  'id', p.id,
+  'effective_date', to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'provider_id', p.provider_id,
+  'prompt_token_cost', p.prompt_token_cost::text,
+  'completion_token_cost', p.completion_token_cost::text,
+  'cache_read_input_token_cost', p.cache_read_input_token_cost::text,
+  'cache_creation_input_token_cost', p.cache_creation_input_token_cost::text,
+  'prompt_token_cost_unit', p.prompt_token_cost_unit,
+  'completion_token_cost_unit', p.completion_token_cost_unit)
+  FROM costs p
+  WHERE p.project_id = $9 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
+  FROM json_to_recordset(c.usage) AS model (llm_id text))) END
+  FROM (SELECT e.spent -> 'usage' AS usage, e.spent -> 'counts_gross' AS counts_gross,
+  (e.spent ->> 'started_at')::timestamptz AS started_at) c) END ORDER BY e.n), json_agg(
+  CASE WHEN json_typeof(e.judges) = 'array' THEN (SELECT json_agg(CASE WHEN json_typeof(j.value) = 'object' THEN (SELECT CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross, 'started_at', to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'records', (
+  SELECT json_object_agg(model.llm_id, (
+  SELECT json_build_object(
+  'id', p.id,
+  'effective_date', to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'provider_id', p.provider_id,
+  'prompt_token_cost', p.prompt_token_cost::text,
+  'completion_token_cost', p.completion_token_cost::text,
+  'cache_read_input_token_cost', p.cache_read_input_token_cost::text,
+  'cache_creation_input_token_cost', p.cache_creation_input_token_cost::text,
+  'prompt_token_cost_unit', p.prompt_token_cost_unit,
+  'completion_token_cost_unit', p.completion_token_cost_unit)
+  FROM costs p
+  WHERE p.project_id = $10 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
+  FROM json_to_recordset(c.usage) AS model (llm_id text))) END
+  FROM (SELECT j.value -> 'usage' AS usage, j.value -> 'counts_gross' AS counts_gross,
+  (j.value ->> 'started_at')::timestamptz AS started_at) c) END) FROM json_array_elements(e.judges) j) END
+  ORDER BY e.n))
+  FROM ROWS FROM (json_array_elements(k.spent -> 0), json_array_elements(k.spent -> 1)) WITH ORDINALITY e (spent, judges, n)))::text AS json FROM kept_trials k
+  WHERE k.project_id = $11 AND k.run_id = r.id OFFSET 0) "k"
+  UNION ALL
+  (SELECT json_build_array(json_build_array(s.id, s.parent_id, s.digest, date_part('epoch', s.started_at), CASE WHEN json_typeof(s.scores) = 'object' THEN s.scores END, k.late, k.spent, k.latency, k.judges))::text FROM (
+  SELECT r.id FROM unnest($12::text[]) r (id) WHERE r.id NOT IN (SELECT id FROM kept_runs)) r
+  CROSS JOIN LATERAL (SELECT c.*, CASE WHEN starts_with(c.example_text, '{') OR strpos(c.example_text, $13) = 0 OR length(c.example_text) > 2048
+  THEN coalesce(skein_content_sha256(c.example_text), '') ELSE split_part(c.example_text, $14, 2) END AS digest FROM (SELECT c.id, c.parent_id, c.started_at, c.is_opaque, c.inputs, c.output, (CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END #> $15::text[]) AS scores,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $16::text[]) AS example_text
+  FROM calls c WHERE c.project_id = $17 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = r.id AND skein_is_trial(c.op_name) OFFSET 0) "c" OFFSET 0) "s"
+  CROSS JOIN LATERAL (SELECT CASE WHEN bool_or(c.is_much) THEN 'true'::json ELSE json_object_agg(CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END, CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END ORDER BY c.started_at, c.id) FILTER (WHERE NOT c.is_much AND (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $18::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $19::text[]), 'false') <> 'false')) AND c.output IS NOT NULL AND (s.scores -> (CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END)) IS NULL) END AS late, (array_agg(CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross, 'started_at', to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'records', (
+  SELECT json_object_agg(model.llm_id, (
+  SELECT json_build_object(
+  'id', p.id,
+  'effective_date', to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'provider_id', p.provider_id,
+  'prompt_token_cost', p.prompt_token_cost::text,
+  'completion_token_cost', p.completion_token_cost::text,
+  'cache_read_input_token_cost', p.cache_read_input_token_cost::text,
+  'cache_creation_input_token_cost', p.cache_creation_input_token_cost::text,
+  'prompt_token_cost_unit', p.prompt_token_cost_unit,
+  'completion_token_cost_unit', p.completion_token_cost_unit)
+  FROM costs p
+  WHERE p.project_id = $20 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
+  FROM json_to_recordset(c.usage) AS model (llm_id text))) END ORDER BY c.started_at, c.id) FILTER (WHERE NOT c.is_much AND (strpos(lower(c.name), 'predict') > 0 OR strpos(lower(c.name), 'invoke') > 0
+  OR c.op_name = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $21::text[])
+  OR (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $22::text[]) = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $23::text[])) AND NOT (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $18::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $19::text[]), 'false') <> 'false'))))[1] AS spent, coalesce((array_agg((extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 / 1000 ORDER BY c.started_at, c.id) FILTER (WHERE NOT c.is_much AND (strpos(lower(c.name), 'predict') > 0 OR strpos(lower(c.name), 'invoke') > 0
+  OR c.op_name = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $21::text[])
+  OR (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $22::text[]) = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $23::text[])) AND NOT (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $18::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $19::text[]), 'false') <> 'false'))))[1], coalesce(
+  skein_number((CASE WHEN s.is_opaque THEN skein_safe_json(s.output) ELSE s.output END #>> $24::text[])),
+  skein_number((CASE WHEN s.is_opaque THEN skein_safe_json(s.output) ELSE s.output END #>> $25::text[])))::float8) AS latency, json_agg(CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross, 'started_at', to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'records', (
+  SELECT json_object_agg(model.llm_id, (
+  SELECT json_build_object(
+  'id', p.id,
+  'effective_date', to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'provider_id', p.provider_id,
+  'prompt_token_cost', p.prompt_token_cost::text,
+  'completion_token_cost', p.completion_token_cost::text,
+  'cache_read_input_token_cost', p.cache_read_input_token_cost::text,
+  'cache_creation_input_token_cost', p.cache_creation_input_token_cost::text,
+  'prompt_token_cost_unit', p.prompt_token_cost_unit,
+  'completion_token_cost_unit', p.completion_token_cost_unit)
+  FROM costs p
+  WHERE p.project_id = $26 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
+  FROM json_to_recordset(c.usage) AS model (llm_id text))) END) FILTER (WHERE (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $18::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $19::text[]), 'false') <> 'false')) AND c.usage IS NOT NULL) AS judges FROM (SELECT c.*, count(*) OVER () > $27::bigint
+  OR sum(CASE WHEN (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $18::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $19::text[]), 'false') <> 'false')) THEN CASE WHEN pg_column_size(c.output) <= 8192 THEN coalesce(pg_column_size(c.output)::bigint
+  * CASE pg_column_compression(c.output) WHEN 'pglz' THEN 91 WHEN 'lz4' THEN 255 ELSE 1 END, 0) ELSE octet_length(c.output::text) END ELSE 0 END) OVER () > $28::bigint AS is_much
+  FROM (SELECT c.id, c.op_name, c.started_at, c.ended_at, c.usage, c.counts_gross, c.is_opaque, c.attributes, c.inputs, c.output,
+  c.summary, CASE WHEN strpos(c.op_name, '/op/') > 0
+  THEN split_part(split_part(c.op_name, '/op/', 2), ':', 1) ELSE c.op_name END AS name FROM calls c
+  WHERE c.project_id = $29 AND c.parent_id = s.id AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
+  LIMIT $30::bigint OFFSET 0) "c" OFFSET 0) "c" OFFSET 0) "k"  LIMIT $31::bigint); -- a list
+
+WITH touched AS MATERIALIZED (
+  SELECT m.call_ids, m.run_ids FROM trial_marks m WHERE m.project_id = $1 LIMIT $2::bigint),
+  changed AS MATERIALIZED (
+  SELECT unnest(m.run_ids) AS id FROM touched m
+  UNION
+  SELECT c.parent_id FROM (SELECT DISTINCT unnest(m.call_ids) AS id FROM touched m) m
+  CROSS JOIN LATERAL (SELECT c.parent_id FROM calls c WHERE c.project_id = $3 AND c.id = m.id AND c.parent_id IS NOT NULL OFFSET 0) "c"),
+  kept_runs AS MATERIALIZED (
+  SELECT r.id FROM unnest($4::text[]) r (id)
+  WHERE (SELECT count(*) FROM touched) <= $5::bigint AND r.id NOT IN (SELECT id FROM changed)
+  AND EXISTS (SELECT FROM kept_trials k WHERE k.project_id = $6 AND k.run_id = r.id AND k.chunk = 0 AND k.ids IS NOT NULL)
+  AND ($7::boolean OR NOT EXISTS (
+  SELECT FROM kept_trials k WHERE k.project_id = $8 AND k.run_id = r.id AND k.full_scores IS NULL)))
+  SELECT k.json FROM kept_runs r CROSS JOIN LATERAL (SELECT json_build_array(k.run_id, k.ids, k.digests, k.numbers, k.scores, NULL::json)::text AS json FROM kept_trials k
+  WHERE k.project_id = $9 AND k.run_id = r.id OFFSET 0) "k"
+  UNION ALL
+  (SELECT json_build_array(json_build_array(s.id, s.parent_id, s.digest, date_part('epoch', s.started_at), CASE WHEN json_typeof(s.scores) = 'object' THEN s.scores END, k.late, k.spent, k.latency, k.judges))::text FROM (
+  SELECT r.id FROM unnest($10::text[]) r (id) WHERE r.id NOT IN (SELECT id FROM kept_runs)) r
+  CROSS JOIN LATERAL (SELECT c.*, CASE WHEN starts_with(c.example_text, '{') OR strpos(c.example_text, $11) = 0 OR length(c.example_text) > 2048
+  THEN coalesce(skein_content_sha256(c.example_text), '') ELSE split_part(c.example_text, $12, 2) END AS digest FROM (SELECT c.id, c.parent_id, c.started_at, c.is_opaque, c.inputs, c.output, (CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END #> $13::text[]) AS scores,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $14::text[]) AS example_text
+  FROM calls c WHERE c.project_id = $15 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = r.id AND skein_is_trial(c.op_name) OFFSET 0) "c" OFFSET 0) "s"
+  CROSS JOIN LATERAL (SELECT CASE WHEN bool_or(c.is_much) THEN 'true'::json ELSE json_object_agg(CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END, CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END ORDER BY c.started_at, c.id) FILTER (WHERE NOT c.is_much AND (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $16::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $17::text[]), 'false') <> 'false')) AND c.output IS NOT NULL AND (s.scores -> (CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END)) IS NULL) END AS late, (array_agg(CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross) END ORDER BY c.started_at, c.id) FILTER (WHERE NOT c.is_much AND (strpos(lower(c.name), 'predict') > 0 OR strpos(lower(c.name), 'invoke') > 0
+  OR c.op_name = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $18::text[])
+  OR (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $19::text[]) = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $20::text[])) AND NOT (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $16::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $17::text[]), 'false') <> 'false'))))[1] AS spent, NULL::float8 AS latency, NULL::json AS judges FROM (SELECT c.*, count(*) OVER () > $21::bigint
+  OR sum(CASE WHEN (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $16::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $17::text[]), 'false') <> 'false')) THEN CASE WHEN pg_column_size(c.output) <= 8192 THEN coalesce(pg_column_size(c.output)::bigint
+  * CASE pg_column_compression(c.output) WHEN 'pglz' THEN 91 WHEN 'lz4' THEN 255 ELSE 1 END, 0) ELSE octet_length(c.output::text) END ELSE 0 END) OVER () > $22::bigint AS is_much
+  FROM (SELECT c.id, c.op_name, c.started_at, c.ended_at, c.usage, c.counts_gross, c.is_opaque, c.attributes, c.inputs, c.output,
+  c.summary, CASE WHEN strpos(c.op_name, '/op/') > 0
+  THEN split_part(split_part(c.op_name, '/op/', 2), ':', 1) ELSE c.op_name END AS name FROM calls c
+  WHERE c.project_id = $23 AND c.parent_id = s.id AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
+  LIMIT $24::bigint OFFSET 0) "c" OFFSET 0) "c" OFFSET 0) "k"  LIMIT $25::bigint); -- a list

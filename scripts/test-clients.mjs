@@ -1,110 +1,247 @@
-// Runs the tests of the published clients, and prints as a table what was run with which version. With --write the table goes
-// into docs/clients/README.md. The clients for Python get a virtual environment of their own; where Python 3.11 or its package
-// registry is missing, says so and runs the others: these tests need more than Node. PYTHON names another Python,
-// SKEIN_CLIENTS_VENV an environment that has all packages already. With --trainers, which needs Python 3.12, trainers read
-// the exports of a build too: PyTorch and they take 8 GB, in an environment of their own, or in SKEIN_TRAINERS_VENV.
+// Runs the tests of the published clients, with the versions that are pinned and with the newest ones, and prints as one table what was
+// run with which version. With --write the table goes into docs/clients/README.md; what was not run keeps its rows there.
+//   npm run test:clients -- [--pinned] [--only <words of a file>] [--write] [--trainers]
+// Each set of packages gets an environment of its own in node_modules/.cache. Where Python 3.11, Node 22 (for some) or a registry is missing,
+// says so and runs the others. PYTHON names another Python. SKEIN_CLIENTS_VENV, SKEIN_OTLP_VENV and SKEIN_OTLP_NPM name what is there
+// already, for the pinned versions. With --trainers, which needs Python 3.12, trainers read the exports of a build too: PyTorch and
+// they take 8 GB, in an environment of their own, or in SKEIN_TRAINERS_VENV.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 
-const given = process.env.SKEIN_CLIENTS_VENV;
-const VENV = given ?? resolve('node_modules/.cache/skein-clients');
+const { values: options } = parseArgs({
+  options: {
+    pinned: { type: 'boolean' },
+    only: { type: 'string', default: '' },
+    write: { type: 'boolean' },
+    trainers: { type: 'boolean' },
+  },
+});
 const PAGE = 'docs/clients/README.md';
-const inVenv = `${VENV}/bin/python`;
+const CACHE = resolve('node_modules/.cache');
+const python = process.env.PYTHON ?? 'python3';
 /** What several versions of one package want is kept apart from the others. */
 const APART = { 'langfuse 2': ['langfuse-2', 'langfuse==2.60.10'] };
+/** Packages of the programs in test/clients, which are dependencies of development at their pinned versions. */
+const OF_PROGRAMS = [
+  'langfuse',
+  'weave',
+  '@opentelemetry/api',
+  '@opentelemetry/exporter-trace-otlp-grpc',
+  '@opentelemetry/exporter-trace-otlp-http',
+  '@opentelemetry/exporter-trace-otlp-proto',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-trace-base',
+];
 
-const run = (command, args, options = {}) =>
-  spawnSync(command, args, { stdio: 'inherit', ...options }).status === 0;
-const TRAINERS_VENV =
-  process.env.SKEIN_TRAINERS_VENV ?? resolve('node_modules/.cache/skein-trainers');
-const python = process.env.PYTHON ?? 'python3';
+const run = (command, args, more = {}) =>
+  spawnSync(command, args, { stdio: 'inherit', ...more }).status === 0;
+const lines = (file) => readFileSync(file, 'utf8').split('\n').filter(Boolean);
 const pipOf =
   (venv) =>
   (...args) =>
     run(`${venv}/bin/python`, ['-m', 'pip', 'install', '--quiet', ...args]);
 
-const why = given ? null : clientsProblem();
-if (why) console.log(`the clients for Python are skipped: ${why}`);
-const whyNoTrainers = trainersProblem();
-if (whyNoTrainers) console.log(`the trainers are skipped: ${whyNoTrainers}`);
-
-function venvProblem(venv, minor) {
-  const isNew = `import sys, venv; sys.exit(sys.version_info < (3, ${minor}))`;
-  if (!run(python, ['-c', isNew], { stdio: 'ignore' }))
-    return `${python} is not Python 3.${minor} or later`;
-  if (!existsSync(venv) && !run(python, ['-m', 'venv', venv]))
-    return 'no virtual environment can be made';
-  return null;
+/** Null, and a line that says why, where something cannot be had. */
+function attempt(what, make) {
+  try {
+    return make();
+  } catch (error) {
+    console.log(`${what} skipped: ${error.message}`);
+    return null;
+  }
 }
 
-function trainersProblem() {
-  if (process.env.SKEIN_TRAINERS_VENV) return null;
-  if (!process.argv.includes('--trainers')) return 'add -- --trainers, which installs 8 GB';
-  const problem = venvProblem(TRAINERS_VENV, 12);
-  if (problem) return problem;
-  const pip = pipOf(TRAINERS_VENV);
-  if (!pip('-r', 'test/clients/trainers.txt')) return 'the packages cannot be installed';
-  // what is used of it needs no renderer
-  return pip('--no-deps', 'tinker-cookbook==0.6.1') ? null : 'the cookbook cannot be installed';
+function assertDone(isDone, why) {
+  if (!isDone) throw new Error(why);
 }
 
-function clientsProblem() {
-  const problem = venvProblem(VENV, 11);
-  if (problem) return problem;
-  const pip = pipOf(VENV);
-  if (!pip('-r', 'test/clients/requirements.txt')) return 'the packages cannot be installed';
-  // what is used of TRL needs no PyTorch, which it would bring along
-  if (!pip('--no-deps', 'trl==1.16.0')) return 'TRL cannot be installed';
-  for (const [folder, wanted] of Object.values(APART))
-    if (!existsSync(join(VENV, folder)) && !pip('--target', join(VENV, folder), wanted))
-      return `${wanted} cannot be installed`;
-  return null;
+function venvOf(name, minor, install) {
+  const folder = join(CACHE, name);
+  const isNew = `import sys; sys.exit(sys.version_info < (3, ${minor}))`;
+  assertDone(run(python, ['-c', isNew], { stdio: 'ignore' }), `${python} is not Python 3.${minor}`);
+  const isThere = existsSync(folder) || run(python, ['-m', 'venv', folder]);
+  assertDone(isThere, 'no virtual environment can be made');
+  install(pipOf(folder), folder);
+  return folder;
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'skein-clients-'));
-const results = join(folder, 'results.json');
-const jest = ['node_modules/jest/bin/jest.js', '--selectProjects', 'long', '--testPathPatterns'];
-const isGreen = run(
-  process.execPath,
-  [...jest, 'test/clients', '--json', '--outputFile', results],
-  {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: {
-      ...process.env,
-      ...(!why && { SKEIN_CLIENTS_VENV: VENV }),
-      ...(!whyNoTrainers && { SKEIN_TRAINERS_VENV: TRAINERS_VENV }),
-    },
-  },
-);
-const { testResults } = JSON.parse(readFileSync(results, 'utf8'));
-rmSync(folder, { recursive: true });
+/** The packages of a file with their versions, or without, which is the newest. */
+const requirements = (file, isNewest) =>
+  isNewest ? lines(file).map((line) => line.replace(/==[^;\s]+/, '')) : ['-r', file];
 
-/** `PyPI weave`, `npm weave`, `PyPI langfuse 2`: the name of a group of tests. */
-function versionOf(client) {
-  const [registry, name] = [client.split(' ', 1)[0], client.split(' ').slice(1).join(' ')];
-  if (registry === 'npm')
-    return JSON.parse(readFileSync(`node_modules/${name.split(' ')[0]}/package.json`, 'utf8'))
-      .version;
+const clientsVenv = (isNewest) =>
+  venvOf(isNewest ? 'skein-clients-newest' : 'skein-clients', 11, (pip, folder) => {
+    const wanted = requirements('test/clients/requirements.txt', isNewest);
+    const how = isNewest ? ['--upgrade'] : [];
+    assertDone(pip(...how, ...new Set(wanted)), 'the packages cannot be installed');
+    // what is used of TRL needs no PyTorch, which it would bring along
+    assertDone(pip('--no-deps', 'trl==1.16.0'), 'TRL cannot be installed');
+    for (const [apart, version] of Object.values(APART))
+      if (!existsSync(join(folder, apart)))
+        assertDone(pip('--target', join(folder, apart), version), `${version} cannot be installed`);
+  });
+
+const otlpVenv = (isNewest) =>
+  venvOf(isNewest ? 'skein-otlp-newest' : 'skein-otlp', 11, (pip) => {
+    const wanted = requirements('test/clients/otlp-requirements.txt', isNewest);
+    const how = isNewest ? ['--upgrade'] : [];
+    assertDone(pip(...how, ...wanted), 'the packages cannot be installed');
+  });
+
+const trainersVenv = () => {
+  assertDone(options.trainers, 'add -- --trainers, which installs 8 GB');
+  return venvOf('skein-trainers', 12, (pip) => {
+    assertDone(pip('-r', 'test/clients/trainers.txt'), 'the packages cannot be installed');
+    // what is used of it needs no renderer
+    assertDone(pip('--no-deps', 'tinker-cookbook==0.6.1'), 'the cookbook cannot be installed');
+  });
+};
+
+function npmInstall(folder, packages) {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
+  const how = ['--no-audit', '--no-fund', '--ignore-scripts', '--legacy-peer-deps', '--silent'];
+  const isDone = run('npm', ['install', '--prefix', folder, ...how, ...packages], { cwd: folder });
+  assertDone(isDone, `${packages[0]} cannot be installed`);
+}
+
+const newest = (name) => `${name.replace(/(?<=.)@.*$/, '')}@latest`;
+
+/** A folder with one for each program, since their packages do not agree. */
+function otlpFolder(isNewest) {
+  assertDone(Number(process.versions.node.split('.')[0]) >= 22, 'it needs Node 22');
+  const folder = join(CACHE, isNewest ? 'skein-otlp-npm-newest' : 'skein-otlp-npm');
+  for (const line of lines('test/clients/otlp-packages.txt')) {
+    const [program, ...packages] = line.split(/:? /);
+    const own = join(folder, program);
+    npmInstall(own, isNewest ? packages.map(newest) : packages);
+    const installer = join(own, 'node_modules/@anthropic-ai/claude-code/install.cjs');
+    if (existsSync(installer)) run(process.execPath, [installer], { stdio: 'ignore' });
+  }
+  return folder;
+}
+
+/** The programs of test/clients beside the newest versions of their packages. */
+function programsFolder() {
+  const folder = join(CACHE, 'skein-clients-npm-newest');
+  npmInstall(folder, OF_PROGRAMS.map(newest));
+  for (const name of readdirSync('test/clients'))
+    if (name.endsWith('.mjs')) copyFileSync(`test/clients/${name}`, join(folder, name));
+  return folder;
+}
+
+const given = (name, isNewest) => (isNewest ? undefined : process.env[name]);
+
+/** What the tests are told of. */
+const environmentOf = (isNewest) => ({
+  SKEIN_CLIENTS_VENV:
+    given('SKEIN_CLIENTS_VENV', isNewest) ??
+    attempt('the clients for Python are', () => clientsVenv(isNewest)),
+  SKEIN_OTLP_VENV:
+    given('SKEIN_OTLP_VENV', isNewest) ??
+    attempt('the exporters of Python are', () => otlpVenv(isNewest)),
+  SKEIN_OTLP_NPM:
+    given('SKEIN_OTLP_NPM', isNewest) ??
+    attempt('the exporters of Node are', () => otlpFolder(isNewest)),
+  SKEIN_CLIENTS_NPM: isNewest ? attempt('the clients for Node are', programsFolder) : null,
+  SKEIN_TRAINERS_VENV: isNewest
+    ? null
+    : (process.env.SKEIN_TRAINERS_VENV ?? attempt('the trainers are', trainersVenv)),
+});
+
+/** The version of a package that a group of tests is named after: `PyPI weave`, `npm weave`, `PyPI langfuse 2`. */
+function versionOf(client, environment) {
+  const [registry, ...words] = client.split(' ');
+  const [name] = words;
+  if (registry === 'npm') return npmVersion(name, environment);
   if (registry !== 'PyPI') return '';
-  const [apart] = APART[name] ?? [];
-  const code = `from importlib.metadata import version; print(version('${name.split(' ')[0]}'))`;
-  const env = { ...process.env, ...(apart && { PYTHONPATH: join(VENV, apart) }) };
-  return spawnSync(inVenv, ['-c', code], { env, encoding: 'utf8' }).stdout.trim();
+  const [apart] = APART[words.join(' ')] ?? [];
+  const code = `from importlib.metadata import version; print(version('${name}'))`;
+  const isExporter = lines('test/clients/otlp-requirements.txt').some((line) =>
+    line.replace(/\[.*?\]/, '').startsWith(`${name}==`),
+  );
+  const venv = isExporter ? environment.SKEIN_OTLP_VENV : environment.SKEIN_CLIENTS_VENV;
+  const env = { ...process.env, ...(apart && { PYTHONPATH: join(venv, apart) }) };
+  return spawnSync(`${venv}/bin/python`, ['-c', code], { env, encoding: 'utf8' }).stdout.trim();
+}
+
+function npmVersion(name, { SKEIN_CLIENTS_NPM, SKEIN_OTLP_NPM }) {
+  const own = SKEIN_OTLP_NPM
+    ? readdirSync(SKEIN_OTLP_NPM).map((one) => join(SKEIN_OTLP_NPM, one))
+    : [];
+  for (const folder of [SKEIN_CLIENTS_NPM, '.', ...own]) {
+    const file = join(folder ?? '.', 'node_modules', name, 'package.json');
+    if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')).version;
+  }
+  return '';
 }
 
 const OUTCOMES = { passed: 'passed', failed: 'FAILED', pending: 'not run' };
-const rows = testResults
-  .flatMap(({ assertionResults }) => assertionResults)
-  .filter(({ status }) => status in OUTCOMES)
-  .map(({ ancestorTitles: [client], title, status }) => [
-    client,
-    status === 'pending' ? '' : versionOf(client),
-    title,
-    OUTCOMES[status],
-  ])
-  .toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+
+/** Rows of the table: client, version, what was run, result. */
+function rowsOf(isNewest) {
+  const environment = environmentOf(isNewest);
+  const folder = mkdtempSync(join(tmpdir(), 'skein-clients-'));
+  const results = join(folder, 'results.json');
+  const given = Object.entries(environment).filter(([, value]) => value);
+  const env = { ...process.env, ...Object.fromEntries(given) };
+  const jest = ['node_modules/jest/bin/jest.js', '--selectProjects', 'long', '--testPathPatterns'];
+  const files = `test/clients/.*${options.only}`;
+  run(process.execPath, [...jest, files, '--json', '--outputFile', results], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env,
+  });
+  const { testResults } = JSON.parse(readFileSync(results, 'utf8'));
+  rmSync(folder, { recursive: true });
+  return testResults
+    .flatMap(({ assertionResults }) => assertionResults)
+    .filter(({ status }) => status in OUTCOMES)
+    .map(({ ancestorTitles: [client], title, status }) => [
+      client,
+      status === 'pending' ? '' : versionOf(client, environment),
+      title,
+      OUTCOMES[status],
+    ]);
+}
+
+const cellsOf = (line) =>
+  line
+    .slice(1, -1)
+    .split(' | ')
+    .map((cell) => cell.trim());
+const page = readFileSync(PAGE, 'utf8');
+const [, before, written, after] =
+  /^([^]*<!-- matrix -->\n)([^]*)(\n<!-- end of matrix -->[^]*)$/.exec(page);
+
+const [pinned, latest] = [rowsOf(false), options.pinned ? [] : rowsOf(true)];
+const keyOf = ([client, , title]) => `${client} ${title}`;
+const isRun = ([, , , result]) => result !== OUTCOMES.pending;
+/** A package whose newest version is the pinned one was run twice, and stands there once. */
+const ran = new Map([...pinned, ...latest].filter(isRun).map((row) => [row.join('|'), row]));
+const hasRun = new Set([...ran.values()].map(keyOf));
+const kept = written
+  .split('\n')
+  .filter((line) => line.startsWith('| '))
+  .slice(2)
+  .map(cellsOf)
+  .filter((row) => isRun(row) && !hasRun.has(keyOf(row)));
+const known = new Set([...hasRun, ...kept.map(keyOf)]);
+const skipped = pinned.filter((row) => !isRun(row) && !known.has(keyOf(row)));
+const rows = [...kept, ...ran.values(), ...skipped].toSorted(([a], [b]) =>
+  a < b ? -1 : a > b ? 1 : 0,
+);
 const head = ['client', 'version', 'what was run', 'result'];
 const widths = head.map((_, i) => Math.max(...[head, ...rows].map((row) => row[i].length)));
 const line = (cells) => `| ${cells.map((cell, i) => cell.padEnd(widths[i])).join(' | ')} |`;
@@ -112,13 +249,5 @@ const table = [line(head), line(widths.map((width) => '-'.repeat(width))), ...ro
   '\n',
 );
 console.log(table);
-
-if (process.argv.includes('--write')) {
-  const page = readFileSync(PAGE, 'utf8');
-  const [before, after] = [
-    /^[^]*<!-- matrix -->\n/.exec(page)[0],
-    /\n<!-- end of matrix -->[^]*$/.exec(page)[0],
-  ];
-  writeFileSync(PAGE, `${before}\n${table}\n${after}`);
-}
-process.exit(isGreen ? 0 : 1);
+if (options.write) writeFileSync(PAGE, `${before}\n${table}\n${after}`);
+process.exit([...ran.values()].some(([, , , result]) => result === OUTCOMES.failed) ? 1 : 0);

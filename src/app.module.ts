@@ -17,6 +17,7 @@ import { DatabaseModule } from './platform/database/database.module.js';
 import { PeopleModule } from './platform/people/people.module.js';
 import { ErasingModule } from './platform/erasing/erasing.module.js';
 import { EventsModule } from './platform/events/events.module.js';
+import { AgentsModule } from './tracing/agents/agents.module.js';
 import { EvaluationsModule } from './tracing/evaluations/evaluations.module.js';
 import { FeedbackModule } from './tracing/feedback/feedback.module.js';
 import { GatewayModule } from './doors/gateway/gateway.module.js';
@@ -69,6 +70,7 @@ export class AppModule {
         PromotionModule,
         TaintedModule,
         EvaluationsModule,
+        AgentsModule,
         EventsModule,
         ConsoleModule,
       ],

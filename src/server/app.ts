@@ -17,6 +17,7 @@ import { PinoLoggerService } from '../platform/process/logger.js';
 import { WIRE } from '../platform/http/wire.js';
 import type { Config } from '../platform/config/config.js';
 import { consoleFiles } from '../doors/console/console-files.js';
+import { sentEncoded } from './sent-encoded.js';
 import { Database } from '../platform/database/database.js';
 import { TRAJECTORY_SCHEMAS } from '../training/trajectory-rules.js';
 import { VERSION } from '../platform/config/version.js';
@@ -46,6 +47,7 @@ export async function createApp(
   holdAnswers(app);
   app.use(edge(config));
   app.use(ports(config));
+  app.use(sentEncoded());
   app.use(paceWithoutKey());
   app.use(consoleFiles());
   app.use('/docs', hardenDocs);
@@ -175,7 +177,11 @@ const PROBLEM_SCHEMA = {
     code: { ...TEXT, enum: Object.keys(ERRORS) },
     errors: {
       type: 'array' as const,
-      items: { type: 'object' as const, properties: { path: TEXT, message: TEXT } },
+      items: {
+        type: 'object' as const,
+        required: ['path', 'message'],
+        properties: { path: TEXT, message: TEXT },
+      },
     },
     request_id: TEXT,
   },

@@ -8,11 +8,11 @@ import { makeRates } from '../platform/auth/rate-limits.js';
 import { loginLink, newLoginCode } from '../platform/auth/sessions.service.js';
 import { logger } from '../platform/process/logger.js';
 import { startTraces, stopTraces } from '../platform/process/traces.js';
-import { serviceUrl } from '../platform/config/config.js';
+import { OTLP_GRPC_PORT, serviceUrl } from '../platform/config/config.js';
 import { InvalidSetting } from '../platform/config/setting.js';
 import { Database } from '../platform/database/database.js';
 import { migrate } from '../platform/database/migrate.js';
-import { placeAt } from '../platform/backup/place.js';
+import { placeAt } from '../platform/backup/places.js';
 import { runBackup } from '../platform/backup/run-backup.js';
 import { WalKeeper } from '../platform/backup/wal-keeper.js';
 import { describeBuild } from '../platform/database/schema-state.js';
@@ -36,11 +36,9 @@ export async function serve(request: StopRequest): Promise<void> {
   assertBootstrapKey(config.bootstrapApiKey);
   if (config.isUnderNpm) whenOrphaned(() => request.stop('npm ended', 0));
   await assertFree(config).catch((error: unknown) => explainListening(error));
-  const { host, operationsPort } = config;
-  if (operationsPort !== undefined)
-    await assertFree({ port: operationsPort, host }).catch((error: unknown) =>
-      explainListening(error, 'OPERATIONS_PORT', operationsPort),
-    );
+  const { operationsPort, otlpGrpcPort } = config;
+  await assertPortFree('OPERATIONS_PORT', operationsPort);
+  if (otlpGrpcPort !== OTLP_GRPC_PORT) await assertPortFree('OTLP_GRPC_PORT', otlpGrpcPort);
   for (const { name, meant } of misspelt())
     logger.warn(`${name} is no setting, and is not read: ${meant} is one`);
   const opening = openPostgres(config, { signal: request.signal });
@@ -60,6 +58,12 @@ export async function serve(request: StopRequest): Promise<void> {
     await postgres.stop();
     throw error;
   }
+}
+
+async function assertPortFree(name: string, port: number | undefined): Promise<void> {
+  if (port === undefined) return;
+  const { host } = config;
+  await assertFree({ port, host }).catch((error: unknown) => explainListening(error, name, port));
 }
 
 /** Half of the code, which takes a second to load, is the application: a primary process of several has no use for it. */
@@ -88,7 +92,8 @@ function withWal(postgres: Postgres): Postgres {
 async function start(postgres: Postgres, request: StopRequest) {
   let service: Service | undefined;
   const starting = new Starting();
-  const listener = new Listener((socket) => (service ?? starting).accept(socket));
+  let accepting: Pick<Service, 'accept'> = starting;
+  const listener = new Listener((socket) => accepting.accept(socket));
   const listeners = [listener];
   const port = await listener
     .listen(config.port, config.host)
@@ -99,11 +104,19 @@ async function start(postgres: Postgres, request: StopRequest) {
       config.workers > 1
         ? await startWorkers(postgres, request)
         : await openTracedService(dataSource);
-    starting.close();
     if (config.operationsPort !== undefined)
       listeners.push(await listenForOperations(service, config.operationsPort));
-    // The key is made once the address is ours: it is shown once, and must not be lost to a failed start.
-    await welcome(port, dataSource);
+    if (config.otlpGrpcPort !== undefined) {
+      const grpc = await listenForGrpc(service, config.otlpGrpcPort);
+      if (grpc) listeners.push(grpc);
+    }
+    // The key is made once the addresses are ours: it is shown once, and must not be lost to a failed start. Who is let in finds it.
+    const address = serviceUrl({ ...config, port });
+    const greeting = await greetingWithKey(address, dataSource);
+    accepting = service;
+    starting.close();
+    logger.info(`Skein listens on ${address}`);
+    process.stdout.write(greeting + (await wayIn(address, dataSource)));
     if (config.workers > 1)
       await dataSource.destroy(); // only the workers serve requests
     else request.reload = () => logger.warn(NO_RELOAD);
@@ -128,12 +141,28 @@ async function openSchema({ url }: Postgres): Promise<DataSource> {
 }
 
 async function listenForOperations(service: Service, wanted: number): Promise<Listener> {
-  const listener = new Listener((socket) => service.accept(socket, true));
+  const listener = new Listener((socket) => service.accept(socket, 'operations'));
   const port = await listener
     .listen(wanted, config.host)
     .catch((error: unknown) => explainListening(error, 'OPERATIONS_PORT', wanted));
   logger.info(`operations are answered on ${serviceUrl({ ...config, port })}`);
   return listener;
+}
+
+/** Another program that has the usual port (a collector, often) keeps it. */
+async function listenForGrpc(service: Service, wanted: number): Promise<Listener | undefined> {
+  const listener = new Listener((socket) => service.accept(socket, 'grpc'));
+  try {
+    const port = await listener.listen(wanted, config.host);
+    logger.info(`OTLP over gRPC is taken on ${serviceUrl({ ...config, port })}`);
+    return listener;
+  } catch (error) {
+    if (wanted !== OTLP_GRPC_PORT) explainListening(error, 'OTLP_GRPC_PORT', wanted);
+    logger.warn(
+      `OTLP over gRPC is not taken: port ${wanted} cannot be used (${(error as NodeJS.ErrnoException).code}). Set OTLP_GRPC_PORT to another port, or to off`,
+    );
+    return undefined;
+  }
 }
 
 /** In a worker too: a reload may have brought another build. */
@@ -219,14 +248,12 @@ async function wayIn(address: string, dataSource: DataSource): Promise<string> {
   return code ? `\nConsole, with this link for 15 minutes: ${loginLink(address, code)}\n` : '';
 }
 
-/** Gives an empty database its first key, and says where the service listens. */
-async function welcome(port: number, dataSource: DataSource): Promise<void> {
-  const address = serviceUrl({ ...config, port });
+/** Gives an empty database its first key. Answers what a terminal is told of it. */
+async function greetingWithKey(address: string, dataSource: DataSource): Promise<string> {
   let greeting = '';
   await firstKey(dataSource, config, (secret) => {
     if (process.stdout.isTTY) greeting = greetingWith(secret, address);
     else keepFirstKey(secret, config.dataDir);
   });
-  logger.info(`Skein listens on ${address}`);
-  process.stdout.write(greeting + (await wayIn(address, dataSource)));
+  return greeting;
 }

@@ -7,7 +7,7 @@ import { METRICS } from '../platform/operations/all-metrics.js';
 import { answerWorkers } from '../platform/process/primary.js';
 import { SharedAnswer } from '../platform/process/shared-answer.js';
 import { config } from '../platform/config/process-config.js';
-import type { ReplaceableService, Service } from './service.js';
+import type { PortKind, ReplaceableService, Service } from './service.js';
 
 /** A worker that dies is replaced after this time, so that one that cannot start does not spin. */
 const REPLACE_AFTER_MS = 1000;
@@ -17,8 +17,11 @@ const MAX_WAITING = 511;
 /** Behind it stands what the workers have refused, and then what the primary has. */
 const REFUSED = /^# TYPE skein_connections_refused_total .*\n/m;
 
-/** What the primary tells a worker: to call the method of its service of that name, or to accept a connection of one of the ports. */
-type Order = 'accept' | 'acceptOperations' | 'startDraining' | 'closeKept' | 'retire' | 'close';
+/** With which the primary sends a worker a connection, by the port that it came to. */
+const ACCEPT = { main: 'accept', operations: 'acceptOperations', grpc: 'acceptGrpc' } as const;
+type Accept = (typeof ACCEPT)[PortKind];
+/** What the primary tells a worker: to call the method of its service of that name, or to accept a connection. */
+type Order = Accept | 'startDraining' | 'closeKept' | 'retire' | 'close';
 /** What a worker tells the primary. */
 type Report = 'ready' | 'keptClosed';
 
@@ -42,7 +45,7 @@ export class Workers implements Service {
   /** Those that a connection is on its way to. */
   private readonly sending = new Set<Worker>();
   /** Connections that no worker is free for, those of operations first. */
-  private readonly waiting: { socket: Socket; order: Order }[] = [];
+  private readonly waiting: { socket: Socket; order: Accept }[] = [];
   private refused = 0;
   private onNoneWaiting: (() => void) | undefined;
   /** Those that were replaced, and still have connections. */
@@ -82,10 +85,10 @@ export class Workers implements Service {
     await Promise.all(Array.from({ length: this.count }, () => this.startOne()));
   }
 
-  accept(socket: Socket, isOperations = false): void {
+  accept(socket: Socket, port: PortKind = 'main'): void {
     if (this.waiting.length >= MAX_WAITING) this.refuse(socket);
-    else if (isOperations) this.waiting.unshift({ socket, order: 'acceptOperations' });
-    else this.waiting.push({ socket, order: 'accept' });
+    else if (port === 'operations') this.waiting.unshift({ socket, order: ACCEPT[port] });
+    else this.waiting.push({ socket, order: ACCEPT[port] });
     this.sendWaiting();
   }
 
@@ -244,11 +247,9 @@ export function serveAsTold(service: ReplaceableService, close: () => void): voi
     isClosing = true;
   };
   process.on('message', (message: unknown, socket: Socket | undefined) => {
-    if (isAbout(message, 'accept')) {
-      if (socket) service.accept(socket); // none: its client has gone meanwhile
-    } else if (isAbout(message, 'acceptOperations')) {
-      if (socket) service.accept(socket, true);
-    } else if (isAbout(message, 'startDraining')) service.startDraining();
+    for (const port of ['main', 'operations', 'grpc'] as const)
+      if (socket && isAbout(message, ACCEPT[port])) service.accept(socket, port); // none: its client has gone meanwhile
+    if (isAbout(message, 'startDraining')) service.startDraining();
     else if (isAbout(message, 'closeKept'))
       void service.closeKept().then(() => process.send!({ skein: 'keptClosed' satisfies Report }));
     else if (isAbout(message, 'retire')) void service.retire().then(closeOnce);

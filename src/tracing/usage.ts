@@ -228,9 +228,14 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
     'input_cached_tokens',
     'input_cache_read',
     'prompt_details.cache_read',
+    'input_token_details.cache_read', // LangChain
     ...CACHE_READ,
   ],
-  cache_creation_input_tokens: ['input_cache_creation', ...CACHE_CREATION],
+  cache_creation_input_tokens: [
+    'input_cache_creation',
+    'input_token_details.cache_creation',
+    ...CACHE_CREATION,
+  ],
   reasoning_tokens: [
     'output_reasoning_tokens',
     'reasoning_tokens',
@@ -238,6 +243,7 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
     'completion_details.reasoning',
     'completion_tokens_details.reasoning_tokens',
     'output_tokens_details.reasoning_tokens',
+    'output_token_details.reasoning',
   ],
   audio_input_tokens: ['audio_input_tokens', 'input_audio_tokens', 'input_audio'],
   audio_output_tokens: ['audio_output_tokens', 'output_audio_tokens', 'output_audio'],

@@ -1,14 +1,18 @@
 import { basic } from '../support/app.js';
 import { callTree, runClient, startWeaveServer, type WeaveServer } from '../support/client.js';
 
+const grpcUrl = ({ output }: WeaveServer) =>
+  /gRPC is taken on (http:\/\/[^"\s]+)/.exec(output())![1]!;
+
 /** The published SDK and exporters, unmodified, in a process of their own. */
 describe.each([
   ['http', 'json'],
   ['proto', 'protobuf'],
+  ['grpc', 'grpc'],
 ])('npm @opentelemetry/exporter-trace-otlp-%s', (_, form) => {
   let server: WeaveServer;
   beforeAll(async () => {
-    server = await startWeaveServer();
+    server = await startWeaveServer({ OTLP_GRPC_PORT: '0' });
   });
   afterAll(() => server.close());
 
@@ -20,7 +24,7 @@ describe.each([
         process.execPath,
         ['test/clients/opentelemetry.program.mjs', form],
         {
-          OTEL_EXPORTER_OTLP_ENDPOINT: `${server.url}/otel`,
+          OTEL_EXPORTER_OTLP_ENDPOINT: form === 'grpc' ? grpcUrl(server) : `${server.url}/otel`,
           OTEL_EXPORTER_OTLP_HEADERS: `authorization=${encodeURIComponent(basic(server.key))},project_id=${encodeURIComponent(project_id)}`,
           OTEL_EXPORTER_OTLP_COMPRESSION: zip,
         },

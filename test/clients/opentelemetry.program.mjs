@@ -1,11 +1,14 @@
-// What a user of the OpenTelemetry SDK for JavaScript writes. The argument chooses the exporter: json or protobuf.
+// What a user of the OpenTelemetry SDK for JavaScript writes. The argument chooses the exporter: json, protobuf or grpc.
 import { context, SpanStatusCode, trace } from '@opentelemetry/api';
+import { OTLPTraceExporter as GrpcExporter } from '@opentelemetry/exporter-trace-otlp-grpc';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 
-const Exporter = { json: JsonExporter, protobuf: ProtobufExporter }[process.argv[2]];
+const Exporter = { json: JsonExporter, protobuf: ProtobufExporter, grpc: GrpcExporter }[
+  process.argv[2]
+];
 const provider = new BasicTracerProvider({
   resource: resourceFromAttributes({ 'service.name': 'travel' }),
   spanProcessors: [new BatchSpanProcessor(new Exporter())], // the environment says where, as whom and how

@@ -1,3 +1,5 @@
+/** @jest-environment-options {"isApart": true} */
+// attempts that failed are counted for an address, and other suites have it too
 import { get, type IncomingMessage } from 'node:http';
 import { newLoginCode } from '../../src/platform/auth/sessions.service.js';
 import { Database } from '../../src/platform/database/database.js';

@@ -79,6 +79,8 @@ const MOVING = [
   'call_slot_marks',
   'call_slots',
   'call_slot_models',
+  'kept_trials',
+  'trial_marks',
   'projects',
   'project_marks',
 ];

@@ -209,6 +209,20 @@ describe('the budget of bodies', () => {
     await nothingIsHeld();
   });
 
+  it('gets back what a client asked for that left while its key was looked up', async () => {
+    for (let i = 0; i < 20; i++) {
+      const key = await app.aKey('writer'); // one that is not known yet
+      const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+      socket.write(
+        `POST /call/start HTTP/1.1\r\nhost: x\r\nauthorization: ${basic(key)}\r\ncontent-type: application/json\r\ncontent-length: ${MIB - 1}\r\n\r\n`,
+        () => socket.resetAndDestroy(),
+      );
+      await once(socket, 'close');
+    }
+    await app.post('/calls/query', { project_id: 'acme/demo' });
+    await nothingIsHeld();
+  });
+
   it('keeps what a handler still has when its client leaves, and then gets it back', async () => {
     const lock = app.dataSource.createQueryRunner();
     await lock.startTransaction();

@@ -18,6 +18,13 @@ async function done(path: string, body: unknown, headers: Record<string, string>
 const countOf = async (project: string): Promise<number> =>
   (await app.query('SELECT count(*)::int AS n FROM calls WHERE project_id = $1', [project]))[0].n;
 
+/** As if what came of the calls of the project had come so long ago. */
+const logHoursAgo = (project: string, hours: number) =>
+  app.query('UPDATE calls SET logged_at = $2 WHERE project_id = $1', [
+    project,
+    new Date(Date.now() - hours * 3_600_000),
+  ]);
+
 /** Ways to erase a call, `c`, that started at the beginning of 2026. */
 const ROUTES: [string, (project_id: string) => Promise<unknown>][] = [
   ['/calls/purge by id', (project_id) => done('/calls/purge', { project_id, call_ids: ['c'] })],
@@ -59,10 +66,7 @@ describe.each(ROUTES)('after %s', (_, erase) => {
       ).length === 0;
     await until(isNoticed);
     expect(await countOf(project_id)).toBeGreaterThan(0); // retention takes an old end at once
-    await app.query(
-      `UPDATE calls SET logged_at = logged_at - interval '25 hours' WHERE project_id = $1`,
-      [project_id],
-    );
+    await logHoursAgo(project_id, 25);
     await until(async () => (await countOf(project_id)) === 0);
     expect(await tablesHolding(app, LATE)).toEqual([]);
   });
@@ -79,15 +83,9 @@ it('an end that comes hours before its start is joined with it, and stays', asyn
         ])
       ).length === 1,
   );
-  await app.query(
-    `UPDATE calls SET logged_at = logged_at - interval '23 hours' WHERE project_id = $1`,
-    [project_id],
-  );
+  await logHoursAgo(project_id, 23);
   await done('/call/start', { start: aStart({ project_id, id: 'c', started_at: at(0) }) });
-  await app.query(
-    `UPDATE calls SET logged_at = logged_at - interval '23 hours' WHERE project_id = $1`,
-    [project_id],
-  );
+  await logHoursAgo(project_id, 46);
   await done('/call/end', { end: anEnd({ project_id, id: 'd' }) });
   await until(
     async () =>

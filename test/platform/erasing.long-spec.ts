@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { CallSlotsRefresher } from '../../src/tracing/calls/stats/call-slots.refresher.js';
+import { KeptTrialsRefresher } from '../../src/tracing/evaluations/kept-trials.refresher.js';
 import { ProjectsRefresher } from '../../src/tracing/projects/projects.refresher.js';
 import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
 import { linesOf, useApp } from '../support/app.js';
@@ -54,6 +55,8 @@ describe('erasing', () => {
     const isOver = `slot < now() - interval '5 minutes'`; // the others are left
     do await app.app.get(CallSlotsRefresher).refresh();
     while ((await app.query(`SELECT FROM call_slot_marks WHERE ${isOver} LIMIT 1`)).length > 0);
+    do await app.app.get(KeptTrialsRefresher).refresh();
+    while ((await app.query('SELECT FROM trial_marks LIMIT 1')).length > 0);
     do await app.app.get(ProjectsRefresher).refresh();
     while ((await app.query('SELECT FROM project_marks LIMIT 1')).length > 0);
   }
@@ -350,7 +353,7 @@ describe('erasing', () => {
         return (answer as { is_done: boolean }).is_done;
       });
       expect(answer).toMatchObject({
-        num_erased: { calls: 17, models: 1, files: 4, builds: 1 }, // one waits for its span
+        num_erased: { calls: 21, models: 1, files: 4, builds: 1 }, // one waits for its span
       });
       await refreshed();
       expect(await tablesWith(marker)).toEqual([

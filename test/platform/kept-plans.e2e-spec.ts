@@ -1,43 +1,52 @@
-import { Client } from 'pg';
-import { KeptCursor, KeptPlans } from '../../src/platform/database/kept-plans.js';
+import { Pool } from 'pg';
+import { KeptPlans } from '../../src/platform/database/kept-plans.js';
+import { RowStream, TextRows } from '../../src/platform/database/row-stream.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 
 describe('a statement whose plan a connection keeps', () => {
   let database: TestDatabase;
-  let client: Client;
+  let pool: Pool;
   beforeAll(async () => {
     database = await openTestDatabase();
-    client = new Client(database.url);
-    await client.connect();
+    pool = new Pool({ connectionString: database.url, max: 1 });
   });
   afterAll(async () => {
-    await client.end();
+    await pool.end();
     await database.drop();
   });
   afterEach(() => jest.restoreAllMocks());
 
-  const rowsOf = async (text: string, value: number) =>
-    client.query(new KeptCursor(text, [value], 'kept.0')).read(5);
+  const rowsOf = async (text: string, value: number) => {
+    const stream = new RowStream(await pool.connect(), { text, values: [value] }, new TextRows(), {
+      slot: { key: 'me', idleSince: null, cut: () => {} },
+      limits: { readMs: 5000, maxRowBytes: 1000 },
+      keptAs: 'kept.0',
+      maxBatch: undefined,
+      firstBatch: undefined,
+      ended: undefined,
+    });
+    return (await stream.toArray()).flat();
+  };
   const kept = async () =>
     (
-      await client.query(
+      await pool.query(
         'SELECT name, statement, custom_plans::int AS runs FROM pg_prepared_statements',
       )
     ).rows;
 
   it('is parsed once, and again after some time, or when another one has its name', async () => {
     const text = 'SELECT $1::int + 1 AS sum';
-    expect(await rowsOf(text, 1)).toEqual([{ sum: 2 }]);
-    expect(await rowsOf(text, 2)).toEqual([{ sum: 3 }]);
+    expect(await rowsOf(text, 1)).toEqual(['2']);
+    expect(await rowsOf(text, 2)).toEqual(['3']);
     expect(await kept()).toEqual([{ name: 'kept.0', statement: text, runs: 2 }]);
 
     const later = performance.now() + 10_000;
     jest.spyOn(performance, 'now').mockReturnValue(later);
-    expect(await rowsOf(text, 3)).toEqual([{ sum: 4 }]);
+    expect(await rowsOf(text, 3)).toEqual(['4']);
     expect(await kept()).toEqual([{ name: 'kept.0', statement: text, runs: 1 }]);
 
     const other = 'SELECT $1::int + 2 AS sum';
-    expect(await rowsOf(other, 1)).toEqual([{ sum: 3 }]);
+    expect(await rowsOf(other, 1)).toEqual(['3']);
     expect(await kept()).toEqual([{ name: 'kept.0', statement: other, runs: 1 }]);
   });
 });

@@ -212,12 +212,15 @@ describe('what the keys of an entity may do together', () => {
     expect(countOf(await many(keys[0]), 200)).toBeLessThan(60);
     expect(countOf(await many(keys[1]), 200)).toBeLessThan(40);
     expect((await me(keys[2])).status).toBe(200);
-    const login = await fetch(`${app.url}/console/login`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${keys[1]}`, 'x-skein-console': '1' },
-    });
-    expect(login.status).toBe(429);
-    expect(await login.json()).toMatchObject({
+    const login = () =>
+      fetch(`${app.url}/console/login`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${keys[1]}`, 'x-skein-console': '1' },
+      });
+    // there is room for one more each 0.75 s
+    const logins = await Promise.all(Array.from({ length: 20 }, login));
+    const refused = logins.find(({ status }) => status === 429);
+    expect(await refused?.json()).toMatchObject({
       detail: 'the entity is limited to 80 requests a minute',
     });
   });

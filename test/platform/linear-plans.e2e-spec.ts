@@ -6,6 +6,10 @@ import {
   threadedTracesQuery,
   turnRootsQuery,
 } from '../../src/tracing/calls/ingest/turn-roots.query.js';
+import { searchedSpans } from '../../src/tracing/agents/search.query.js';
+import { agentsQuery, spansQuery } from '../../src/tracing/agents/spans.query.js';
+import { statsQuery } from '../../src/tracing/agents/span-stats.query.js';
+import { callRows } from '../../src/tracing/calls/read/call-lists.query.js';
 import { tracesQuery } from '../../src/tracing/calls/read/calls.query.js';
 import { threadsQuery } from '../../src/tracing/threads/threads.query.js';
 import { Caller } from '../../src/platform/auth/caller.js';
@@ -117,6 +121,81 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
         `'t' || i, 'thread' || i % ${CALLS / 10}, 'c' || i`,
       );
       expect(await rowsPerItem(CALLS, threadsQuery({ project_id: PROJECT }))).toBeLessThan(MOST);
+    });
+
+    const oneRoot = { project_id: PROJECT, filter: { trace_roots_only: true }, limit: 1000 };
+    const USAGE = `'[{"llm_id":"m","prompt_tokens":3,"completion_tokens":2,"requests":1}]'`;
+    const totalsRows = (items: number) =>
+      rowsPerItem(items, callRows({ ...oneRoot, include_trace_totals: true }).query);
+
+    it('adds up a trace once for its many roots', async () => {
+      await storeCalls(CALLS, 'trace_id, usage', `'t', CASE WHEN i > 1000 THEN ${USAGE}::json END`);
+      expect(await totalsRows(CALLS)).toBeLessThan(4 * MOST);
+    });
+
+    it('adds up a chain of calls that tell of the same response', async () => {
+      await storeCalls(
+        CALLS,
+        'trace_id, parent_id, response_id, usage',
+        `'t', CASE WHEN i > 1 THEN 'c' || i - 1 END, 'same', CASE WHEN i > 1 THEN ${USAGE}::json END`,
+      );
+      // of each call the first twenty of the response are looked at, as itself and below another
+      expect(await totalsRows(CALLS)).toBeLessThan(10 * MOST);
+    });
+
+    it('finds a page of spans by an attribute that many have', async () => {
+      await storeCalls(
+        CALLS * 10,
+        'trace_id, operation, attributes',
+        `'t' || i, 'chat', '{"a":"b"}'`,
+      );
+      await client.query('ANALYZE calls');
+      const query = { $expr: { $eq: [{ $getField: 'custom_attrs_string.a' }, { $literal: 'b' }] } };
+      const page = spansQuery(
+        { project_id: PROJECT, query, limit: 100 },
+        { project_id: PROJECT },
+        null,
+      );
+      expect(await rowsPerItem(2000, page)).toBeLessThan(MOST / 2);
+    });
+
+    it('adds up one agent of many by the spans below its own', async () => {
+      await storeCalls(
+        CALLS,
+        'trace_id, parent_id, operation, agent_name, usage',
+        `'t' || i / 4, CASE WHEN i % 4 > 0 THEN 'c' || i - i % 4 END, 'chat', CASE WHEN i % 4 = 0 THEN 'agent' || i / 4 % 100 END, ${USAGE}`,
+      );
+      const one = {
+        project_id: PROJECT,
+        agent_name: 'agent7',
+        hasVersions: false,
+        limit: 1,
+        offset: 0,
+      };
+      expect(await rowsPerItem(CALLS / 100, agentsQuery(one))).toBeLessThan(MOST);
+    });
+
+    it('finds the spans of the largest of many groups', async () => {
+      await storeCalls(CALLS, 'trace_id, operation', `'t' || i, 'chat'`);
+      const asked = {
+        project_id: PROJECT,
+        start: '2020-01-01T00:00:00Z',
+        group_by: [{ key: 'span_id' }],
+        group_limit: 1000,
+      };
+      const window = { end: '2100-01-01T00:00:00Z', starts: ['2020-01-01T00:00:00Z'] };
+      expect(await rowsPerItem(CALLS, statsQuery(asked, window, null))).toBeLessThan(MOST);
+    });
+
+    it('searches the messages of the newest spans, whatever their model is', async () => {
+      await storeCalls(
+        10 * CALLS,
+        'trace_id, operation, attributes, inputs',
+        `'t' || i, 'chat', '{"gen_ai.request.model":"a"}', '{}'`,
+      );
+      await client.query('ANALYZE calls');
+      const asked = { project_id: PROJECT, query: 'x', request_model: 'b' };
+      expect(await rowsPerItem(100, searchedSpans(asked, 100))).toBeLessThan(MOST);
     });
 
     it('finds the first turns of many threads', async () => {

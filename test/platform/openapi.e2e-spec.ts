@@ -1,6 +1,15 @@
 import { MAX_LEAVES } from '../../src/tracing/evaluations/evaluation-summaries.js';
 import { MAX_COMPARED } from '../../src/tracing/evaluations/eval-compare.service.js';
 import { MAX_EVALUATIONS, MAX_OTHERS } from '../../src/tracing/evaluations/eval-results.dto.js';
+import { MAX_AGENT_ROWS } from '../../src/tracing/agents/agents.dto.js';
+import { MAX_SUM_LENGTH, MAX_SUM_ROWS } from '../../src/tracing/bounded-rows.js';
+import {
+  MAX_SPANS,
+  MAX_TURN_BYTES,
+  MAX_TURN_CALLS,
+} from '../../src/tracing/agents/chat.service.js';
+import { MAX_COSTED } from '../../src/tracing/agents/group-extras.js';
+import { MAX_SEARCHED } from '../../src/tracing/agents/search.query.js';
 import { MAX_ROW_BYTES, MAX_TRIALS } from '../../src/tracing/evaluations/eval-results.service.js';
 import { KEYS_PAGE } from '../../src/platform/auth/keys.dto.js';
 import { MAX_METRICS, MAX_METRICS_BYTES } from '../../src/training/metrics-limit.js';
@@ -55,7 +64,7 @@ import { SLOW_AFTER_MS, WAIT_MS } from '../../src/platform/database/slots.js';
 import { MAX_PAYLOAD_BYTES } from '../../src/tracing/feedback/feedback.service.js';
 import { MAX_PART_BYTES } from '../../src/training/checkpoints/checkpoint-files.service.js';
 import { MAX_CONFIG_BYTES } from '../../src/training/jobs/queue.service.js';
-import { MAX_TEXT } from '../../src/training/jobs/trainer-events.js';
+import { MAX_TEXT } from '../../src/training/jobs/trainer.dto.js';
 import { MAX_FILE_NAME, MAX_FILES, MAX_PARTS } from '../../src/training/manifest.dto.js';
 import { MAX_FILE_BYTES } from '../../src/tracing/objects/files.service.js';
 import { MAX_ROWS } from '../../src/tracing/objects/tables.dto.js';
@@ -164,6 +173,17 @@ it('docs/limits.md gives the numbers of the code', () => {
     '`exception`': [MAX_EXCEPTION],
     'rows of a table': [MAX_ROWS],
     'trials of `/vN/…/eval_results/query` and `…/compare`': [2, MAX_TRIALS],
+    'rows of a page of `/agents/…/query`; turns of `/agents/conversations/chat`; messages of `/agents/search`':
+      [MAX_AGENT_ROWS, 50, 1000],
+    'sums of `/agents/spans/query` and `…/stats`, one for each group and bucket; characters of them':
+      [MAX_SUM_ROWS, MAX_SUM_LENGTH],
+    'spans whose costs one answer of `/agents/…` adds up': [MAX_COSTED],
+    'calls of the traces of a chat; bytes of their documents': [MAX_TURN_CALLS, MAX_TURN_BYTES],
+    'spans of `/agents/conversations/spans`': [MAX_SPANS],
+    'spans that `/agents/search` looks at, the newest first; bytes of one that is searched': [
+      MAX_SEARCHED,
+      4_194_304,
+    ],
     'evaluations of `…/eval_results/query`; others of `…/compare`': [MAX_EVALUATIONS, MAX_OTHERS],
     'different values of scores of an evaluation; of a comparison': [MAX_LEAVES, MAX_COMPARED],
     'characters of the trials of a row': [MAX_ROW_BYTES],

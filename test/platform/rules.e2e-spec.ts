@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { ModulesContainer } from '@nestjs/core';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { getMetadataStorage } from 'class-validator';
 import { useApp } from '../support/app.js';
 
@@ -21,38 +22,50 @@ async function classesOf(files: RegExp): Promise<[file: string, exported: Functi
 
 const app = useApp();
 
-const namesOf = (list: [string, Function][]) =>
-  list.map(([file, { name }]) => `${name} of ${file}`);
-
-describe('what is written', () => {
-  it('is registered: modules in src/app.module.ts, controllers in their modules', async () => {
-    const modules = [...app.app.get(ModulesContainer).values()];
-    const known = new Set<unknown>(
-      modules.flatMap(({ metatype, controllers }) => [
-        metatype,
-        ...[...controllers.values()].map((controller) => controller.metatype),
-      ]),
+describe('a build', () => {
+  let root: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'skein-built-'));
+    write(
+      'src/app.module.ts',
+      'import { NotesModule } …\nexport class AppModule { imports = [NotesModule] }',
     );
-    const written = [
-      ...(await classesOf(/[.]module[.]ts$/)),
-      ...(await classesOf(/[.]controller[.]ts$/)),
-    ];
-    expect(written.length).toBeGreaterThan(20);
-    expect(namesOf(written.filter(([, exported]) => !known.has(exported)))).toEqual([]);
+    write(
+      'src/notes/notes.module.ts',
+      'import { Notes } …\nexport class NotesModule { controllers = [Notes] }',
+    );
+    write('src/notes/notes.controller.ts', 'export class Notes {}');
+    write('ormconfig.ts', '');
+  });
+  afterEach(() => rmSync(root, { recursive: true }));
+  const write = (name: string, text: string) => {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), text);
+  };
+  const refused = () => {
+    const { status, stderr } = spawnSync(process.execPath, [resolve('scripts/registered.mjs')], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    return { status, said: stderr.trim() };
+  };
+
+  it('takes what its lists name', () => {
+    expect(refused()).toEqual({ status: 0, said: '' });
   });
 
-  it('is registered: entities and migrations in ormconfig.ts', async () => {
-    const { entityMetadatas, migrations } = app.dataSource;
-    const known = new Set<unknown>([
-      ...entityMetadatas.map(({ target }) => target),
-      ...migrations.map((migration) => migration.constructor),
-    ]);
-    const written = [
-      ...(await classesOf(/[.]entity[.]ts$/)),
-      ...(await classesOf(/^platform\/database\/migrations\//)),
-    ];
-    expect(written.length).toBeGreaterThan(20);
-    expect(namesOf(written.filter(([, exported]) => !known.has(exported)))).toEqual([]);
+  it.each([
+    [
+      'src/tags/tags.module.ts',
+      'TagsModule',
+      'the imports of a module, src/app.module.ts at the top',
+    ],
+    ['src/notes/more.controller.ts', 'More', 'the controllers of its module'],
+    ['src/notes/note.entity.ts', 'Note', 'the entities of ormconfig.ts'],
+    ['src/platform/database/migrations/1-notes.ts', 'Notes1', 'the migrations of ormconfig.ts'],
+  ])('without %s in a list is refused', (file, name, where) => {
+    write(file, `export class ${name} {}`);
+    expect(refused()).toEqual({ status: 1, said: `${file}: ${name} is not in ${where}` });
   });
 });
 

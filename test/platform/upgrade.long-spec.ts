@@ -23,7 +23,7 @@ const releaseBackup = (version: string) => join('test/fixtures', version, 'backu
 const SCHEMA = readFileSync('scripts/schema.query.sql', 'utf8');
 /** What the service itself moves from one to the other, at any time. */
 const MOVING =
-  /^(migrations|sql_files|projects|project_marks|threads|thread_marks|call_slot\w*|uploads)$/;
+  /^(migrations|sql_files|projects|project_marks|threads|thread_marks|call_slot\w*|kept_trials|trial_marks|uploads)$/;
 
 const connected = (url: string) => new DataSource(dataSourceOptions(url)).initialize();
 

@@ -37,14 +37,17 @@ describe('/ready and /metrics', () => {
     const freed = new Promise<void>((resolve) => (free = resolve));
     const held = [1, 2, 3].map(() => database.transaction(() => freed));
     await until(() => database.pool.idleCount === 0 && database.pool.totalCount === 3);
-    const ready = await fetch(`${app.url}/ready`);
-    expect([ready.status, await ready.json()]).toEqual([
-      200,
-      expect.objectContaining({ database: 'reachable', writes: 'taken' }),
-    ]);
-    expect(await metricOf(app.url, 'skein_ready{what="database"}')).toBe(1);
-    free();
-    await Promise.all(held);
+    try {
+      const ready = await fetch(`${app.url}/ready`);
+      expect([ready.status, await ready.json()]).toEqual([
+        200,
+        expect.objectContaining({ database: 'reachable', writes: 'taken' }),
+      ]);
+      expect(await metricOf(app.url, 'skein_ready{what="database"}')).toBe(1);
+    } finally {
+      free();
+      await Promise.all(held);
+    }
   });
 
   it('look at the database once for all who ask at a time, on one connection', async () => {

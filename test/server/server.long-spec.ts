@@ -243,6 +243,7 @@ describe('settings', () => {
     ['PORT', '1'],
     ['PORT', '2'],
     ['OPERATIONS_PORT', '1'],
+    ['OTLP_GRPC_PORT', '2'],
   ])(
     'a %s in use stops the start with WORKERS=%s in one line, before a database is made',
     async (name, WORKERS) => {

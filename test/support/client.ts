@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { openTestDatabase } from './database.js';
 import { startServer } from './server.js';
 
@@ -16,7 +16,7 @@ export async function runClient(
   env: Record<string, string>,
 ): Promise<any> {
   const home = mkdtempSync(join(tmpdir(), 'skein-client-'));
-  const child = spawn(command, args, {
+  const child = spawn(command, args.map(inNewest), {
     env: { PATH: process.env['PATH']!, HOME: home, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -30,6 +30,13 @@ export async function runClient(
   rmSync(home, { recursive: true, force: true });
   if (exitCode !== 0) throw new Error(`exit code ${exitCode}\n${output}`);
   return lastJson(printed);
+}
+
+/** `npm run test:clients` copies programs for Node beside the newest versions of their packages, which are found from there. */
+function inNewest(argument: string): string {
+  const folder = process.env['SKEIN_CLIENTS_NPM'];
+  const copy = folder && argument.endsWith('.program.mjs') ? join(folder, basename(argument)) : '';
+  return copy && existsSync(copy) ? copy : argument;
 }
 
 function lastJson(printed: string): unknown {

@@ -3,17 +3,30 @@ const vm = require('node:vm');
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
 
+/** What packages keep on globalThis of decorated classes: it stays there for all suites, but those apart have their own. */
+const DECORATED = ['classValidatorMetadataStorage', 'typeormMetadataArgsStorage'];
+require('class-validator').getMetadataStorage();
+require('typeorm').getMetadataArgsStorage();
+
 const { compileFunction } = vm;
 const exit = process.exit.bind(process);
-// Jest compiles each file for the context of its suite.
-vm.compileFunction = (code, parameters, options) =>
-  compileFunction(code, parameters, { ...options, parsingContext: undefined });
+/** What was compiled, by its file: the suites of a process share it, but each runs it for itself. */
+const compiled = new Map();
+// Jest compiles each file for the context of its suite, and again for each suite.
+vm.compileFunction = (code, parameters, options) => {
+  const known = compiled.get(options.filename);
+  if (known?.code === code) return known.wrapper;
+  const wrapper = compileFunction(code, parameters, { ...options, parsingContext: undefined });
+  compiled.set(options.filename, { code, wrapper });
+  return wrapper;
+};
 
 /**
  * Suites run among Node's own globals, as the service does. In a context of its own, which Jest's environment makes, each
  * use of a global such as `Math` or `Buffer` passes through a Proxy, which takes most of the time of a loop over bytes.
  * What a suite leaves on globalThis and in process.env goes with it. The docblock option `env` of a file
- * (`@jest-environment-options {"env": {…}}`) is in process.env before its code is loaded.
+ * (`@jest-environment-options {"env": {…}}`) is in process.env before its code is loaded. `{"isApart": true}` is for a file
+ * that leaves something behind in a module of ours.
  */
 module.exports = class SameContext {
   global = globalThis;
@@ -24,7 +37,10 @@ module.exports = class SameContext {
     this.fakeTimersModern = new ModernFakeTimers({ config, global: globalThis });
     this.globals = Object.getOwnPropertyDescriptors(globalThis);
     this.env = { ...process.env };
-    Object.assign(process.env, config.testEnvironmentOptions.env);
+    const { env, isApart = env !== undefined } = config.testEnvironmentOptions;
+    this.isApart = isApart || config.displayName.name === 'unit';
+    if (this.isApart) for (const name of DECORATED) delete globalThis[name];
+    Object.assign(process.env, env);
   }
 
   getVmContext() {

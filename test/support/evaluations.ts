@@ -1,3 +1,4 @@
+import { WIRE } from '../../src/platform/http/wire.js';
 import type { TestApp } from './app.js';
 
 /** A trial as `aRun` records it: what it ran on, what the model said, and the scores of scorers by name. */
@@ -21,10 +22,10 @@ export async function aRun(
   id: string,
   trials: RunTrial[],
 ): Promise<void> {
-  const model = `svc:///${project_id}/object/Model:m1`;
+  const model = `${WIRE.scheme}:///${project_id}/object/Model:m1`;
   const trace_id = `trace of ${id}`;
-  const self = `svc:///${project_id}/object/Eval:e1`;
-  const op = (name: string) => `svc:///${project_id}/op/${name}:o1`;
+  const self = `${WIRE.scheme}:///${project_id}/object/Eval:e1`;
+  const op = (name: string) => `${WIRE.scheme}:///${project_id}/op/${name}:o1`;
   const call = (callId: string, op_name: string, parent_id: string | null, more: object) => ({
     project_id,
     id: callId,

@@ -1,6 +1,7 @@
 import type { Role } from '../../src/platform/auth/api-key.entity.js';
 import { KINDS } from '../../src/platform/database/changes.js';
 import type { TestApp } from './app.js';
+import { agentSpan, aTurn, exportOf, traceId } from './agents.js';
 import { at, anEnd, aStart } from './factories.js';
 import {
   aFileForm,
@@ -338,6 +339,28 @@ const spans: Build = ({ project }) => ({
   body: { resourceSpans: [spansOf({})] },
 });
 
+/** A turn of a conversation that says the marker wherever it may. */
+const recordTurn: NonNullable<Operation['plant']> = async ({ project, marker }, app) =>
+  app.post(
+    '/agents/otel/v1/traces',
+    exportOf(
+      aTurn({
+        trace: 0xa9e,
+        id: 0xa9e0,
+        conversation: marker,
+        agent: marker,
+        version: marker,
+        answer: marker,
+        attributes: { [marker]: 'x' },
+      }).map(agentSpan),
+    ),
+    { headers: { project_id: project } },
+  );
+const ofAgents = (build: (planted: Planted) => object = () => ({})) => ({
+  ...reads(withBody(build)),
+  plant: recordTurn,
+});
+
 /** Tags of the planted version of an object. */
 const ofVersion: Build = ({ project, objectDigest }) => ({
   params: { object_id: OBJECT, digest: objectDigest },
@@ -502,6 +525,12 @@ export const OPERATIONS: Record<string, Operation> = {
     elsewhere: 200,
   }),
   'POST /project/stats': counts(onlyProject),
+  'POST /files/query_stats': counts(onlyProject),
+  'POST /service/projects_info': counts(({ project }) => ({ body: { project_ids: [project] } }), {
+    elsewhere: 200,
+  }),
+  'POST /project/ttl_settings/read': counts(onlyProject),
+  'POST /project/ttl_settings/update': administers(withBody(() => ({ retention_days: 3650 }))),
   // it has no end: its head is all that is looked at
   'GET /events': counts(({ project }) => ({ query: `?project_id=${project}` }), {
     schemes: ['basic', 'bearer'],
@@ -596,7 +625,7 @@ export const OPERATIONS: Record<string, Operation> = {
   ...TYPED_OBJECTS,
   'POST /v2/:entity/:project/evaluation_runs': writes(
     inPath(() => ({ evaluation: fresh(), model: 'm' })),
-    { changes: ['calls', 'objects'] },
+    { changes: ['calls'] },
   ),
   'GET /v2/:entity/:project/evaluation_runs': reads(onPath(), { plant: plantRun }),
   'GET /v2/:entity/:project/evaluation_runs/:id': reads(
@@ -614,7 +643,7 @@ export const OPERATIONS: Record<string, Operation> = {
   ),
   'POST /v2/:entity/:project/predictions': writes(
     inPath(() => ({ model: 'm', inputs: {}, output: fresh() })),
-    { changes: ['calls', 'objects'] },
+    { changes: ['calls'] },
   ),
   'GET /v2/:entity/:project/predictions': reads(onPath(), { plant: plantRun }),
   'GET /v2/:entity/:project/predictions/:id': reads(
@@ -660,6 +689,18 @@ export const OPERATIONS: Record<string, Operation> = {
       return { baseline_call_id: run, other_call_ids: [run] };
     }),
   ),
+  'POST /agents/query': ofAgents(),
+  'POST /agents/agent-versions/query': ofAgents(({ marker }) => ({ agent_name: marker })),
+  'POST /agents/spans/query': ofAgents(),
+  'POST /agents/spans/stats': ofAgents(() => ({
+    ...{ start: '2026-01-01T00:00:00Z', end: '2026-01-02T00:00:00Z' },
+    group_by: [{ key: 'conversation_id' }],
+  })),
+  'POST /agents/spans/custom-attrs/schema': ofAgents(),
+  'POST /agents/traces/chat': ofAgents(() => ({ trace_id: traceId(0xa9e) })),
+  'POST /agents/conversations/chat': ofAgents(({ marker }) => ({ conversation_id: marker })),
+  'POST /agents/conversations/spans': ofAgents(({ marker }) => ({ conversation_ids: [marker] })),
+  'POST /agents/search': ofAgents(),
   'POST /evaluations/status': counts(withBody(() => ({ call_id: 'call that is not there' }))),
 
   'POST /obj/create': writes(
@@ -826,6 +867,10 @@ export const OPERATIONS: Record<string, Operation> = {
     changes: ['feedback'],
   }),
   'POST /feedback/query': reads(onlyProject),
+  'POST /feedback/aggregate': counts(
+    withBody(() => ({ after_ms: 0, before_ms: 253_402_300_799_999, group_by: ['scorer_id'] })),
+  ),
+  'POST /feedback/payload_schema': counts(withBody(() => ({ start: '2020-01-01T00:00:00Z' }))),
   'POST /feedback/stats': counts(
     withBody(() => ({ start: '2020-01-01', end: '2030-01-01', metrics: [{ json_path: 'says' }] })),
   ),

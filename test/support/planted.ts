@@ -195,13 +195,13 @@ function done({ status, text, body }: Answer): any {
 }
 
 /**
- * What the tables hold, of one project or of all. Without what is written in the background: the statistics of threads and calls,
+ * What the tables hold, of one project or of all. Without what is written in the background: the statistics of threads and calls, and kept trials,
  * which a refresher keeps up to date from the calls, the audit, which notes the use of a key, and that processes are there.
  */
 export async function contents(app: TestApp, project?: string): Promise<Record<string, string>> {
   const tables = await app.query<{ name: string }>(`
     SELECT table_name AS name FROM information_schema.columns
-    WHERE table_schema = 'public' AND NOT starts_with(table_name, 'citus_') AND table_name NOT IN ('threads', 'thread_marks', 'call_slots', 'call_slot_models', 'call_slot_marks', 'projects', 'project_marks', 'audit_events', 'gateway_processes')
+    WHERE table_schema = 'public' AND NOT starts_with(table_name, 'citus_') AND table_name NOT IN ('threads', 'thread_marks', 'call_slots', 'call_slot_models', 'call_slot_marks', 'kept_trials', 'trial_marks', 'projects', 'project_marks', 'audit_events', 'gateway_processes')
     GROUP BY table_name HAVING ${project ? `'project_id' = ANY(array_agg(column_name::text))` : 'TRUE'}`);
   const hashes = tables.map(
     ({ name }) => `(SELECT md5(string_agg(t::text, '' ORDER BY t::text)) FROM "${name}" t

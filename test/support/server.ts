@@ -32,7 +32,9 @@ export const npmStart = (env: Record<string, string>): Run => watched('npm', ['s
 
 /** Any program, with nothing of our environment but PATH. */
 export function watched(command: string, args: string[], env: Record<string, string>): Run {
-  const child = spawn(command, args, { env: { PATH: process.env['PATH']!, PORT: '0', ...env } });
+  const child = spawn(command, args, {
+    env: { PATH: process.env['PATH']!, PORT: '0', OTLP_GRPC_PORT: 'off', ...env },
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk) => (output += String(chunk)));

@@ -166,6 +166,24 @@ describe('items', () => {
     expect(await stat(id)).toEqual({ queue_id: id, total_items: 2, completed_items: 0 });
   });
 
+  it('repeat few characters of paths', async () => {
+    const id = await aQueue();
+    await call('path');
+    const paths = (length: number) =>
+      Array.from({ length }, (_, i) => `${'p'.repeat(98)}${10 + i}`);
+    const add = (length: number) =>
+      post(`/${id}/items`, { call_ids: ['path'], display_fields: paths(length) });
+    expect(await add(41)).toMatchObject({
+      status: 400,
+      body: {
+        errors: [
+          { path: 'display_fields', message: 'must not have more than 4096 characters together' },
+        ],
+      },
+    });
+    expect((await add(40)).body).toEqual({ added_count: 1, duplicates: 0 });
+  });
+
   it('are filtered and paged, with their places in the whole queue', async () => {
     const id = await aQueue(await callsOf(6, 'page'));
     const all = await itemsOf(id);

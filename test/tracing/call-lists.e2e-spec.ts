@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CallsQueryDto } from '../../src/tracing/calls/calls.dto.js';
 import { linesOf, startApp, type TestApp } from '../support/app.js';
+import { unlessCluster } from '../support/database.js';
 import { callRows } from '../../src/tracing/calls/read/call-lists.query.js';
 
 const PROJECT = 'acme/lists';
@@ -193,8 +194,19 @@ it.each([
       sort_by: [{ field: 'summary.svc.latency_ms', direction: 'desc' }],
     },
   ],
-  ['Index Only Scan using calls_roots_idx', { filter: { trace_roots_only: true }, offset: 2000 }],
 ] as [string, Partial<CallsQueryDto>][])('%s serves %j', async (index, question) => {
+  expect(await planOf(question)).toContain(index);
+});
+
+unlessCluster('a shard of so few calls has another plan').it(
+  'calls_roots_idx alone serves what a page far behind skips',
+  async () => {
+    const plan = await planOf({ filter: { trace_roots_only: true }, offset: 2000 });
+    expect(plan).toContain('Index Only Scan using calls_roots_idx');
+  },
+);
+
+async function planOf(question: Partial<CallsQueryDto>): Promise<string> {
   const sort_by = [{ field: 'started_at', direction: 'desc' as const }];
   const { text, values } = callRows({
     project_id: PROJECT,
@@ -204,8 +216,8 @@ it.each([
   }).query.toQuery();
   await app.query('ANALYZE calls');
   const plan = await app.query(`EXPLAIN ${text}`, values);
-  expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(index);
-});
+  return plan.map((line) => line['QUERY PLAN']).join('\n');
+}
 
 describe('a search inside documents that takes longer than a read may', () => {
   let hasty: TestApp;

@@ -112,25 +112,51 @@ describe('POST /call/start', () => {
     expect(await calls.read('a')).not.toHaveProperty('storage_size_bytes');
   });
 
-  it('refuses to search behind refs, and takes the columns otherwise', async () => {
-    const ask = (more: object) =>
-      app.post('/calls/query', {
-        project_id: calls.project_id,
-        expand_columns: ['inputs.o'],
+  it('searches and sorts behind refs of the project, through several of them', async () => {
+    const { project_id } = calls;
+    const publish = async (object_id: string, val: object, project = project_id) => {
+      const obj = { project_id: project, object_id, val };
+      const { digest } = (await app.post('/obj/create', { obj })).body;
+      return `svc:///${project}/object/${object_id}:${digest}`;
+    };
+    const prompt = await publish('prompt', { text: 'Be\u0000 brief', size: 2 });
+    await calls.start({ id: 'a', inputs: { o: await publish('small', { lr: 0.1, prompt }) } });
+    await calls.start({ id: 'b', inputs: { o: await publish('large', { lr: 2 }) } });
+    await calls.start({ id: 'c', inputs: { o: { lr: 3 } } });
+    await calls.start({ id: 'd', inputs: { o: await publish('far', { lr: 0.1 }, 'acme/far') } });
+    const ask = async (more: object) => {
+      const answer = await app.post('/calls/query', {
+        project_id,
+        expand_columns: ['inputs.o', 'inputs.o.prompt'],
         ...more,
       });
-    const query = {
-      $expr: { $not: [{ $eq: [{ $getField: 'inputs.o.lr' }, { $literal: '1' }] }] },
+      return answer.body.calls?.map(({ id }: { id: string }) => id) ?? answer.body.detail;
     };
-    const sort_by = [{ field: 'inputs.o.lr', direction: 'asc' }];
-    for (const more of [{ query }, { sort_by }])
-      expect(await ask(more)).toMatchObject({
-        status: 400,
-        body: { errors: [{ path: 'expand_columns' }] },
-      });
-    expect((await ask({ sort_by: [{ field: 'inputs.other', direction: 'asc' }] })).status).toBe(
-      200,
-    );
+    const is = (field: string, literal: unknown) => ({
+      query: { $expr: { $eq: [{ $getField: field }, { $literal: literal }] } },
+    });
+    const huge = await publish('huge', { lr: 4, text: 'x'.repeat(1024 * 1024) });
+    await calls.start({ id: 'e', inputs: { o: huge } });
+    expect(await ask(is('inputs.o.lr', 4))).toEqual([]);
+    expect(await ask(is('inputs.o', huge))).toEqual(['e']);
+    expect(await ask(is('inputs.o.lr', 0.1))).toEqual(['a']);
+    expect(await ask(is('inputs.o.lr', 3))).toEqual(['c']);
+    expect(await ask(is('inputs.o.prompt.size', 2))).toEqual(['a']);
+    expect(await ask(is('inputs.o.prompt.text', 'Be\ufffd brief'))).toEqual(['a']);
+    expect(await ask({ sort_by: [{ field: 'inputs.o.lr', direction: 'desc' }] })).toEqual([
+      ...['c', 'b', 'a', 'd', 'e'],
+    ]);
+    const count = await app.post('/calls/query_stats', {
+      ...{ project_id, expand_columns: ['inputs.o'] },
+      ...is('inputs.o.lr', 2),
+    });
+    expect(count.body.count).toBe(1);
+    expect(
+      await ask({ expand_columns: Array.from({ length: 21 }, (_, i) => `inputs.x${i}`) }),
+    ).toContain('20 names');
+    const names = { include_usernames: true, columns: ['id'] };
+    const [call] = (await app.post('/calls/query', { project_id, ...names })).body.calls;
+    expect(call.svc_username).toBe('ada');
   });
 
   it("keeps a client's own members of the derived summary beside the derived ones", async () => {

@@ -60,6 +60,7 @@ describe('reading calls', () => {
     [{ call_ids: ['d', 'a', 'nope'] }, ['a', 'd']],
     [{ parent_ids: ['a', 'b'] }, ['b', 'c']],
     [{ trace_roots_only: true }, ['a', 'd']],
+    [{ orphans_only: true }, []],
     [{ op_names: ['plain'] }, ['c', 'd']],
     [{ op_names: ['svc:///PROJECT/op/run:*'] }, ['a', 'b']],
     [{ op_names: ['svc:///PROJECT/op/run:abc', 'pla%'] }, ['a']],
@@ -85,6 +86,70 @@ describe('reading calls', () => {
       count: ids.length,
       has_more: false,
     });
+  });
+
+  it('finds calls whose parent is not stored, until it is', async () => {
+    const child = { parent_id: 'late', trace_id: 't3', op_name: 'plain' };
+    await calls.start({ ...child, id: 'e', started_at: at(10) });
+    await calls.start({ ...child, id: 'f', started_at: at(11), parent_id: 'e' });
+    const orphans = () => calls.idsOf({ filter: { orphans_only: true } });
+    expect(await orphans()).toEqual(['e']);
+    await calls.end({ id: 'late' }); // it has not started yet
+    expect(await orphans()).toEqual(['e']);
+    await calls.start({ id: 'late', trace_id: 't3', started_at: at(9) });
+    expect(await orphans()).toEqual([]);
+  });
+
+  it('finds and sorts by the tokens that a call says, cached ones among its input', async () => {
+    const usage = (input: number, output: number, cached: number) => ({
+      usage: {
+        claude: {
+          input_tokens: input,
+          output_tokens: output,
+          cache_read_input_tokens: cached,
+        },
+        house: { prompt_tokens: 1, completion_tokens: 1 },
+      },
+    });
+    await calls.end({ id: 'a', summary: usage(10, 5, 100) });
+    await calls.end({ id: 'b', summary: usage(1000, 2, 0) });
+    const more = (kind: string, than: number) => ({
+      query: {
+        $expr: { $gt: [{ $getField: `summary.svc.${kind}_tokens` }, { $literal: than }] },
+      },
+    });
+    expect(await calls.idsOf(more('input', 110))).toEqual(['a', 'b']);
+    expect(await calls.idsOf(more('output', 5))).toEqual(['a']);
+    expect(await calls.idsOf(more('total', 117))).toEqual(['b']);
+    const sort_by = [{ field: 'summary.svc.total_tokens', direction: 'desc' }];
+    expect(await calls.idsOf({ sort_by })).toEqual(['b', 'a', 'c', 'd']);
+  });
+
+  it('finds numbers that no double holds, in whatever spelling', async () => {
+    const { project_id } = calls;
+    const starts = ['9007199254740992', '9007199254740993', '0.12345678901234567', '1e400'];
+    for (const [n, number] of starts.entries())
+      await app.post(
+        '/call/start',
+        `{"start":${JSON.stringify(aStart({ project_id, id: `n${n}`, inputs: { n: 'N' } })).replace('"N"', number)}}`,
+      );
+    const found = async (condition: string) => {
+      const answer = await app.post(
+        '/calls/query',
+        `{"project_id":"${project_id}","columns":["id"],"query":{"$expr":${condition}}}`,
+      );
+      return answer.body.calls.map(({ id }: { id: string }) => id);
+    };
+    const n = '{"$getField":"inputs.n"}';
+    expect(await found(`{"$eq":[${n},{"$literal":9007199254740993}]}`)).toEqual(['n1']);
+    expect(await found(`{"$gt":[${n},{"$literal":9007199254740992}]}`)).toEqual(['n1', 'n3']);
+    expect(await found(`{"$in":[${n},[{"$literal":9007199254740993},{"$literal":7}]]}`)).toEqual([
+      'n1',
+    ]);
+    expect(await found(`{"$lte":[${n},{"$literal":0.12345678901234567}]}`)).toEqual(['n2']);
+    expect(
+      await found(`{"$and":[7],"$and":[{"$eq":[${n},{"$literal":9007199254740993}]}]}`),
+    ).toEqual(['n1']);
   });
 
   it('sorts by columns and inside free-form JSON, nulls last, the id last of all', async () => {
@@ -142,6 +207,20 @@ describe('reading calls', () => {
       'started_at',
       'trace_id',
     ]);
+  });
+
+  it('answers the operation of a span only to those who name it', async () => {
+    await app.query(
+      `UPDATE calls SET operation = 'execute_tool' WHERE project_id = $1 AND id = 'c'`,
+      [calls.project_id],
+    );
+    const filter = { call_ids: ['c'] };
+    expect(await calls.stream({ filter, columns: ['operation'] })).toMatchObject([
+      { operation: 'execute_tool' },
+    ]);
+    expect((await calls.stream({ filter }))[0]).not.toHaveProperty('operation');
+    const query = { $expr: { $eq: [{ $getField: 'operation' }, { $literal: 'execute_tool' }] } };
+    expect(await calls.idsOf({ query })).toEqual(['c']);
   });
 
   it('answers the same calls as one object', async () => {

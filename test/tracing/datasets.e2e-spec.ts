@@ -179,7 +179,7 @@ describe('/datasets/add_from_calls', () => {
     expect(few.body).toMatchObject({ added: 1, duplicates: 999 });
     const { val } = await valueOf();
     await app.query(
-      `UPDATE tables SET row_digests = convert_to(repeat(convert_from(row_digests, 'UTF8'), 100000), 'UTF8')
+      `UPDATE tables SET row_digests = decode(repeat(encode(row_digests, 'hex'), 100000), 'hex')
        WHERE project_id = $1 AND digest = $2`,
       [project_id, val.rows.split('/').at(-1)],
     );

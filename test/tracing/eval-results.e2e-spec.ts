@@ -1,9 +1,11 @@
+import { WIRE } from '../../src/platform/http/wire.js';
 import { useApp } from '../support/app.js';
 import { aRun } from '../support/evaluations.js';
 
 const PROJECT = 'acme/demo';
 const app = useApp();
-const ref = (digest: string) => `svc:///${PROJECT}/object/Data:d1/attr/rows/id/${digest}`;
+const ref = (digest: string) =>
+  `${WIRE.scheme}:///${PROJECT}/object/Data:d1/attr/rows/id/${digest}`;
 const query = async (body: object, project = PROJECT) =>
   app.post(`/v2/${project}/eval_results/query`, body);
 const rowsOf = async (body: object): Promise<any[]> => (await query(body)).body.rows;
@@ -71,7 +73,7 @@ describe('/v2/…/eval_results/query', () => {
     const id = `odd ${JSON.stringify(scores)}`;
     const call = { project_id: PROJECT, trace_id: id, started_at: '2026-01-01T00:00:00Z' };
     const ended_at = '2026-01-01T00:00:01Z';
-    const op = (name: string) => `svc:///${PROJECT}/op/${name}:o1`;
+    const op = (name: string) => `${WIRE.scheme}:///${PROJECT}/op/${name}:o1`;
     const batch = [
       { id, op_name: op('Evaluation.evaluate') },
       {
@@ -97,7 +99,7 @@ describe('/v2/…/eval_results/query', () => {
     await aRun(app, PROJECT, 'long', [{ example: ref(long), scores: { right: true } }]);
     const id = 'long self';
     const times = { started_at: '2026-01-01T00:00:00Z', ended_at: '2026-01-01T00:00:01Z' };
-    const op_name = `svc:///${PROJECT}/op/Evaluation.evaluate:o1`;
+    const op_name = `${WIRE.scheme}:///${PROJECT}/op/Evaluation.evaluate:o1`;
     const call = { project_id: PROJECT, id, trace_id: id, op_name, inputs: { self: long } };
     await app.post(`/v2/${PROJECT}/calls/complete`, { batch: [{ ...call, ...times }] });
     const trial = { id: `${id}-0`, parent_id: id, inputs: { example: 1 }, output: {} };
@@ -127,8 +129,8 @@ describe('/v2/…/eval_results/query', () => {
       predict_total_tokens: 45,
       predict_total_cost: null,
       display_name: 'name of one',
-      evaluation_ref: `svc:///${PROJECT}/object/Eval:e1`,
-      model_ref: `svc:///${PROJECT}/object/Model:m1`,
+      evaluation_ref: `${WIRE.scheme}:///${PROJECT}/object/Eval:e1`,
+      model_ref: `${WIRE.scheme}:///${PROJECT}/object/Model:m1`,
     });
     expect(one.scorer_stats).toEqual([
       expect.objectContaining({

@@ -1,3 +1,4 @@
+import { WIRE } from '../../src/platform/http/wire.js';
 import { linesOf, send, basic, useApp } from '../support/app.js';
 
 const PROJECT = 'acme/demo';
@@ -26,7 +27,7 @@ async function published() {
   });
   const { evaluation_ref } = await post('evaluations', {
     name: 'Exam',
-    dataset: `svc:///${PROJECT}/object/${dataset.object_id}:${dataset.digest}`,
+    dataset: `${WIRE.scheme}:///${PROJECT}/object/${dataset.object_id}:${dataset.digest}`,
     scorers: [scorer],
   });
   return { dataset, scorer, judge: judge.scorer, model_ref, evaluation_ref };
@@ -90,16 +91,16 @@ describe('evaluations by plain requests', () => {
     expect(summary.evaluations[0].scorer_stats[0]).toMatchObject({ pass_rate: 0.5 });
 
     const feedback = await app.post('/feedback/query', { project_id: PROJECT });
-    const ofFirst = feedback.body.result.filter((row: any) => row.svc_ref.endsWith(first));
+    const ofFirst = feedback.body.result.filter((row: any) => row[WIRE.ref].endsWith(first));
     expect(ofFirst.map((row: any) => [row.feedback_type, row.payload, row.runnable_ref])).toEqual([
-      ['svc.runnable.right', { output: true }, scorer],
-      ['svc.runnable.judge', { output: { score: 0.5, why: null } }, judge],
+      [`${WIRE.feedback}.runnable.right`, { output: true }, scorer],
+      [`${WIRE.feedback}.runnable.judge`, { output: { score: 0.5, why: null } }, judge],
     ]);
     const calls = linesOf(
       await app.post('/calls/stream_query', {
         project_id: PROJECT,
         filter: {
-          op_names: [`svc:///${PROJECT}/op/Evaluation.evaluate:*`],
+          op_names: [`${WIRE.scheme}:///${PROJECT}/op/Evaluation.evaluate:*`],
           input_refs: [evaluation_ref],
         },
       }),
@@ -141,7 +142,7 @@ describe('evaluations by plain requests', () => {
         filter: { parent_ids: [evaluation_run_id] },
       }),
     );
-    expect(children.map((call) => call.summary.svc.trace_name)).toEqual([
+    expect(children.map((call) => call.summary[WIRE.summary].trace_name)).toEqual([
       'Evaluation.predict_and_score',
       'Evaluation.summarize',
     ]);
@@ -151,7 +152,7 @@ describe('evaluations by plain requests', () => {
     const prediction = { model: 'm', inputs: {}, output: 1 };
     const { prediction_id } = await post('predictions', prediction);
     const { body: before } = await app.post('/calls/query_stats', { project_id: PROJECT });
-    const scorer = (name: string) => `svc:///${PROJECT}/object/${name}:latest`;
+    const scorer = (name: string) => `${WIRE.scheme}:///${PROJECT}/object/${name}:latest`;
     for (const [name, value, status] of [
       ['large', 'x'.repeat(1024 * 1024), 413],
       ['n'.repeat(256), 1, 400],
@@ -197,9 +198,9 @@ describe('evaluations by plain requests', () => {
       inRun.prediction_id,
     ]);
     expect(await of('scores')).toEqual(
-      [{ score_id, scorer, value: false, evaluation_run_id, svc_user_id: 'ada' }].map((one) => ({
+      [{ score_id, scorer, value: false, evaluation_run_id, [WIRE.userId]: 'ada' }].map((one) => ({
         ...one,
-        svc_user_id: expect.any(String),
+        [WIRE.userId]: expect.any(String),
       })),
     );
     const all = linesOf(await get('predictions')).map((one) => one.prediction_id);
@@ -221,7 +222,11 @@ describe('evaluations by plain requests', () => {
 
   it.each([
     ['predictions', { model: 'm', inputs: {}, output: 1, evaluation_run_id: 'nowhere' }, 404],
-    ['scores', { prediction_id: 'nowhere', scorer: `svc:///${PROJECT}/object/S:1`, value: 1 }, 404],
+    [
+      'scores',
+      { prediction_id: 'nowhere', scorer: `${WIRE.scheme}:///${PROJECT}/object/S:1`, value: 1 },
+      404,
+    ],
     ['scores', { prediction_id: 'nowhere', scorer: 'S', value: 1 }, 400],
     ['predictions/nowhere/finish', {}, 404],
     ['evaluation_runs/nowhere/finish', {}, 404],

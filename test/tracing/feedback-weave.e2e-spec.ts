@@ -113,8 +113,13 @@ describe('in the dialect weave', () => {
     });
   });
 
-  it('refuses refs of the other scheme', async () => {
-    expect(await create({ weave_ref: `svc:///${PROJECT}/call/c1` })).toMatchObject({
+  it('takes refs of the other scheme and finds them by its own, and names its own to what is no ref', async () => {
+    const { body } = await create({ weave_ref: `svc:///${PROJECT}/call/other scheme` });
+    const weave_ref = `weave:///${PROJECT}/call/other scheme`;
+    const query = { $expr: { $eq: [{ $getField: 'weave_ref' }, { $literal: weave_ref }] } };
+    const found = await app.post('/feedback/query', { project_id: PROJECT, query });
+    expect(found.body.result).toMatchObject([{ id: body.id, weave_ref }]);
+    expect(await create({ weave_ref: `x:///${PROJECT}/call/c1` })).toMatchObject({
       status: 400,
       body: { errors: [{ path: 'weave_ref', message: expect.stringContaining('weave:///') }] },
     });

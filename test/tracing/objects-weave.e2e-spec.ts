@@ -18,8 +18,7 @@ describe('objects under WIRE_DIALECT=weave', () => {
     const refs = [ref, `${ref}/attr/rows/id/${row_digests[0]}/key/a`];
     expect((await app.post('/refs/read_batch', { refs })).body).toEqual({ vals: [val, 1] });
     const other = await app.post('/refs/read_batch', { refs: [ref.replace('weave', 'svc')] });
-    expect(other.status).toBe(400);
-    expect(other.body.detail).toContain('weave:///');
+    expect(other.body).toEqual({ vals: [val] }); // requests may name refs in either dialect
   });
 
   const put = (path: string, body: object, key = app.key) =>

@@ -128,7 +128,7 @@ describe('POST /refs/read_batch', () => {
     ['refs[0]', [7]],
     ['refs[0]', ['x'.repeat(4097)]],
     ['refs[0]', ['name:digest']],
-    ['refs[0]', [`weave:///${PROJECT}/object/name:digest`]],
+    ['refs[0]', [`wandb:///${PROJECT}/object/name:digest`]],
     ['refs[0]', [`svc:///${PROJECT}/table/digest`]],
     ['refs[1]', [object, `svc:///${PROJECT}/call/id`]],
     ['refs[0]', [`${object}/attr`]],

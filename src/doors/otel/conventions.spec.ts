@@ -37,14 +37,17 @@ it.each(recorded)('%s becomes the calls that were recorded with it', (name) => {
 });
 
 /** One span for each row of the table, with nothing but the attribute of that row. */
-const mapped = (attribute: string, value: string | number) => {
+const mapped = (attribute: string, value: string | number, beside?: string) => {
   const any = typeof value === 'number' ? { intValue: `${value}` } : { stringValue: value };
   const span: Span = {
     traceId: '0af7651916cd43dd8448eb211c80319c',
     spanId: 'b7ad6b7169203331',
     startTimeUnixNano: '1767225600123456789',
     endTimeUnixNano: '1767225601000000000',
-    attributes: [{ key: attribute, value: any }],
+    attributes: [
+      { key: attribute, value: any },
+      ...(beside ? [{ key: beside, value: { stringValue: 'x' } }] : []),
+    ],
   };
   const { call, documents } = toCall(span, { resource: {}, scope: {} }, 'acme/demo');
   const { inputs, output, summary } = documents;
@@ -53,13 +56,13 @@ const mapped = (attribute: string, value: string | number) => {
 
 const rows = (test: RegExp) =>
   CONVENTIONS.filter(([, target, form]) => test.test(target) && form !== 'list').map(
-    ([attribute, target]) => [attribute, target] as const,
+    ([attribute, target, , beside]) => [attribute, target, beside] as const,
   );
 
-it.each(rows(/^(inputs|output)/))('%s is %s', (attribute, target) => {
+it.each(rows(/^(inputs|output)/))('%s is %s', (attribute, target, beside) => {
   const [side, member] = target.split('.') as ['inputs' | 'output', string?];
   const whole = side === 'inputs' ? '{"input":"x"}' : '"x"';
-  expect(mapped(attribute, 'x')[side]).toBe(member ? `{"${member}":"x"}` : whole);
+  expect(mapped(attribute, 'x', beside)[side]).toBe(member ? `{"${member}":"x"}` : whole);
 });
 
 it.each(
@@ -71,9 +74,9 @@ it.each(
   expect(mapped(`${name}.0.x`, 'y')[side]).toBe(`{"${member}":[{"x":"y"}]}`);
 });
 
-it.each(rows(/^usage\./))('%s is %s', (attribute, target) => {
+it.each(rows(/^usage\./))('%s is %s', (attribute, target, beside) => {
   const usage = { unknown: { requests: 1, [target.slice('usage.'.length)]: 7 } };
-  expect(JSON.parse(mapped(attribute, 7).summary)).toEqual({ usage });
+  expect(JSON.parse(mapped(attribute, 7, beside).summary)).toEqual({ usage });
 });
 
 it.each(
@@ -87,8 +90,15 @@ it.each(
   expect(JSON.parse(summary)).toEqual({ usage: { unknown: { requests: 1, [member]: 7 } } });
 });
 
-it.each(rows(/^(thread|display_name)$/))('%s is the %s', (attribute, target) => {
-  expect(mapped(attribute, 'x').call).toMatchObject({
+it.each(rows(/^(thread|display_name)$/))('%s is the %s', (attribute, target, beside) => {
+  expect(mapped(attribute, 'x', beside).call).toMatchObject({
     [target === 'thread' ? 'thread_id' : target]: 'x',
   });
+});
+
+it.each(
+  CONVENTIONS.flatMap(([attribute, , , beside]) => (beside ? [[attribute, beside] as const] : [])),
+)('%s says nothing without %s', (attribute) => {
+  const { call, inputs, output, summary } = mapped(attribute, '7');
+  expect([call.thread_id, inputs, output, summary]).toEqual([null, '{}', 'null', '{}']);
 });

@@ -1,8 +1,9 @@
 /**
  * How an attribute is read: `json` is parsed where it is JSON, `text` stays as it is, `mime` is parsed unless the attribute
- * beside it names another type, `list` stands for attributes spelled one by one (`<name>.0.role`).
+ * beside it names another type, `list` stands for attributes spelled one by one (`<name>.0.role`). `open` is `json` whose
+ * object is the whole: the member is for what is none.
  */
-export type Form = 'json' | 'text' | 'mime' | 'list';
+export type Form = 'json' | 'text' | 'mime' | 'list' | 'open';
 
 /**
  * `inputs` and `output` take the attribute out of the attributes: as a whole, or as the member behind the point. All others
@@ -15,6 +16,8 @@ export type Target =
   | `output.${string}`
   | 'usage'
   | `usage.${string}`
+  /** Prompt tokens without those of caches, which are added. */
+  | 'uncached'
   | 'model'
   | 'provider'
   | 'response'
@@ -25,8 +28,22 @@ export type Target =
   | 'error'
   | 'error_level';
 
+/** A name that anybody may use counts only beside an attribute that tells whose it is. */
+type Row = readonly [attribute: string, target: Target, form?: Form, beside?: string];
+
+/** Types of Mastra's spans, each of which has names of its own for what goes in and comes out. */
+const MASTRA =
+  `agent_run agent_signal model_generation model_step model_inference model_chunk tool_call client_tool_call provider_tool_call mcp_tool_call
+  mcp_server_request workflow_run workflow_step workflow_conditional workflow_conditional_eval workflow_loop workflow_parallel workflow_sleep
+  workflow_wait_event mapping generic graph_action memory_operation processor_run scorer_run scorer_step classifier_evaluation skill_action
+  skill_resolution workspace_action rag_action rag_embedding rag_ingestion rag_vector_operation`.split(
+    /\s+/,
+  );
+
+const [LOGFIRE, CLAUDE_CODE, OF_FUNCTION] = ['logfire.span_type', 'span.type', 'mcp_data'];
+
 /** What attributes of the known instrumentations become. Of two for one target the earlier one wins. */
-export const CONVENTIONS: readonly (readonly [attribute: string, target: Target, form?: Form])[] = [
+export const CONVENTIONS: readonly Row[] = [
   // Generative AI of OpenTelemetry; also in an event `gen_ai.client.inference.operation.details`
   ['gen_ai.input.messages', 'inputs.messages'],
   ['gen_ai.system_instructions', 'inputs.system_instructions'],
@@ -38,11 +55,11 @@ export const CONVENTIONS: readonly (readonly [attribute: string, target: Target,
   ['gen_ai.retrieval.documents', 'output.documents'],
   // OpenLLMetry, and old versions of the former
   ['gen_ai.prompt', 'inputs.messages', 'list'],
-  ['gen_ai.prompt', 'inputs.prompt'],
+  ['gen_ai.prompt', 'inputs.prompt', 'open'], // also LangSmith
   ['llm.request.functions', 'inputs.tools', 'list'],
   ['traceloop.entity.input', 'inputs'],
   ['gen_ai.completion', 'output.messages', 'list'],
-  ['gen_ai.completion', 'output.completion'],
+  ['gen_ai.completion', 'output.completion', 'open'],
   ['traceloop.entity.output', 'output'],
   // Vercel
   ['ai.prompt.messages', 'inputs.messages'],
@@ -76,6 +93,20 @@ export const CONVENTIONS: readonly (readonly [attribute: string, target: Target,
   ['final_result', 'output'],
   ['tool_response', 'output'],
   ['response_data', 'output'],
+  // Logfire, of the agents SDK of OpenAI
+  ['raw_input', 'inputs.messages', 'json', LOGFIRE],
+  ['response', 'output', 'json', LOGFIRE],
+  ['input', 'inputs', 'json', OF_FUNCTION],
+  ['output', 'output', 'json', OF_FUNCTION],
+  // Mastra
+  ...MASTRA.flatMap((type): Row[] => [
+    [`mastra.${type}.input`, 'inputs'],
+    [`mastra.${type}.output`, 'output'],
+  ]),
+  // Claude Code; the output of a tool is in an event
+  ['user_prompt', 'inputs.prompt', 'text', CLAUDE_CODE],
+  ['full_command', 'inputs.command', 'text', CLAUDE_CODE],
+  ['output', 'output', 'text', CLAUDE_CODE],
   // LiveKit
   ['lk.pii.chat_ctx', 'inputs'],
   ['lk.chat_ctx', 'inputs'],
@@ -118,6 +149,7 @@ export const CONVENTIONS: readonly (readonly [attribute: string, target: Target,
   ['reranker.model_name', 'model'],
   ['mlflow.llm.model', 'model'],
   ['ai.model.id', 'model'],
+  ['model', 'model', 'json', CLAUDE_CODE],
 
   ['gen_ai.provider.name', 'provider'],
   ['gen_ai.system', 'provider'],
@@ -173,6 +205,13 @@ export const CONVENTIONS: readonly (readonly [attribute: string, target: Target,
   ['gen_ai.usage.output_audio_tokens', 'usage.audio_output_tokens'],
   ['gen_ai.usage.details.output_audio_tokens', 'usage.audio_output_tokens'],
   ['llm.token_count.completion_details.audio', 'usage.audio_output_tokens'],
+  ['cache_read_tokens', 'usage.cache_read_input_tokens', 'json', CLAUDE_CODE],
+  ['cache_creation_tokens', 'usage.cache_creation_input_tokens', 'json', CLAUDE_CODE],
+  ['output_tokens', 'usage.completion_tokens', 'json', CLAUDE_CODE],
+  ['input_tokens', 'uncached', 'json', CLAUDE_CODE],
+  ['gen_ai.usage.raw', 'usage'], // Logfire: what the provider sent
+  ['langsmith.metadata.usage_metadata', 'usage'],
+  ['metadata.usage_object', 'usage'], // LiteLLM
   ['langfuse.observation.usage_details', 'usage'],
   ['mlflow.chat.tokenUsage', 'usage'],
 
@@ -184,6 +223,14 @@ export const CONVENTIONS: readonly (readonly [attribute: string, target: Target,
   ['mlflow.trace.session', 'thread'],
   ['ai.telemetry.metadata.threadId', 'thread'],
   ['ai.telemetry.metadata.sessionId', 'thread'],
+  ['ai.settings.context.threadId', 'thread'],
+  ['ai.settings.context.sessionId', 'thread'],
+  ['langsmith.metadata.thread_id', 'thread'],
+  ['langsmith.metadata.session_id', 'thread'],
+  ['langsmith.metadata.conversation_id', 'thread'],
+  ['mastra.metadata.threadId', 'thread'],
+  ['mastra.metadata.sessionId', 'thread'],
+  ['group_id', 'thread', 'json', 'agent_trace_id'],
   ['wandb.is_turn', 'turn'],
   ['wandb.display_name', 'display_name'],
   ['logfire.msg', 'display_name'],

@@ -16,6 +16,8 @@ interface Rule {
   rank: number;
   target: Target;
   form: Form;
+  /** The attribute that must be there too. */
+  beside: string | null;
   /** Which content it is, and which member of that; null is all of it. */
   side: 'inputs' | 'output' | null;
   member: string | null;
@@ -23,9 +25,9 @@ interface Rule {
 
 /** The rules by attribute; those of lists by what stands before the first number. */
 const [RULES, LISTS] = [new Map<string, Rule[]>(), new Map<string, Rule>()];
-for (const [rank, [attribute, target, form = 'json']] of CONVENTIONS.entries()) {
+for (const [rank, [attribute, target, form = 'json', beside = null]] of CONVENTIONS.entries()) {
   const [, side = null, member = null] = /^(inputs|output)(?:\.(.*))?$/.exec(target) ?? [];
-  const rule = { rank, target, form, side: side as Rule['side'], member };
+  const rule = { rank, target, form, beside, side: side as Rule['side'], member };
   if (form === 'list') LISTS.set(attribute, rule);
   else RULES.set(attribute, [...(RULES.get(attribute) ?? []), rule]);
 }
@@ -53,7 +55,8 @@ export function findIn(own: Attributes, span: Span): Found {
   const hits: Hit[] = [];
   const lists = new Map<Rule, Map<string, unknown>>();
   const look = (value: unknown, name: string) => {
-    for (const rule of RULES.get(name) ?? []) hits.push({ rule, name, value });
+    for (const rule of RULES.get(name) ?? [])
+      if (rule.beside === null || own.has(rule.beside)) hits.push({ rule, name, value });
     const at = name.search(NUMBER); // <prefix>.<number>.…
     const prefix = name.slice(0, Math.max(at, 0));
     const rule = LISTS.get(prefix);
@@ -70,8 +73,12 @@ export function findIn(own: Attributes, span: Span): Found {
   hits.sort((a, b) => a.rule.rank - b.rule.rank);
   const found = collected(hits, own);
   addMessageEvents(span, found);
+  addEventsOfLogfire(own, found);
   return found;
 }
+
+/** Of Claude Code. */
+const TOOL_OUTPUT = 'tool.output';
 
 const NUMBER = /\.\d/;
 
@@ -79,7 +86,7 @@ const NUMBER = /\.\d/;
 function contentsOfEvents({ events = [] }: Span): Attributes {
   const contents: Attributes = new Map();
   for (const { name, attributes } of events)
-    if (name?.startsWith('gen_ai.'))
+    if (name?.startsWith('gen_ai.') || name === TOOL_OUTPUT)
       for (const [key, value] of readAttributes(attributes)) contents.set(key, value);
   return contents;
 }
@@ -104,6 +111,30 @@ function addMessageEvents({ events = [] }: Span, { inputs, output }: Found): voi
     [output, messages.output],
   ] as const)
     if (list.length > 0 && !side.has('messages')) side.set('messages', toContent(list));
+}
+
+/** Logfire lists such events in one attribute; those of the assistant at the end are the answer. */
+function addEventsOfLogfire(own: Attributes, { inputs, output, taken }: Found): void {
+  const said = own.has('logfire.span_type') ? messagesOf(parsed(own.get('events')).value) : [];
+  if (said.length === 0) return;
+  const asked = said.findLastIndex(({ role }) => role !== 'assistant') + 1;
+  const messages = said.map(({ message }) => message);
+  taken.add('events');
+  if (!inputs.has('messages')) inputs.set('messages', toContent(messages.slice(0, asked)));
+  if (output.size === 0 && asked < messages.length)
+    output.set('messages', toContent(messages.slice(asked)));
+}
+
+/** Messages of a list of events; none when it holds something else. */
+function messagesOf(events: unknown): { role: string; message: object }[] {
+  const said = [];
+  for (const event of Array.isArray(events) ? (events as unknown[]) : []) {
+    const { 'event.name': name, ...members } = isObject(event) ? event : {};
+    const [kind, role = 'assistant'] = MESSAGE_EVENT.exec(String(name)) ?? [];
+    if (!kind) return [];
+    said.push({ role, message: readMessage(role, members) });
+  }
+  return said;
 }
 
 /** As lists have it: a choice is its message, and the answer of a tool names its call as chats do. */
@@ -143,13 +174,30 @@ function addContent(hit: Hit, to: Map<string, Content>, own: Attributes, taken: 
   if (!content) return;
   if (!entries) taken.add(name);
   else for (const path of entries.keys()) taken.add(`${name}.${path}`);
-  const members: [string, Content][] =
-    rule.member === null && isObject(content.value)
-      ? contentMembers(content)
-      : [[rule.member ?? wholeName(rule, content), content]];
-  for (const [member, part] of members)
-    if (!to.has(member) || (rule.form === 'mime' && isWhole(member, part.value)))
-      to.set(member, part);
+  for (const [member, part] of membersOf(rule, content)) {
+    const before = to.get(member);
+    if (!before || (rule.form === 'mime' && isWhole(member, part.value))) to.set(member, part);
+    else if (entries && member === 'messages') to.set(member, completed(before, part.value));
+  }
+}
+
+function membersOf(rule: Rule, content: Content): [string, Content][] {
+  const { member, form } = rule;
+  const isAll = member === null || (form === 'open' && typeof content.value === 'object');
+  if (isAll && isObject(content.value)) return contentMembers(content);
+  return [[isAll ? wholeName(rule, content) : member, content]];
+}
+
+/** LiteLLM tells the calls of a message that has no other content only in the list that is spelled one by one. */
+function completed(before: Content, list: unknown): Content {
+  const messages = before.value;
+  if (!Array.isArray(messages) || !Array.isArray(list)) return before;
+  const [empty] = messages as unknown[];
+  const [spelledOut] = list as unknown[];
+  if (messages.length !== 1 || !isObject(empty) || !isObject(spelledOut)) return before;
+  const { parts } = empty;
+  const isEmpty = Array.isArray(parts) && parts.length === 0;
+  return isEmpty ? toContent([{ ...empty, ...spelledOut }]) : before;
 }
 
 const wholeName = ({ side }: Rule, { value }: Content): string =>

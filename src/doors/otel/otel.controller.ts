@@ -31,6 +31,8 @@ import { type PartialSuccess, spansOfJson, spansOfProtobuf, spansResponse } from
 import { logsOfJson, logsOfProtobuf, logsResponse, mayTell } from './otlp-logs.js';
 
 const PROTOBUF = 'application/x-protobuf';
+/** Where the SDKs of weave send the spans of agents: all that come here count as such. */
+const AGENTS = '/agents/otel/v1/traces';
 /** Bytes of memory for each byte of spans, which are decoded one by one. */
 const DECODED_WEIGHT = 8;
 
@@ -101,7 +103,7 @@ export class OtelController {
    * are those that exporters, Weave and Langfuse use; on the last, a user name of Basic that is a project names it.
    */
   @Export(
-    ['otel/v1/traces', 'v1/traces', 'agents/otel/v1/traces', LANGFUSE],
+    ['otel/v1/traces', 'v1/traces', AGENTS.slice(1), LANGFUSE],
     'trace.v1.ExportTraceServiceRequest',
   )
   @ShortWrites()
@@ -113,7 +115,8 @@ export class OtelController {
     return this.exportItems(context, header ?? langfusePublicKey(context), {
       ofProtobuf: spansOfProtobuf,
       ofJson: spansOfJson,
-      store: (spans, project) => this.otel.export(spans, project, context.caller),
+      store: (spans, project) =>
+        this.otel.export(spans, project, context.caller, context.path === AGENTS),
       response: spansResponse,
     });
   }

@@ -6,6 +6,7 @@ import { ApiError, invalidRequest, toApiError } from '../../platform/errors.js';
 import { JsonLimit } from '../../platform/json/json-weight.js';
 import { Turn } from '../../platform/time/turn.js';
 import { CostsService } from '../../tracing/costs/costs.service.js';
+import { PLAIN_SPAN } from './agent-columns.js';
 import { readAttributes } from './attributes.js';
 import type { Origin, PartialSuccess, ReceivedSpan } from './otlp.js';
 import { toCall, type NameModel } from './span-call.js';
@@ -18,13 +19,15 @@ export class OtelService {
   ) {}
 
   /**
-   * Stores what is good of the spans and tells of the rest. `project` is what the request's header names.
+   * Stores what is good of the spans and tells of the rest. `project` is what the request's header names. `isOfAgents` says that all of
+   * them are spans of agents, whatever they say.
    * @throws ApiError when no span could be stored because its project is missing or not the key's.
    */
   async export(
     spans: readonly ReceivedSpan[],
     project: string | undefined,
     caller: Caller,
+    isOfAgents = false,
   ): Promise<PartialSuccess | null> {
     const turn = new Turn();
     const findProject = projectFinder(project, caller);
@@ -46,8 +49,14 @@ export class OtelService {
       try {
         const projectId = findProject(received.origin);
         const { span, text } = received.read();
-        const { call, documents, responseId } = toCall(span, received.origin, projectId, modelName);
-        next = { call, documents: { ...documents, otel_dump: text }, responseId };
+        const { call, documents, responseId, agent } = toCall(
+          span,
+          received.origin,
+          projectId,
+          modelName,
+        );
+        next = { call, documents: { ...documents, otel_dump: text }, responseId, agent };
+        if (isOfAgents) next.agent ??= PLAIN_SPAN;
       } catch (error) {
         refused.add(error as Error);
         continue;

@@ -1,4 +1,5 @@
 import { type Attributes, readAttributes, type Content, parsed } from './attributes.js';
+import { agentOf } from './agent-columns.js';
 import { findIn, type Found, WHOLE } from './found.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { TOLD, toldUsage } from '../../tracing/usage.js';
@@ -33,7 +34,7 @@ export function toCall(
   const { values } = found;
   const id = checkedId(span.spanId, 16, 'spanId');
   const parentId = span.parentSpanId ? checkedId(span.parentSpanId, 16, 'parentSpanId') : null;
-  const thread = firstText(values.get('thread'));
+  const thread = firstText(values.get('thread')?.filter(isName));
   const isTurn = thread !== undefined && (parentId === null || values.get('turn')?.[0] === true);
   const hasEnded = isSet(span.endTimeUnixNano);
   const call = {
@@ -59,7 +60,7 @@ export function toCall(
       summary: JSON.stringify(makeSummary(found, span, modelName)),
     }),
   };
-  return { call, documents, responseId: responseModel(values, documents) };
+  return { call, documents, responseId: responseModel(values, documents), agent: agentOf(own) };
 }
 
 /** The provider's id of the response, of a span that tells usage. */
@@ -135,6 +136,10 @@ function firstText(values: readonly unknown[] = []): string | undefined {
   return value === undefined ? undefined : `${value as string | number}`;
 }
 
+/** Logfire replaces sessions as if they were secrets, unless it is told not to: they would all be one thread. */
+const isName = (value: unknown): boolean =>
+  typeof value !== 'string' || !(value === 'null' || value.startsWith('[Scrubbed due to '));
+
 /** The name under which the prices know a model of a provider. */
 export type NameModel = (model: string, provider: string | undefined) => string;
 
@@ -142,27 +147,46 @@ const USAGE = Object.keys(TOLD).map((member) => ({ member, target: `usage.${memb
 
 function makeSummary(found: Found, span: Span, opName: NameModel): object {
   const { values } = found;
-  const usage: Record<string, number> = {};
-  const [object = {}] = (values.get('usage') ?? [])
-    .map((value) => parsed(value).value)
-    .filter(isObject);
-  const told = toldUsage(object);
-  for (const { member, target } of USAGE) {
-    const own = values.get(target)?.find((value) => value !== null);
-    const count = Number(own ?? told[member]);
-    if (Number.isSafeInteger(count) && count >= 0) usage[member] = count;
-  }
+  const usage = countTokens(values);
   if (Object.keys(usage).length === 0 || isSum(found, span)) return {};
   const model = firstText(values.get('model'));
   const name = model ? opName(model, firstText(values.get('provider'))) : 'unknown';
   return { usage: { [name]: { requests: 1, ...usage } } };
 }
 
+function countTokens(values: Found['values']): Record<string, number> {
+  const usage: Record<string, number> = {};
+  const [object = {}] = (values.get('usage') ?? []).map(usageObject).filter(isObject);
+  const told = toldUsage(object);
+  for (const { member, target } of USAGE) {
+    const own = values.get(target)?.find((value) => value !== null);
+    const count = Number(own ?? told[member]);
+    if (Number.isSafeInteger(count) && count >= 0) usage[member] = count;
+  }
+  const uncached = values.get('uncached')?.[0];
+  if (Number.isSafeInteger(uncached) && usage['prompt_tokens'] === undefined)
+    usage['prompt_tokens'] = Number(uncached) + countCached(usage);
+  return usage;
+}
+
+const countCached = (usage: Record<string, number>): number =>
+  (usage['cache_read_input_tokens'] ?? 0) + (usage['cache_creation_input_tokens'] ?? 0);
+
+/** Python prints it with other quotation marks: names of Python and numbers, which are as easily JSON. */
+const OF_PYTHON = /^\{'[\w\s{}:,'.-]{0,4000}\}$/;
+
+const usageObject = (value: unknown): unknown =>
+  parsed(
+    typeof value === 'string' && OF_PYTHON.test(value)
+      ? value.replaceAll("'", '"').replaceAll(/\b(None|True|False)\b/g, 'null')
+      : value,
+  ).value;
+
 const INTERNAL = 1; // SPAN_KIND_INTERNAL
 
 /**
  * Whether the usage of a span adds up that of the spans below it, which say it themselves: operations of Vercel above the
- * calls of models, and agents and workflows that run in the process.
+ * calls of models, and agents, their steps, and workflows that run in the process.
  */
 function isSum({ values }: Found, { kind }: Span): boolean {
   const isInternal = !kind || kind === INTERNAL;
@@ -170,7 +194,7 @@ function isSum({ values }: Found, { kind }: Span): boolean {
   return operations.some(
     (operation) =>
       (typeof operation === 'string' && /^ai\.[^.]+$/.test(operation)) ||
-      (isInternal && /^(invoke_agent|invoke_workflow)$/.test(String(operation))),
+      (isInternal && /^(invoke_agent|invoke_workflow|agent_step)$/.test(String(operation))),
   );
 }
 

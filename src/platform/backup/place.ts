@@ -1,10 +1,3 @@
-import { basename, dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type { S3Settings } from '../config/backup-settings.js';
-import { FolderPlace } from './folder-place.js';
-import { S3Place } from './s3-place.js';
-import { StandardStreams } from './standard-streams.js';
-
 export type Bytes = AsyncIterable<Uint8Array>;
 
 export interface StoredFile {
@@ -27,22 +20,4 @@ export interface Place {
   remove(name: string): Promise<void>;
   /** Removes what writers left that were killed more than a day ago; answers the names. */
   removeDrafts(): Promise<string[]>;
-}
-
-/** The place that `BACKUP_URL` names. */
-export function placeAt(url: string, s3: S3Settings): Place {
-  if (url.startsWith('s3://')) return new S3Place(url, s3);
-  return new FolderPlace(fileURLToPath(url));
-}
-
-/** A file as a person names it: a path, `file:///…`, `s3://bucket/…`, or `-` for standard input and output. */
-export function located(text: string, s3: S3Settings): { place: Place; name: string } {
-  if (text === '-') return { place: new StandardStreams(), name: text };
-  if (text.startsWith('s3://')) {
-    const [, folder, name] = /^(s3:\/\/[^/]+(?:\/.+)?)\/([^/]+)$/.exec(text) ?? [];
-    if (!folder) throw new Error(`${text} names no object: s3://bucket/prefix/name.skein does`);
-    return { place: new S3Place(folder, s3), name: name! };
-  }
-  const path = text.startsWith('file://') ? fileURLToPath(text) : text;
-  return { place: new FolderPlace(dirname(path)), name: basename(path) };
 }

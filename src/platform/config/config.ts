@@ -27,6 +27,9 @@ const LEAST_CONNECTIONS = 16;
 const postgresProcessBytes = (memoryBytes: number) =>
   Math.min(4096 * MIB, Math.max(768 * MIB, Math.floor(memoryBytes / 12)));
 
+/** Where exporters look for it. The service starts without this port, and with no other one that is set. */
+export const OTLP_GRPC_PORT = 4317;
+
 export const WIRE_DIALECTS = ['svc', 'weave'] as const;
 
 /** The token that the settings of an app are injected by. */
@@ -68,6 +71,11 @@ export function loadConfig(
     operationsPort: setting('OPERATIONS_PORT')
       ? integer(setting, 'OPERATIONS_PORT', 0, [0, 65_535])
       : undefined,
+    /** Where OTLP over gRPC is taken, if anywhere. */
+    otlpGrpcPort:
+      setting('OTLP_GRPC_PORT') === 'off'
+        ? undefined
+        : integer(setting, 'OTLP_GRPC_PORT', OTLP_GRPC_PORT, [0, 65_535]),
     /** Host names, in lower case, that requests may name; null for any. */
     allowedHosts: hosts(setting),
     /** Connections of clients to this process, and of these from one address. */

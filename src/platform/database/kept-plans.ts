@@ -1,5 +1,3 @@
-import Cursor from 'pg-cursor';
-
 /** So many statements keep their plans on each connection: some 100 KB of PostgreSQL's memory each. */
 const MAX_KEPT = 16;
 /** PostgreSQL may have made a plan while a table was nearly empty: it is made again after this time. */
@@ -23,45 +21,15 @@ export class KeptPlans {
   }
 }
 
-/** pg declares none of it; all is its own since version 1. */
-interface Connection {
-  parse: (query: { text: string; name?: string }, more: boolean) => void;
-  bind: (config: { portal: string; values: unknown[]; statement?: string }, more: boolean) => void;
-  close: (what: { type: 'S'; name: string }) => void;
-}
-
 /** What a connection keeps, by name. */
 const KEPT = new WeakMap<object, Map<string, { text: string; until: number }>>();
 
-/** A cursor over a statement that its connection parses and plans only now and then. */
-export class KeptCursor extends Cursor {
-  constructor(
-    text: string,
-    values: unknown[],
-    private readonly name: string,
-  ) {
-    super(text, values);
-  }
-
-  /** pg-cursor names portals, and no statements. */
-  override submit = (connection: Parameters<Cursor['submit']>[0]): void => {
-    const { name } = this;
-    const named = connection as unknown as Connection;
-    const { parse, bind } = named;
-    named.parse = ({ text }, more) => {
-      if (!isKept(named, name, text)) parse.call(named, { text, name }, more);
-    };
-    named.bind = (config, more) => bind.call(named, { ...config, statement: name }, more);
-    try {
-      Cursor.prototype.submit.call(this, connection);
-    } finally {
-      Object.assign(named, { parse, bind });
-    }
-  };
-}
-
 /** Whether the connection has the statement. Afterwards it has: who uses it closes the connection after an error. */
-function isKept(connection: Connection, name: string, text: string): boolean {
+export function isKept(
+  connection: { close(what: { type: 'S'; name: string }): void },
+  name: string,
+  text: string,
+): boolean {
   let kept = KEPT.get(connection);
   if (!kept) KEPT.set(connection, (kept = new Map()));
   const known = kept.get(name);

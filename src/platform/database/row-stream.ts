@@ -1,10 +1,9 @@
 import { Readable } from 'node:stream';
 import type { PoolClient } from 'pg';
-import Cursor from 'pg-cursor';
-import type { Outcome } from '../process/traces.js';
+import type { Outcome } from '../process/request-trace.js';
 import { Busy, TookTooLong } from '../refusals.js';
-import { KeptCursor } from './kept-plans.js';
 import { STATEMENT_MS } from './limits.js';
+import { Portal } from './portal.js';
 import { RowTap } from './row-tap.js';
 import type { Slot } from './slots.js';
 
@@ -86,17 +85,20 @@ interface Streaming {
  * the batch before it, and grows by `GROWTH` at most; `maxBatch` bounds it where sizes vary so much that this would
  * judge badly. `firstBatch` is for rows that are known to be small.
  *
- * The connection goes back to the pool when the last row has been read. When the reader leaves earlier, or an error
+ * The connection goes back to the pool when the last row has come. When the reader leaves earlier, or an error
  * occurs, it is closed: PostgreSQL then stops the query at once. The same happens when a batch, its reader, or the
  * whole stream takes too long.
  */
 export class RowStream extends Readable {
-  private readonly cursor: Cursor;
+  private readonly portal: Portal;
+  private isAsked = false;
   private readonly tap: RowTap;
   private rowsPerBatch: number;
   private received = 0;
   private largest = 1;
+  /** The last batch has come, and the connection goes back by itself. */
   private isExhausted = false;
+  private isReleased = false;
   private readonly maxBatch: number;
   private readonly slot: Slot;
   private readonly readMs: number;
@@ -123,21 +125,21 @@ export class RowStream extends Readable {
     slot.cut = () => this.destroy(new Busy('the reader is too slow, and others wait'));
     this.end = setTimeout(() => this.destroy(tookTooLong('the stream')), STATEMENT_MS.stream);
     client.once('end', this.lost);
-    // PostgreSQL counts the reader's time too, so the session's limit would be the stream's.
-    client.query(BEGIN).catch((error: Error) => this.destroy(error));
     this.readMs = limits.readMs;
     this.tap = new RowTap(client, {
       maxRowBytes: limits.maxRowBytes,
       onRow: this.add,
       onTooLarge: (error) => this.destroy(error),
     });
-    this.cursor = client.query(
-      keptAs ? new KeptCursor(text, values, keptAs) : new Cursor(text, values),
-    );
+    this.portal = new Portal({ text, values, keptAs }, firstBatch, {
+      onBatch: this.took,
+      onError: (error) => this.lose(error),
+      onFree: () => queueMicrotask(() => this.free()), // the tap has read on by then
+    });
   }
 
-  /** The cursor says nothing when the connection ends between its last row and the server's "ready". */
-  private readonly lost = () => this.destroy(new Error('Connection terminated unexpectedly'));
+  /** pg says nothing when the connection ends between two batches. */
+  private readonly lost = () => this.lose(new Error('Connection terminated unexpectedly'));
 
   private readonly add = (bytes: Buffer, start: number, end: number): void => {
     if (this.destroyed) return;
@@ -156,16 +158,19 @@ export class RowStream extends Readable {
     this.received = 0;
     this.largest = 1;
     this.askedAt = performance.now();
-    this.cursor.read(this.rowsPerBatch, (error: Error | undefined) => {
-      this.databaseMs += performance.now() - this.askedAt;
-      this.rowCount += this.received;
-      if (error) this.destroy(error);
-      else if (!this.destroyed) this.deliver();
-    });
+    if (this.isAsked) this.portal.read(this.rowsPerBatch);
+    else this.client.query(this.portal);
+    this.isAsked = true;
   }
 
+  private readonly took = (isLast: boolean): void => {
+    this.databaseMs += performance.now() - this.askedAt;
+    this.rowCount += this.received;
+    this.isExhausted = isLast;
+    if (!this.destroyed) this.deliver();
+  };
+
   private deliver(): void {
-    this.isExhausted = this.received < this.rowsPerBatch;
     if (this.received > 0) {
       this.rowsPerBatch = Math.max(
         1,
@@ -187,24 +192,29 @@ export class RowStream extends Readable {
     clearTimeout(this.turn);
     clearTimeout(this.end);
     this.ended?.({ rows: this.rowCount, ms: this.databaseMs, error });
-    // A connection that is dropped stays with the tap: pg would read what still comes from the middle of a row.
-    if (error || !this.isExhausted) this.release(error ?? true);
-    else {
-      this.tap.close();
-      this.client.query('COMMIT').then(
-        () => this.release(),
-        (lost: Error) => this.release(lost),
-      );
-    }
+    if (!this.isExhausted) this.release(error ?? true);
     done(error);
   }
 
+  /** After the last row nobody waits for the connection any more but the pool. */
+  private lose(error: Error): void {
+    if (this.isExhausted) this.release(error);
+    else this.destroy(error);
+  }
+
+  /** A connection that is dropped stays with the tap: pg would read what still comes from the middle of a row. */
+  private free(): void {
+    if (this.isReleased) return;
+    this.tap.close();
+    this.release();
+  }
+
   private release(error?: Error | boolean): void {
+    if (this.isReleased) return;
+    this.isReleased = true;
     this.client.removeListener('end', this.lost);
     this.client.release(error);
   }
 }
-
-const BEGIN = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${STATEMENT_MS.stream}`;
 
 const tookTooLong = (what: string) => new TookTooLong(`${what} took longer than it may`);

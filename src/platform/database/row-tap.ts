@@ -43,9 +43,10 @@ export class RowTap {
     this.socket.on('data', this.read).off('data', this.parse);
   }
 
-  /** Gives the connection back to pg; call it between queries. */
+  /** Gives the connection back to pg, with what has begun to come; call it between queries. */
   close(): void {
     this.socket.on('data', this.parse).off('data', this.read);
+    for (const part of this.parts.splice(0)) this.parse(part);
   }
 
   private readonly read = (chunk: Buffer): void => {

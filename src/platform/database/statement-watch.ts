@@ -1,4 +1,4 @@
-import type { Outcome, RequestTrace } from '../process/traces.js';
+import type { Outcome, RequestTrace } from '../process/request-trace.js';
 import { warnSeldom } from '../process/warn-seldom.js';
 
 /** Is told of a statement by its name when it is sent; what it answers is told of the end. */

@@ -72,6 +72,7 @@ export class ErasingsService {
 
   /** Says how erasings of a kind are done: one batch, in the transaction that the step is called in. */
   register(kind: string, step: (erasing: ErasingRow) => Promise<Step>): void {
+    if (this.steps.has(kind)) throw new Error(`two features erase what is called ${kind}`);
     this.steps.set(kind, step);
   }
 

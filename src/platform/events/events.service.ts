@@ -51,7 +51,7 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
   ) {
     showNumber('skein_event_streams', 'Clients that watch a project.', () => this.shares.all.count);
     schedule.every(CHECK_MS, 'streams of events', async () => this.check());
-    lastAnswers.addEventListener('abort', () => this.endAll());
+    lastAnswers.addEventListener('abort', this.endAll);
   }
 
   /** Tells the client of changes until it leaves, its key ends, or the process is about to. @throws ApiError, Busy */
@@ -70,6 +70,7 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
   }
 
   onModuleDestroy(): void {
+    lastAnswers.removeEventListener('abort', this.endAll);
     this.endAll();
   }
 
@@ -120,9 +121,9 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
     for (const stream of this.all()) stream.tick(KINDS);
   }
 
-  private endAll(): void {
+  private readonly endAll = (): void => {
     for (const stream of this.all()) stream.end();
-  }
+  };
 
   private all(): EventStream[] {
     return [...this.streams.values()].flatMap((streams) => [...streams]);

@@ -95,5 +95,7 @@ describe('the budget of bodies', () => {
     ]);
     hold.release();
     expect(budget.held).toBe(0);
+    expect(() => hold.add(1)).toThrow('the memory for bodies is in use');
+    expect(budget.held).toBe(0);
   });
 });

@@ -18,6 +18,7 @@ export class Hold {
   bytes = 0;
   private waitMs = WAIT_MS;
   private pool: Shares | null = null;
+  private isOver = false;
   /** Ends the waiting. */
   private leaving: AbortController | undefined;
 
@@ -28,7 +29,7 @@ export class Hold {
 
   /**
    * Changes the hold to `bytes`; returns a promise when it has to wait for them.
-   * @throws ApiError `too_large` when they never fit, `unavailable` when they did not fit in time.
+   * @throws ApiError `too_large` when they never fit, `unavailable` when they did not fit in time, or all was given back.
    */
   set(bytes: number): Promise<void> | undefined {
     return this.moved(bytes) ? undefined : this.wait(bytes);
@@ -38,8 +39,9 @@ export class Hold {
     return this.set(this.bytes + bytes);
   }
 
-  /** Gives everything back and stops waiting. */
+  /** Gives everything back and stops waiting. What goes on after its request has ended gets no more. */
   release(): void {
+    this.isOver = true;
     this.leave();
     this.pool?.give(this.owner, this.bytes);
     this.pool = null;
@@ -54,6 +56,7 @@ export class Hold {
 
   /** Whether there was room. */
   moved(bytes: number): boolean {
+    if (this.isOver) throw busy();
     const pool = this.poolFor(bytes);
     if (!pool) return false;
     const isLess = bytes < this.bytes || pool !== this.pool;

@@ -16,6 +16,7 @@ import {
 import type { Context } from './context.js';
 import { JsonScanner, NotJson } from '../json/json-scanner.js';
 import { parsedBytes } from '../json/json-weight.js';
+import { keepLongLiterals } from './long-literals.js';
 import { Turn } from '../time/turn.js';
 import { notUtf8 } from './utf8-check.js';
 import { assertValid, type Dto, validate } from './validation.js';
@@ -37,6 +38,7 @@ export class BodyGuard implements CanActivate {
     assertJson(request);
     own.bodyText = await jsonText(own, await readBytes(own));
     request.body = parseJson(own.bodyText);
+    keepLongLiterals(request.body, own.bodyText);
     const projects = assertValid(body, request.body);
     own.projects = query ? [...own.projects, ...projects] : projects;
     return true;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
-import type { RequestTrace } from '../process/traces.js';
+import type { RequestTrace } from '../process/request-trace.js';
 import type { BodyBudget, Hold } from './body-budget.js';
 import { busy } from './body-budget.js';
 
@@ -99,8 +99,8 @@ export class Context {
   get signal(): AbortSignal {
     if (!this.closed) {
       const closed = (this.closed = new AbortController());
-      if (this.response.destroyed) closed.abort();
-      else this.response.once('close', () => closed.abort());
+      if (this.response.destroyed) closed.abort(OVER);
+      else this.response.once('close', () => closed.abort(OVER));
     }
     return this.closed.signal;
   }
@@ -148,15 +148,15 @@ export class Context {
 
   /**
    * Gives back what the request held when its connection or answer has closed. If the client left before the answer, the
-   * handler may still have the body: the hold then ends when the handler has answered.
+   * handler may still have the body, or be about to ask for its memory: the hold then ends when the handler has answered.
    */
   endHold(): void {
-    const { ownHold: hold, response } = this;
-    if (!hold) return;
-    hold.leave();
+    const { response } = this;
+    this.ownHold?.leave();
     let looks = 0;
     const look = () => {
-      if (response.headersSent || response.writableEnded || ++looks > MAX_LOOKS) hold.release();
+      if (response.headersSent || response.writableEnded || ++looks > MAX_LOOKS)
+        this.hold.release(); // one that is asked for later finds it over
       else setTimeout(look, LOOK_AGAIN_MS).unref();
     };
     look();
@@ -167,3 +167,6 @@ export const Ctx = createParamDecorator(
   (_: unknown, context: ExecutionContext): Context =>
     context.switchToHttp().getRequest<IncomingMessage>().context,
 );
+
+/** One for all, since to make one takes as long as to route a request. */
+const OVER = new DOMException('the client has gone, or has its answer', 'AbortError');

@@ -264,8 +264,8 @@ export function SortBy(fields?: readonly string[]) {
   );
 }
 
-/** The OpenAPI plugin does not look into this file. */
-const IsCount = () =>
+/** A number from 0, absent or null. The OpenAPI plugin does not look into this file. */
+export const IsCount = () =>
   applyDecorators(
     IsOptional(),
     IsInt(),

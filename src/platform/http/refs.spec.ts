@@ -47,11 +47,15 @@ it.each([
     'svc:///acme/demo/agent_conversation/a%2Fb',
     { projectId: 'acme/demo', kind: 'agent_conversation', name: 'a%2Fb', digest: null, path: [] },
   ],
+  [
+    'weave:///acme/demo/op/run:v0',
+    { projectId: 'acme/demo', kind: 'op', name: 'run', digest: 'v0', path: [] },
+  ],
 ])('reads %s', (text, ref) => expect(parseRef(text)).toEqual(ref));
 
 it.each([
   '',
-  'weave:///acme/demo/op/run:v0',
+  'wandb:///acme/demo/op/run:v0',
   'svc://acme/demo/op/run:v0',
   'svc:///acme/op/run:v0',
   'svc:///acme/demo/op/run',

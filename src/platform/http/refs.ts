@@ -1,6 +1,5 @@
 import { WIRE_DIALECTS } from '../config/config.js';
 import { PROJECT_PART } from './dto.js';
-import { WIRE } from './wire.js';
 
 export type RefKind = 'object' | 'op' | 'call' | 'agent_span' | 'agent_turn' | 'agent_conversation';
 
@@ -16,12 +15,15 @@ export interface Ref {
   path: string[];
 }
 
+/** Of a ref in either dialect. */
+export const SCHEME = `(?:${WIRE_DIALECTS.join('|')})`;
+
 const REF = new RegExp(
-  `^${WIRE.scheme}:///(${PROJECT_PART}/${PROJECT_PART})/(?:(object|op)/([^/:\\s]{1,256}):([^/:\\s](?:[^/:\\s]| (?=[^/:\\s])){0,127})((?:/[^/]+)*)|(call|agent_span|agent_turn|agent_conversation)/([^/\\p{Cc}\\p{Cs}]+)((?:/[^/]+)*))$`,
+  `^${SCHEME}:///(${PROJECT_PART}/${PROJECT_PART})/(?:(object|op)/([^/:\\s]{1,256}):([^/:\\s](?:[^/:\\s]| (?=[^/:\\s])){0,127})((?:/[^/]+)*)|(call|agent_span|agent_turn|agent_conversation)/([^/\\p{Cc}\\p{Cs}]+)((?:/[^/]+)*))$`,
   'u',
 );
 
-/** Null when the text is not a ref of the scheme in force. Existence is not checked. */
+/** Null when the text is no ref. Existence is not checked. */
 export function parseRef(text: unknown): Ref | null {
   const match = typeof text === 'string' ? REF.exec(text) : null;
   if (!match) return null;

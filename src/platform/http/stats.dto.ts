@@ -36,7 +36,7 @@ export const IsPercentiles = () =>
     ApiProperty({ type: 'number', isArray: true, required: false, nullable: true }),
   );
 
-const IsZone = () =>
+export const IsZone = () =>
   applyDecorators(
     rule('isZone', 'must be the name of a time zone such as Europe/Berlin', isZone),
     ApiProperty({ type: 'string', example: 'Europe/Berlin', required: false, nullable: true }),

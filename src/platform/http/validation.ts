@@ -2,6 +2,7 @@ import { getMetadataStorage, IS_OPTIONAL, type ValidationArguments } from 'class
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
 import { assertNone, type Violation } from '../errors.js';
 import { isObject } from '../json/is-object.js';
+import { otherSpelling } from './wire.js';
 
 /** A DTO class: its class-validator decorators are the only source of the rules. */
 export type Dto<T = object> = new () => T;
@@ -17,6 +18,8 @@ type Rule = (value: unknown, object: object) => Violation | undefined;
 
 interface Property {
   name: string;
+  /** The name in the other dialect, which counts where this one is absent. */
+  other: string | undefined;
   isProject: boolean;
   /** `@IsOptional()`: null and undefined break no rule. */
   isOptional: boolean;
@@ -41,7 +44,7 @@ export interface Checked {
 
 /**
  * Runs the class-validator rules of a DTO on a parsed body, as it is: no instance is made, nothing is copied or
- * dropped, so free-form JSON keeps every key, and only own keys are read. The decorators are read once a class and
+ * dropped, so free-form JSON keeps every key, and only own keys are read. A name in the other dialect is copied to ours. The decorators are read once a class and
  * turned into closures, because class-validator itself walks its metadata again on each call: `bench/validation.mjs`
  * prints both. Each property reports the first rule it breaks.
  */
@@ -75,18 +78,19 @@ function check(rules: Rules, value: unknown, path: string, seen: Seen): void {
 function checkNames(rules: Rules, value: object, path: string, { violations }: Seen): void {
   for (const name of Object.keys(value)) {
     if (violations.length >= MAX_VIOLATIONS) return;
-    if (!rules.some((property) => property.name === name))
+    if (!rules.some((property) => property.name === name || property.other === name))
       violations.push({ path: under(path, name.slice(0, 64)), message: 'is unknown' });
   }
 }
 
 function checkProperty(
-  { name, isProject, isOptional, conditions, rules, nested }: Property,
+  property: Property,
   object: Record<string, unknown>,
   parent: string,
   seen: Seen,
 ): void {
-  const value = ownValue(object, name);
+  const { name, isProject, isOptional, conditions, rules, nested } = property;
+  const value = valueOf(property, object);
   if (isOptional && (value === undefined || value === null)) return;
   for (const applies of conditions) if (!applies(object, value)) return;
   if (value === undefined) {
@@ -109,6 +113,15 @@ function checkProperty(
 function ownValue(object: Record<string, unknown>, name: string): unknown {
   const found = object[name];
   return found === undefined || Object.hasOwn(object, name) ? found : undefined;
+}
+
+/** The value of a member. The body gets the name that handlers read where it has the other one. */
+function valueOf({ name, other }: Property, object: Record<string, unknown>): unknown {
+  const value = ownValue(object, name);
+  if (value !== undefined || other === undefined) return value;
+  const moved = ownValue(object, other);
+  if (moved !== undefined) object[name] = moved;
+  return moved;
 }
 
 const under = (parent: string, name: string) => (parent ? `${parent}.${name}` : name);
@@ -201,6 +214,7 @@ function compileProperty(dto: Dto, name: string, metadata: Metadata[]): Property
   const nested = metadata.find(({ type }) => type === NESTED);
   return {
     name,
+    other: otherSpelling(name),
     isProject: metadata.some((rule) => rule.name === PROJECT_RULE),
     isOptional: metadata.some((rule) => rule.name === IS_OPTIONAL),
     conditions: metadata

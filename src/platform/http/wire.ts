@@ -1,24 +1,72 @@
 import { config } from '../config/process-config.js';
 
-const prefix = config.wireDialect === 'weave' ? 'wb' : 'svc';
+type Dialect = typeof config.wireDialect;
+
+/** Names that carry a product prefix, as each dialect spells them. */
+const SPELLINGS = {
+  /** Scheme of refs: `<scheme>:///<entity>/<project>/…`. */
+  scheme: { svc: 'svc', weave: 'weave' },
+  ref: { svc: 'svc_ref', weave: 'weave_ref' },
+  userId: { svc: 'svc_user_id', weave: 'wb_user_id' },
+  username: { svc: 'svc_username', weave: 'wb_username' },
+  userIds: { svc: 'svc_user_ids', weave: 'wb_user_ids' },
+  runId: { svc: 'svc_run_id', weave: 'wb_run_id' },
+  runIds: { svc: 'svc_run_ids', weave: 'wb_run_ids' },
+  runStep: { svc: 'svc_run_step', weave: 'wb_run_step' },
+  runStepEnd: { svc: 'svc_run_step_end', weave: 'wb_run_step_end' },
+  /** Key of the derived part of a call's summary. */
+  summary: { svc: 'svc', weave: 'weave' },
+  /** First word of the reserved feedback types: `<prefix>.reaction.1`. */
+  feedback: { svc: 'svc', weave: 'wandb' },
+} as const;
+
+type Names<In extends Dialect> = {
+  [Name in keyof typeof SPELLINGS]: (typeof SPELLINGS)[Name][In];
+};
+
+const spelled = (dialect: Dialect) =>
+  Object.fromEntries(
+    Object.entries(SPELLINGS).map(([name, spellings]) => [name, spellings[dialect]]),
+  );
 
 /**
- * Every wire name that carries a product prefix, chosen by `WIRE_DIALECT` when the code is loaded:
- * properties of DTOs and columns of queries are named by it. The neutral spelling is the type of
- * all of them, so that every use is checked by the compiler whatever the dialect in force.
+ * Every wire name that carries a product prefix, chosen by `WIRE_DIALECT` when the code is loaded: properties of DTOs and
+ * columns of queries are named by it, and so are answers. Requests may use the other spelling too. The neutral spelling is
+ * the type of all of them, so that every use is checked by the compiler whatever the dialect in force.
  */
-export const WIRE = {
-  /** Scheme of refs: `<scheme>:///<entity>/<project>/…`. */
-  scheme: config.wireDialect,
-  ref: (config.wireDialect === 'weave' ? 'weave_ref' : 'svc_ref') as 'svc_ref',
-  userId: `${prefix}_user_id` as 'svc_user_id',
-  userIds: `${prefix}_user_ids` as 'svc_user_ids',
-  runId: `${prefix}_run_id` as 'svc_run_id',
-  runIds: `${prefix}_run_ids` as 'svc_run_ids',
-  runStep: `${prefix}_run_step` as 'svc_run_step',
-  runStepEnd: `${prefix}_run_step_end` as 'svc_run_step_end',
-  /** Key of the derived part of a call's summary. */
-  summary: config.wireDialect as 'svc',
-  /** First word of the reserved feedback types: `<prefix>.reaction.1`. */
-  feedback: config.wireDialect === 'weave' ? 'wandb' : 'svc',
-} as const;
+export const WIRE = { ...spelled(config.wireDialect), scheme: config.wireDialect } as Omit<
+  Names<'svc'>,
+  'scheme'
+> & { scheme: Dialect };
+
+/** The same names as the dialect spells them that is not in force. */
+export const OTHER = spelled(config.wireDialect === 'weave' ? 'svc' : 'weave') as Omit<
+  Names<'weave'>,
+  'scheme'
+> & { scheme: Dialect };
+
+const FIELDS = ['ref', 'userId', 'userIds', 'runId', 'runIds', 'runStep', 'runStepEnd'] as const;
+const others = new Map<string, string>(FIELDS.map((name) => [WIRE[name], OTHER[name]]));
+
+/** How the other dialect spells a field of requests; undefined where it spells it in the same way. */
+export const otherSpelling = (field: string): string | undefined => others.get(field);
+
+/** Whether a name is one of the other dialect. */
+export const isOtherSpelling = (field: string): boolean =>
+  FIELDS.some((name) => OTHER[name] === field);
+
+/** The table of columns, whose names a request may also write as the other dialect does; lists of the names do not show it. */
+export function inBothSpellings<Columns extends object>(columns: Columns): Columns {
+  const derived = `summary.${WIRE.summary}.`;
+  for (const [name, value] of Object.entries(columns)) {
+    const other =
+      otherSpelling(name) ??
+      (name.startsWith(derived) && `summary.${OTHER.summary}.${name.slice(derived.length)}`);
+    if (other) Object.defineProperty(columns, other, { value, enumerable: false });
+  }
+  return columns;
+}
+
+/** What a request is told that only the other dialect can answer. */
+export const otherDialect = (what: string) =>
+  `${what} by the names of the dialect ${OTHER.scheme}, and this service answers in those of ${WIRE.scheme}: start it with WIRE_DIALECT=${OTHER.scheme}`;

@@ -63,23 +63,32 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
     const server: Server = this.adapterHost.httpAdapter.getHttpServer();
     server.on('connection', (socket: Socket) => this.add(socket));
     server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-      const connection = this.connections.get(socket);
-      if (!connection) return;
-      connection.requests++;
-      response.once('close', () => {
-        connection.requests--;
-        connection.idleSince = performance.now();
-        connection.bytesRead = socket.bytesRead;
-      });
+      response.once('close', this.begin(socket));
     });
   }
 
-  private add(socket: Socket): void {
+  /** Counts a request of the connection until the function that it returns is called. */
+  begin(socket: Socket): () => void {
+    const connection = this.connections.get(socket);
+    if (!connection) return () => {};
+    connection.requests++;
+    return () => {
+      connection.requests--;
+      connection.idleSince = performance.now();
+      connection.bytesRead = socket.bytesRead;
+    };
+  }
+
+  /** Counts a connection. One that is too many is closed at once, and the answer is no. */
+  add(socket: Socket): boolean {
     const { remoteAddress } = socket;
     const address = clientNetwork(remoteAddress ?? '');
     if (!isForOperations(socket)) {
       const { refused, instead } = this.bounds.admit(socket, address, this.isProxy(remoteAddress));
-      if (refused) return this.refuse(socket, refused);
+      if (refused) {
+        this.refuse(socket, refused);
+        return false;
+      }
       if (instead) {
         this.bounds.remove(instead, this.connections.get(instead)!.address);
         this.refuse(instead, 'process');
@@ -91,6 +100,7 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
       this.connections.delete(socket);
       this.bounds.remove(socket, address);
     });
+    return true;
   }
 
   /** Whether TRUST_PROXY names it, so that it brings requests of many. */

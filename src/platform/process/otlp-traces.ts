@@ -18,7 +18,7 @@ import {
 } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { VERSION } from '../config/version.js';
-import type { RequestTrace, Traces } from './traces.js';
+import type { RequestTrace, Traces } from './request-trace.js';
 import { warnSeldom } from './warn-seldom.js';
 
 /**

@@ -256,7 +256,7 @@ export const MAX_STEPS = 64;
 export function resolve(columns: Columns, name: unknown, path: string, names: Budget): Operand {
   const segments = pathSteps(name, path, names);
   for (let end = Math.min(segments.length, longestKey(columns)); end > 0; end -= 1) {
-    const key = segments.slice(0, end).map(escapeDots).join('.');
+    const key = segments.slice(0, end).map(escapedStep).join('.');
     const found = Object.hasOwn(columns, key)
       ? read(columns[key]!, segments.slice(end))
       : undefined;
@@ -321,4 +321,5 @@ function closingBracket(name: string, start: number): number {
 }
 const ENDING = /\](?=\.|$)/g;
 
-const escapeDots = (step: string) => step.replaceAll(/[\\.]/g, String.raw`\$&`);
+/** A step as a path spells it, so that `parsePath` reads it as it was. */
+export const escapedStep = (step: string) => step.replaceAll(/[\\.[]/g, String.raw`\$&`);

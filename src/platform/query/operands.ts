@@ -2,7 +2,7 @@ import { byCodePoint, storable, toNumber, wireTime, type Operand } from './colum
 import { DATE_TIME, EPOCH, NUMBER, NUMBER_LENGTH } from './functions.js';
 import { Parameter, sql, type Sql } from './sql.js';
 
-/** A JSON scalar of the query itself. Numbers are JavaScript's: beyond 2^53 they arrived rounded already. */
+/** A JSON scalar of the query itself. Numbers are JavaScript's: those with more digits than a double holds come as a `$convert` of their text. */
 export interface Literal {
   readonly literal: Scalar;
 }

@@ -6,7 +6,7 @@ const RAW = /\bOFFSET 0\b|(?<!citus[.])\benable_|\) IS TRUE\b|\bLIMIT \(SELECT\b
 
 /** Texts of functions in the database import nothing. */
 const MAY =
-  /^tracing\/calls\/ingest\/ingest[.]sql|^platform\/(query\/plans[.]ts|database\/migrations\/)/;
+  /^tracing\/(calls\/ingest\/ingest|agents\/agents)[.]sql|^platform\/(query\/plans[.]ts|database\/migrations\/)/;
 
 /** The parts of a file that may be SQL, without its comments. */
 function sqlTexts(file: string): string[] {

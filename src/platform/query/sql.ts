@@ -84,6 +84,9 @@ export function allOf(...conditions: (Sql | false | null | undefined | '')[]): S
   return present.length === 0 ? sql`TRUE` : join(present, ' AND ');
 }
 
+/** At least one condition. */
+export const anyOf = (conditions: readonly Sql[]) => sql`(${join(conditions, ' OR ')})`;
+
 /**
  * The value is in a list of many. As a table, and not as `= ANY`: the planner takes a project for 1/200 of its table
  * (docs/adr/0007-no-statistics-of-projects.md), and reads all of a project of a million calls to find 500 by their ids, instead

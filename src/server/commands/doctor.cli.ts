@@ -1,4 +1,6 @@
 import 'reflect-metadata';
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DataSource } from 'typeorm';
@@ -21,7 +23,7 @@ import { connect } from '../connect.js';
 
 const USAGE = `${typed('doctor')}
 
-Looks at the settings, the folder, the disk, the clock, the port and the database of the service, beside a running service too, and
+Looks at the settings, the folder, the disk, the clock, the ports and the database of the service, beside a running service too, and
 says what to mend. Changes nothing. Ends with 1 when something must be mended.`;
 
 const GIB = 1024 ** 3;
@@ -96,6 +98,7 @@ async function checkService(): Promise<void> {
     try {
       await assertFree(config);
       good(`no service runs on ${address}, and the port is free`);
+      await checkGrpcPort();
     } catch (error) {
       mend(
         `nothing of Skein answers on ${address}, and the port cannot be used (${(error as NodeJS.ErrnoException).code}): set PORT or HOST`,
@@ -109,10 +112,59 @@ async function checkService(): Promise<void> {
     mend(`the service on ${address} is not ready: ${state.slice(0, 500)}`);
   else
     return mend(`something that is not Skein answers on ${address} (${answer.status}): set PORT`);
+  await checkGrpc();
   const drift = Math.abs(Date.parse(answer.headers.get('date') ?? '') - asked.getTime()) / 1000;
   if (drift > MOST_SECONDS_APART + 1)
     warn(`the clock of the service is ${drift.toFixed(0)} s away from this one`);
 }
+
+/** Whether the port that exporters of OTLP over gRPC use by default could be listened on. */
+async function checkGrpcPort(): Promise<void> {
+  const { otlpGrpcPort: port, host } = config;
+  if (port === undefined) return;
+  try {
+    await assertFree({ port, host });
+    good(`the port for OTLP over gRPC, ${port}, is free`);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    warn(
+      `OTLP over gRPC will not be taken: port ${port} cannot be used (${code}): set OTLP_GRPC_PORT`,
+    );
+  }
+}
+
+/** Whether it is the service that answers there: it asks everybody for a key. */
+async function checkGrpc(): Promise<void> {
+  const { otlpGrpcPort: port } = config;
+  if (port === undefined) return;
+  const address = serviceUrl({ ...config, port });
+  if (await asksForKey(address)) good(`OTLP over gRPC is taken on ${address}`);
+  else
+    warn(
+      `OTLP over gRPC is not taken on ${address}: exporters that use it by default fail. Set OTLP_GRPC_PORT, or to off`,
+    );
+}
+
+async function asksForKey(address: string): Promise<boolean> {
+  const session = connectHttp2(address);
+  session.on('error', () => {});
+  try {
+    const stream = session.request({ ':method': 'POST', ':path': GRPC_EXPORT, ...GRPC_TYPE });
+    const signal = AbortSignal.timeout(ANSWER_MS);
+    const [headers] = (await once(stream.end(), 'response', { signal })) as [
+      Record<string, unknown>,
+    ];
+    return headers['grpc-status'] === UNAUTHENTICATED && headers['x-request-id'] !== undefined;
+  } catch {
+    return false;
+  } finally {
+    session.destroy();
+  }
+}
+
+const GRPC_EXPORT = '/opentelemetry.proto.collector.trace.v1.TraceService/Export';
+const GRPC_TYPE = { 'content-type': 'application/grpc', te: 'trailers' };
+const UNAUTHENTICATED = '16';
 
 interface Found {
   version: string;

@@ -10,7 +10,7 @@ import {
 import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { unpackBase } from '../../platform/backup/base-backup.js';
-import { placeAt } from '../../platform/backup/place.js';
+import { placeAt } from '../../platform/backup/places.js';
 import { type Base, baseFor, storedBases, storedWal } from '../../platform/backup/wal-archive.js';
 import { RESTORE_COMMAND, WalServer } from '../../platform/backup/wal-server.js';
 import { config } from '../../platform/config/process-config.js';

@@ -7,7 +7,7 @@ import { restoreToTime } from './restore-to-time.js';
 import { config } from '../../platform/config/process-config.js';
 import { migrate } from '../../platform/database/migrate.js';
 import { withClient } from '../../platform/backup/client.js';
-import { located } from '../../platform/backup/place.js';
+import { located } from '../../platform/backup/places.js';
 import { Progress } from '../../platform/backup/progress.js';
 import { restore } from '../../platform/backup/restore.js';
 import { assertRestorable, prepareSchema } from '../../platform/backup/schema.js';

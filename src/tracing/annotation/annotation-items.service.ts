@@ -10,6 +10,7 @@ import { AnnotationProgress } from './annotation-progress.entity.js';
 import { ANNOTATION } from './annotation-queue.entity.js';
 import { AnnotationQueuesService } from './annotation-queues.service.js';
 import {
+  MAX_PATHS,
   MAX_QUEUE_ITEMS,
   type AnnotationItemsAddDto,
   type AnnotationItemsAddedDto,
@@ -69,13 +70,20 @@ export class AnnotationItemsService {
     });
   }
 
-  /** @throws ApiError `not_found`, `too_large` */
-  add(
+  /** @throws ApiError `not_found`, `too_large`, `invalid_request` */
+  async add(
     queueId: string,
     body: AnnotationItemsAddDto,
     caller: Caller,
   ): Promise<AnnotationItemsAddedDto> {
     const { project_id: projectId, display_fields: displayFields } = body;
+    if (displayFields.reduce((sum, { length }) => sum + length, 0) > MAX_PATHS)
+      throw invalidRequest([
+        {
+          path: 'display_fields',
+          message: `must not have more than ${MAX_PATHS} characters together`,
+        },
+      ]);
     const callIds = [...new Set(body.call_ids)];
     const add = async () => {
       await caller.assertValid();

@@ -36,6 +36,8 @@ const MAX_SCORERS = 100;
 const MAX_REF = 2048;
 const MAX_FIELDS = 100;
 const MAX_PATH = 1000;
+/** Characters of all paths of a request: each of its items repeats them. */
+export const MAX_PATHS = 4096;
 const MAX_ASKED = 1000;
 
 const STATES = ['unstarted', 'in_progress', 'completed', 'skipped'] as const;

@@ -20,12 +20,16 @@ export class CallDto {
   ended_at?: string | null;
   exception?: string | null;
   @ApiPropertyOptional({ type: 'string', nullable: true }) [WIRE.userId]?: string | null;
+  /** With `include_usernames`. */
+  @ApiPropertyOptional({ type: 'string', nullable: true }) [WIRE.username]?: string | null;
   @ApiPropertyOptional({ type: 'string', nullable: true }) [WIRE.runId]?: string | null;
   @ApiPropertyOptional({ type: 'integer', nullable: true }) [WIRE.runStep]?: number | null;
   @ApiPropertyOptional({ type: 'integer', nullable: true }) [WIRE.runStepEnd]?: number | null;
   /** Always null: calls that were deleted are not answered. */
   @ApiPropertyOptional({ type: 'string', format: 'date-time', nullable: true })
   deleted_at?: string | null;
+  /** What the span of an agent does, such as `chat` or `execute_tool`. Only where `columns` names it. */
+  operation?: string | null;
   /** Free-form, as sent; `otel_span` is the span that the call came as. */
   @ApiPropertyOptional({ type: 'object', additionalProperties: true })
   attributes?: object;
@@ -58,6 +62,17 @@ export class CallDto {
             type: 'object',
             description: 'With `include_costs`: what each model cost, by its name.',
             additionalProperties: { $ref: getSchemaPath(CallCostDto) },
+          },
+          trace_costs: {
+            type: 'object',
+            description:
+              'With `include_trace_totals`: what each model cost in the whole trace of a root that tells no usage itself.',
+            additionalProperties: { $ref: getSchemaPath(CallCostDto) },
+          },
+          trace_user: {
+            type: 'string',
+            nullable: true,
+            description: 'With `include_trace_totals`: the user whom attributes of the trace name.',
           },
           feedback: {
             type: 'array',

@@ -32,7 +32,14 @@ const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NUL
 @Index('calls_running_idx', ['projectId', 'startedAt'], { where: 'ended_at IS NULL' })
 @Index('calls_root_latency_idx', { synchronize: false })
 @Index('calls_roots_idx', { synchronize: false })
-@Index('calls_response_idx', ['projectId', 'responseId'], { where: 'response_id IS NOT NULL' })
+@Index('calls_response_idx', ['projectId', 'responseId', 'startedAt', 'id'], {
+  where: 'response_id IS NOT NULL',
+})
+@Index('calls_spans_idx', ['projectId', 'startedAt', 'id'], { where: 'operation IS NOT NULL' })
+@Index('calls_agent_idx', ['projectId', 'agentName', 'startedAt', 'id'], {
+  where: 'agent_name IS NOT NULL',
+})
+@Index('calls_linked_idx', ['projectId', 'linkedCallId'], { where: 'linked_call_id IS NOT NULL' })
 @Index('calls_logged_idx', ['projectId', 'loggedAt', 'id'], { where: IS_AWAITED })
 @Index('calls_startless_idx', ['loggedAt', 'projectId', 'id'], { where: 'op_name IS NULL' })
 @Index('calls_unread_usage_idx', ['projectId', 'startedAt', 'id'], { where: 'has_unread_usage' })
@@ -71,6 +78,15 @@ export class Call {
   @Column('jsonb', { nullable: true }) logged!: unknown;
   /** The provider's id of the response that the call tells of, read when the end was stored. */
   @Column({ type: 'text', name: 'response_id', nullable: true, collation: 'C' }) responseId!:
+    string | null;
+  /** What a span of an agent does, such as `chat`; empty where it does not say. Null of what is no such span: docs/adr/0135-agents.md. */
+  @Column({ type: 'text', nullable: true, collation: 'C' }) operation!: string | null;
+  @Column({ type: 'text', name: 'agent_name', nullable: true, collation: 'C' }) agentName!:
+    string | null;
+  @Column({ type: 'text', name: 'agent_version', nullable: true, collation: 'C' }) agentVersion!:
+    string | null;
+  /** The call of another trace in which the span ran. */
+  @Column({ type: 'text', name: 'linked_call_id', nullable: true, collation: 'C' }) linkedCallId!:
     string | null;
   /** When the last of them came that waited for the span; or when a call without a start was noticed, which waits for it. */
   @Column('timestamptz', { name: 'logged_at', nullable: true }) loggedAt!: Date | null;

@@ -7,6 +7,7 @@ import {
   Resource,
   ShortWrites,
 } from '../../platform/auth/access.js';
+import { AnswersInDialect } from '../../platform/auth/dialect.guard.js';
 import { Idempotency, Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
 import {
   ApiEmptyResponse,
@@ -74,6 +75,7 @@ export class CallsController {
 
   /** One call by its id; `{"call": null}` when there is none. */
   @Operation('call/read', 'reader')
+  @AnswersInDialect()
   @ApiJsonResponse({ type: CallAnswerDto })
   async read(
     @Body() query: CallReadDto,
@@ -85,6 +87,7 @@ export class CallsController {
 
   /** Streams calls, one JSON object per line, by default the oldest first. */
   @Operation('calls/stream_query', 'reader')
+  @AnswersInDialect()
   @ApiJsonLines(CallDto)
   async streamQuery(
     @Body() query: CallsQueryDto,
@@ -95,6 +98,7 @@ export class CallsController {
 
   /** The same calls as one JSON object. */
   @Operation('calls/query', 'reader')
+  @AnswersInDialect()
   @ApiOkResponse({ type: CallsAnswerDto })
   async query(@Body() query: CallsQueryDto, @Ctx() context: Context): Promise<StreamableFile> {
     return jsonArray(await this.lists.stream(query), context, 'calls');

@@ -29,6 +29,7 @@ import {
   MAX_INT,
   MAX_THREAD_BYTES,
   PageDto,
+  rule,
   SortBy,
 } from '../../platform/http/dto.js';
 import { RefusalDto } from '../../platform/http/refusal.dto.js';
@@ -38,6 +39,9 @@ import type { Sort } from '../../platform/query/columns.js';
 
 export const MAX_NAME = 1024;
 const MAX_LISTED = 1000;
+/** Rows of a page that shows what their traces add up to. */
+const MAX_TOTALS = 1000;
+const isPage = (limit: unknown) => typeof limit === 'number' && limit <= MAX_TOTALS;
 /** Items of one `/call/upsert_batch`. */
 export const MAX_BATCH = 10_000;
 
@@ -194,6 +198,8 @@ export class CallsFilterDto {
   @IsOptionalList(MAX_THREAD_BYTES) thread_ids?: string[] | null;
   @IsOptionalList(MAX_THREAD_BYTES) turn_ids?: string[] | null;
   @IsOptional() @IsBoolean() trace_roots_only?: boolean | null;
+  /** Calls that name a parent which is not stored: a trace begins with them when no root of it is stored. */
+  @IsOptional() @IsBoolean() orphans_only?: boolean | null;
   @IsOptionalList(256) [WIRE.userIds]?: string[] | null;
   @IsOptionalList(MAX_NAME) [WIRE.runIds]?: string[] | null;
 }
@@ -223,8 +229,25 @@ export class CallsQueryDto extends PageDto {
   @IsOptional() @IsBoolean() include_storage_size?: boolean | null;
   /** Adds `total_storage_size_bytes`, of all calls of a trace, at its root. */
   @IsOptional() @IsBoolean() include_total_storage_size?: boolean | null;
-  /** Columns that hold refs. What is behind refs is not searched: a field below one of them is refused. */
+  /**
+   * Columns that hold refs of objects of the project, such as `inputs.model`. A field of `query` or `sort_by` below one of them
+   * (`inputs.model.temperature`) is a field of that object.
+   */
   @IsOptionalList(MAX_NAME) expand_columns?: string[] | null;
+  /**
+   * Adds, at a root that tells no usage, `trace_costs` of all calls of its trace to the derived part of the summary, and at any root
+   * `trace_user`, the user whom the attributes of its trace name. For pages: `limit` is at most 1000.
+   */
+  @IsOptional()
+  @IsBoolean()
+  @rule(
+    'isOfPage',
+    `needs a limit of at most ${MAX_TOTALS}`,
+    (value, at) => value !== true || (at && isPage((at.object as PageDto).limit)) === true,
+  )
+  include_trace_totals?: boolean | null;
+  /** Adds the name of the user who made each call. */
+  @IsOptional() @IsBoolean() include_usernames?: boolean | null;
 }
 
 /** Exactly one of `call_ids`, `filter` with or without `query` (or `query` alone), and `before`. */
@@ -248,6 +271,8 @@ export class CallsStatsDto {
   @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
   /** An expression tree: docs/adr/0010-query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
+  /** As of `/calls/query`. */
+  @IsOptionalList(MAX_NAME) expand_columns?: string[] | null;
   /** Counting stops here. */
   @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) limit?: number | null;
 }

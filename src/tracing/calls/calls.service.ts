@@ -43,14 +43,8 @@ import {
   storedQuery,
   updateQuery,
 } from './read/calls.query.js';
-import {
-  callKey,
-  CallsWriter,
-  type CallWrite,
-  joined,
-  writeKey,
-  mergedByCall,
-} from './ingest/calls.writer.js';
+import { callKey, CallsWriter, joined, writeKey, mergedByCall } from './ingest/calls.writer.js';
+import type { CallWrite } from './ingest/calls.upsert.js';
 import {
   CALL_SHAPE,
   type Documents,
@@ -59,6 +53,7 @@ import {
   START_SHAPE,
   startWrite,
 } from './ingest/call-write.js';
+import type { AgentColumns } from './ingest/calls.upsert.js';
 import { mend } from './ingest/mended-texts.js';
 import { threadedTracesQuery, turnRootsQuery } from './ingest/turn-roots.query.js';
 import { CALLS } from './call.entity.js';
@@ -127,9 +122,9 @@ export class CallsService {
 
   /** Stores what is good of whole calls, which run when they have no `ended_at`, and answers each in its place. */
   async storeCalls(calls: readonly WholeCall[], caller: Caller): Promise<ItemAnswer[]> {
-    const items = await inTurns(calls, ({ call, documents, responseId }) => {
+    const items = await inTurns(calls, ({ call, documents, responseId, agent }) => {
       const item = checkedCall(call, documents, caller);
-      return 'error' in item ? item : { ...item, responseId: responseId ?? null };
+      return 'error' in item ? item : { ...item, responseId: responseId ?? null, agent };
     });
     return this.storeItems(items, caller);
   }
@@ -270,6 +265,9 @@ export class CallsService {
   }
 }
 
+/** For doors, which hand over what a span says. */
+export type { AgentColumns };
+
 /** Documents of a call that every connection may read: at most so many bytes, however well they are compressed. */
 export const SMALL_BYTES = 1024 * 1024;
 /** Room that a larger one needs before it is read: nobody knows its size sooner, since a compressed one may have any. */
@@ -286,6 +284,7 @@ interface Item {
   end?: CallEndDto;
   documents: Documents | undefined;
   responseId?: string | null;
+  agent?: AgentColumns | null | undefined;
 }
 
 /** A call of another feature. Its documents are JSON no deeper than `MAX_DEPTH`, and no summary with `status_counts`. */
@@ -294,6 +293,8 @@ export interface WholeCall {
   documents: Documents;
   /** The provider's id of the response whose usage the summary tells. */
   responseId?: string | null;
+  /** What a span says of agents. */
+  agent?: AgentColumns | null;
 }
 
 /** A stored call. Missing values are null; those of the end are absent while the call runs. */
@@ -360,9 +361,9 @@ function checkedCall(
 /** The write of an item, null for a refused one. */
 function toWrite(item: Item | Refusal, caller: Caller, traces: Traces): CallWrite | null {
   if ('error' in item) return null;
-  const { start, end, documents, responseId } = item;
+  const { start, end, documents, responseId, agent } = item;
   if (!start) return endWrite(end!, documents);
-  const first = startWrite(start, documents, caller, traces);
+  const first = startWrite(start, documents, caller, { newTrace: traces, agent });
   return end ? joined(first, endWrite(end, documents, responseId)) : first;
 }
 

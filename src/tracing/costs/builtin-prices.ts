@@ -5,7 +5,7 @@ import {
 } from '@pydantic/genai-prices';
 import { LRUCache } from 'lru-cache';
 import { Decimal } from '../../platform/json/decimal.js';
-import type { Price } from './price.js';
+import type { Price } from './price-kinds.js';
 
 /** Prices of the library are for a million tokens. */
 const MILLION_PLACES = 6;

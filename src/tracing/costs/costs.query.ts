@@ -11,7 +11,7 @@ import { compile } from '../../platform/query/expression.js';
 import { allOf, isListed, sql, type Sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../visible-calls.js';
 import type { CostsPurgeDto, CostsQueryDto } from './costs.dto.js';
-import type { PriceName } from './price.js';
+import type { PriceName } from './price-kinds.js';
 import { pricesOfCall } from './prices.query.js';
 import type { BookRow } from './price-book.js';
 

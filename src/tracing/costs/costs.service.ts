@@ -32,16 +32,14 @@ import { pricedName } from './builtin-prices.js';
 import { explanation } from './explanation.js';
 import {
   grandTotal,
-  KINDS,
   pricedModels,
   type ModelUsage,
   pricedAs,
   type PricedUsage,
   type Pricing,
-  type PriceName,
-  PRICES,
   kindTotal,
 } from './price.js';
+import { KINDS, type PriceName, PRICES } from './price-kinds.js';
 import { PriceBook } from './price-book.js';
 import { type StoredUsage, storedUsage, type Tokens } from '../usage.js';
 import { storable } from '../../platform/query/columns.js';

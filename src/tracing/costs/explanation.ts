@@ -1,5 +1,6 @@
 import { Decimal } from '../../platform/json/decimal.js';
-import { grandTotal, KINDS, type PricedUsage, priceRecord, kindTotal } from './price.js';
+import { grandTotal, type PricedUsage, priceRecord, kindTotal } from './price.js';
+import { KINDS } from './price-kinds.js';
 
 /** How the cost of one model of a call comes about, term by term, in numbers and in words. */
 export function explanation(usage: PricedUsage, startedAt: string) {

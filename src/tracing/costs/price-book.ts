@@ -1,7 +1,8 @@
 import { groupedBy } from '../../platform/query/grouped-by.js';
 import { Decimal } from '../../platform/json/decimal.js';
 import { builtinPrice, builtinSplits, type Reach, type Splits } from './builtin-prices.js';
-import { hasPlainName, KINDS, type Price, type PriceRecord, recordPrice } from './price.js';
+import { hasPlainName, type PriceRecord, recordPrice } from './price.js';
+import { KINDS, type Price } from './price-kinds.js';
 
 /** A record of the project, and the segment of the window from which on it is in force. */
 export interface BookRow extends PriceRecord {

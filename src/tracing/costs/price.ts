@@ -1,5 +1,6 @@
 import { storable } from '../../platform/query/columns.js';
 import { builtinPrice } from './builtin-prices.js';
+import { KINDS, type Price, type PriceKind, type PriceName } from './price-kinds.js';
 import { Decimal } from '../../platform/json/decimal.js';
 import {
   type StoredUsage,
@@ -9,16 +10,6 @@ import {
   inputTokens,
   sentName,
 } from '../usage.js';
-
-/** The price of a token of each kind in one record; null where it has none. */
-export interface Price extends Record<PriceName, Decimal | null> {
-  id: string;
-  pricing_level: 'project' | 'builtin';
-  effective_date: string | null;
-  provider_id: string;
-  prompt_token_cost_unit: string;
-  completion_token_cost_unit: string;
-}
 
 /** A record of the project as `pricesOfCall` answers it; prices are decimal texts. */
 export interface PriceRecord extends Record<PriceName, string | null> {
@@ -48,23 +39,6 @@ export interface Pricing {
   records: Readonly<Record<string, PriceRecord | null>> | null;
   started_at: string;
 }
-
-/** The kinds of tokens, each with its price and its total. */
-export const KINDS = [
-  ['prompt_tokens', 'prompt_token_cost', 'prompt_tokens_total_cost'],
-  ['completion_tokens', 'completion_token_cost', 'completion_tokens_total_cost'],
-  ['cache_read_input_tokens', 'cache_read_input_token_cost', 'cache_read_input_tokens_total_cost'],
-  [
-    'cache_creation_input_tokens',
-    'cache_creation_input_token_cost',
-    'cache_creation_input_tokens_total_cost',
-  ],
-] as const;
-type PriceKind = (typeof KINDS)[number];
-
-/** The columns of prices, as they are called on the wire too. */
-export type PriceName = PriceKind[1];
-export const PRICES: readonly PriceName[] = KINDS.map(([, name]) => name);
 
 /** Characters; no record has a longer name, and the library takes long to compare one. */
 const MAX_NAME = 256;

@@ -1,6 +1,5 @@
 // SQL: where rows come from is written and read for thousands at once.
 import { lock, lockShared, textLock } from '../../platform/database/advisory-locks.js';
-import { WIRE } from '../../platform/http/wire.js';
 import { isAfter } from '../../platform/query/after.js';
 import {
   column,
@@ -12,6 +11,7 @@ import {
 } from '../../platform/query/columns.js';
 import { lookedUp } from '../../platform/query/plans.js';
 import { allOf, isListed, isOneOf, sql, type Sql } from '../../platform/query/sql.js';
+import { isOnCall, TYPE_COLUMN, typeIn } from '../feedback-names.query.js';
 import { visibleIn } from '../visible-calls.js';
 import type { DatasetLineageQueryDto } from './datasets.dto.js';
 
@@ -47,8 +47,7 @@ export const feedbackQuery = (
   types: readonly string[],
 ) => sql<{ id: string; type: string; payload: string }>`
   SELECT t.id, k.type, f.payload FROM unnest(${ids}::text[]) t (id) CROSS JOIN unnest(${types}::text[]) k (type) ${lookedUp(
-    sql`(SELECT f.payload::text AS payload FROM feedback f WHERE f.project_id = ${projectId}
-      AND f.ref = ${`${WIRE.scheme}:///${projectId}/call/`}::text || t.id AND f.feedback_type = k.type
+    sql`(SELECT f.payload::text AS payload FROM feedback f WHERE ${isOnCall(projectId, sql`t.id`)} AND ${TYPE_COLUMN.sql} = ${typeIn(sql`k.type`)}
       ORDER BY f.created_at DESC, f.id DESC LIMIT 1)`,
     'f',
   )}`;

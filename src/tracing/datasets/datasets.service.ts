@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { Database } from '../../platform/database/database.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
+import { SCHEME } from '../../platform/http/refs.js';
 import { WIRE } from '../../platform/http/wire.js';
 import { memberTexts, objectText } from '../../platform/json/json-text.js';
 import { Turn } from '../../platform/time/turn.js';
@@ -36,7 +37,7 @@ import { partIndex, rowUnits } from './split.js';
 const DIGEST_LENGTH = 43;
 /** A value with a ref to its rows. */
 const MAX_VALUE_BYTES = 256 * 1024;
-const TABLE_REF = new RegExp(`^${WIRE.scheme}:///([^/]+/[^/]+)/table/([^/]+)$`);
+const TABLE_REF = new RegExp(`^${SCHEME}:///([^/]+/[^/]+)/table/([^/]+)$`);
 /** How much the sum of fractions may differ from 1. */
 const ROUNDING = 1e-6;
 

@@ -6,7 +6,7 @@ import {
   signFlipTest,
 } from '../../platform/statistics/paired-differences.js';
 import type { ComparedDto, ComparedScoreDto } from './eval-results.dto.js';
-import { type Leaf, leafKey, scoreLeaves } from './score-stats.js';
+import { ByLeaf, eachLeaf, type Leaf } from './score-stats.js';
 import type { Trial, TrialRow } from './trials.js';
 
 export const CONFIDENCE = 0.95;
@@ -172,7 +172,7 @@ export function rowPairs(
 
 /** The numbers of each value of scores, by evaluation and row. */
 class ScorePairs {
-  private readonly leaves = new Map<string, LeafSums>();
+  private readonly leaves = new ByLeaf<LeafSums>();
 
   constructor(
     private readonly wanted: ReadonlySet<string> | null,
@@ -184,23 +184,20 @@ class ScorePairs {
   }
 
   get count(): number {
-    return this.leaves.size;
+    return this.leaves.count;
   }
 
   add(side: 0 | 1, row: number, { scores }: Trial): void {
-    for (const leaf of scoreLeaves(scores)) {
-      if (this.isFull) return;
-      if (typeof leaf.value === 'string') continue;
-      if (this.wanted && !this.wanted.has(leafName(leaf))) continue;
-      this.found(leaf).add(side, row, leaf.value);
-    }
+    eachLeaf(scores, (leaf) => {
+      const isWanted = typeof leaf.value !== 'string' && (this.wanted?.has(leafName(leaf)) ?? true);
+      if (isWanted && !this.isFull)
+        this.found(leaf).add(side, row, Number(leaf.value), typeof leaf.value === 'boolean');
+      return !this.isFull;
+    });
   }
 
   private found(leaf: Leaf): LeafSums {
-    const key = leafKey(leaf);
-    let sums = this.leaves.get(key);
-    if (!sums) this.leaves.set(key, (sums = new LeafSums(leaf)));
-    return sums;
+    return this.leaves.get(leaf) ?? this.leaves.set(leaf, new LeafSums(leaf));
   }
 
   async compared(goOn: GoOn): Promise<Omit<ComparedScoreDto, 'p_value_holm'>[]> {
@@ -250,11 +247,11 @@ class LeafSums {
     this.path = path;
   }
 
-  add(side: 0 | 1, row: number, value: boolean | number): void {
-    if (typeof value === 'number') this.isBinary = false;
+  add(side: 0 | 1, row: number, value: number, isBoolean: boolean): void {
+    if (!isBoolean) this.isBinary = false;
     const sum = this.sides[side].get(row) ?? { count: 0, total: 0 };
     sum.count++;
-    sum.total += Number(value);
+    sum.total += value;
     this.sides[side].set(row, sum);
   }
 

@@ -13,16 +13,23 @@ import {
   detailsQuery,
   type EvaluationRoot,
   progressQuery,
-  ROW_PATH,
   rootsQuery,
-  type Scan,
-  scanQuery,
 } from './eval-results.query.js';
+import { MAX_CHILDREN, MAX_SCORER_BYTES, ROW_PATH } from './trial-parts.query.js';
+import { type Scan, scanQuery } from './trial-scan.query.js';
 import { summarize } from './evaluation-summaries.js';
 import { filteredRows, sortedRows } from './row-order.js';
 import { filterGroups, isOfScore, rowSorts } from './row-requests.js';
 import { rowText, type ShownRow } from './row-texts.js';
-import { rowsInAll, type ScannedTrial, scannedTrial, type TrialRow, TrialRows } from './trials.js';
+import {
+  type KeptChunk,
+  addKept,
+  rowsInAll,
+  type ScannedTrial,
+  scannedTrial,
+  type TrialRow,
+  TrialRows,
+} from './trials.js';
 
 /** Trials of all evaluations of a request. */
 export const MAX_TRIALS = 100_000;
@@ -90,8 +97,9 @@ export class EvalResultsService {
     const known = ids.filter((id) => roots.has(id));
     const all = await this.scan(projectId, known, asked, context);
     const selected = query.require_intersection ? rowsInAll(all, ids) : all;
-    const found = filteredRows(selected, groups, query.filter_logic_operator === 'and');
-    const page = query.include_rows === false ? [] : pageRows(sortedRows(found, sorts), query);
+    const found = await filteredRows(selected, groups, query.filter_logic_operator === 'and');
+    const page =
+      query.include_rows === false ? [] : pageRows(await sortedRows(found, sorts), query);
     const summary = hasSummary
       ? await summarize(summaryRows(all, ids, query), known, roots)
       : undefined;
@@ -123,19 +131,22 @@ export class EvalResultsService {
     const batches = await this.database.stream(scanQuery(scan));
     const rows = new TrialRows();
     const turn = new Turn();
-    let count = 0;
     for await (const batch of batches as AsyncIterable<string[]>) {
       await hold.add(COPIES * batch.reduce((sum, text) => sum + text.length, 0));
       for (const text of batch) {
-        if (++count > MAX_TRIALS)
+        if (turn.isOver) await turn.next();
+        const found = JSON.parse(text) as ScannedTrial | KeptChunk;
+        if (isKept(found)) addKept(rows, found, this.costs, asked);
+        else {
+          const [id, rootId, digest, , , late] = found[0];
+          if (late === true) throw tooMuchBelow(id);
+          rows.add(digest, rootId, scannedTrial(found, this.costs, asked.hasCosts));
+        }
+        if (rows.trials > MAX_TRIALS)
           throw new ApiError(
             'too_large',
             `the evaluations have over ${MAX_TRIALS} trials: ask for fewer evaluations`,
           );
-        if (turn.isOver) await turn.next();
-        const trial = JSON.parse(text) as ScannedTrial;
-        const [, rootId, digest] = trial[0];
-        rows.add(digest, rootId, scannedTrial(trial, this.costs, asked.hasCosts));
       }
     }
     return rows.take();
@@ -183,7 +194,10 @@ export class EvalResultsService {
             'too_large',
             `the trials of a row hold over ${MAX_ROW_BYTES} characters: ask for fewer evaluations`,
           );
-        details.set(JSON.parse(memberTexts(text).get('id')!) as string, text);
+        const members = memberTexts(text);
+        const id = JSON.parse(members.get('id')!) as string;
+        if (members.get('children') === 'true') throw tooMuchBelow(id);
+        details.set(id, text);
       }
     return details;
   }
@@ -210,6 +224,15 @@ export class EvalResultsService {
     return raws;
   }
 }
+
+const tooMuchBelow = (trialId: string) =>
+  new ApiError(
+    'too_large',
+    `the trial ${trialId} has over ${MAX_CHILDREN} calls below it, or its scorers gave over ${MAX_SCORER_BYTES} bytes: ask without include_predict_and_score_children`,
+  );
+
+const isKept = (found: ScannedTrial | KeptChunk): found is KeptChunk =>
+  typeof found[0] === 'string';
 
 interface Shown extends ShownRow {
   projectId: string;

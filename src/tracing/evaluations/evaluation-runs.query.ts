@@ -57,16 +57,34 @@ export function runsQuery(
   );
 }
 
-export type Marked = Page & { runId?: string | null; ids?: string[] };
+export type Marked = Page & {
+  runId?: string | null;
+  ids?: string[];
+  /** The digest of the source of ops that the service publishes for predictions and scores. */
+  source: string;
+};
 
-/** The calls with a mark, in a run where one is asked for: below the run, or below what is below it. */
-function marked(projectId: string, name: 'prediction' | 'score', { runId, ids }: Marked): Sql {
+/**
+ * The calls with a mark: in a run where one is asked for, below the run or below what is below it; else those of the ops that the service
+ * published, so that the calls of others stay unread.
+ */
+function marked(projectId: string, name: 'prediction' | 'score', asked: Marked): Sql {
+  const { runId, ids, source } = asked;
   const isMarked = allOf(
     visibleIn(projectId),
     sql`${mark(name)} = 'true'`,
     ids && isListed(sql`c.id`, ids),
   );
-  if (!runId) return sql`calls c WHERE ${isMarked}`;
+  if (ids) return sql`calls c WHERE ${isMarked}`;
+  if (!runId) {
+    const suffix = name === 'prediction' ? '.predict' : '.score';
+    const isPublished = sql`v.project_id = ${projectId} AND v.kind = 'op' AND right(v.object_id, ${suffix.length}::int) = ${suffix}
+      AND (v.deleted_at IS NOT NULL OR v.val #>> '{files,obj.py}' = ${source})`;
+    return sql`(
+        SELECT DISTINCT ${`${WIRE.scheme}:///${projectId}/op/`} || v.object_id || ':' || v.digest AS op_name
+        FROM object_versions v WHERE ${isPublished}) v
+      ${lookedUp(sql`SELECT c.* FROM calls c WHERE ${isMarked} AND c.op_name = v.op_name`, 'c')}`;
+  }
   return sql`(
       SELECT ${runId} AS id UNION ALL
       SELECT c.id FROM calls c WHERE ${visibleIn(projectId)} AND c.parent_id = ${runId}) p

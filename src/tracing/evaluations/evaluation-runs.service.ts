@@ -271,7 +271,8 @@ export class EvaluationRunsService {
     kind: 'predictions' | 'scores',
     page: Page & { evaluation_run_id?: string | null },
   ) {
-    return this.stream(KINDS[kind](project, { ...page, runId: page.evaluation_run_id ?? null }));
+    const runId = page.evaluation_run_id ?? null;
+    return this.stream(KINDS[kind](project, { ...page, runId, source: this.source }));
   }
 
   listRuns(project: string, query: RunsQueryDto): Promise<Readable> {
@@ -284,13 +285,19 @@ export class EvaluationRunsService {
     return this.stream(runsQuery(project, { ...Object.fromEntries(asked), limit, offset }));
   }
 
+  private get source(): string {
+    return this.objects.placeholderSource;
+  }
+
   private stream(query: Sql): Promise<Readable> {
     return this.database.stream(query, { maxBatch: 64 });
   }
 
   /** One of a kind as JSON text. @throws ApiError `not_found` */
   async read(project: string, kind: Kind, id: string): Promise<string> {
-    const rows = await this.stream(KINDS[kind](project, { ids: [id], limit: 1 }));
+    const rows = await this.stream(
+      KINDS[kind](project, { ids: [id], limit: 1, source: this.source }),
+    );
     const [batch] = (await rows.toArray()) as string[][];
     if (!batch?.[0])
       throw new ApiError('not_found', `there is no ${NOUNS[kind]} ${id} in the project`);
@@ -304,7 +311,9 @@ export class EvaluationRunsService {
     ids: string | string[],
     caller: Caller,
   ): Promise<DeletedDto> {
-    const rows = await this.stream(KINDS[kind](project_id, { ids: [ids].flat() }));
+    const rows = await this.stream(
+      KINDS[kind](project_id, { ids: [ids].flat(), source: this.source }),
+    );
     const call_ids: string[] = [];
     for await (const batch of rows as AsyncIterable<string[]>)
       for (const text of batch) call_ids.push(JSON.parse([...memberTexts(text).values()][0]!));

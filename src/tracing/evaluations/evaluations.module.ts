@@ -10,6 +10,7 @@ import { EvaluationRunsController } from './evaluation-runs.controller.js';
 import { EvaluationRunsService } from './evaluation-runs.service.js';
 import { EvaluationStatusService } from './evaluation-status.service.js';
 import { EvaluationsController } from './evaluations.controller.js';
+import { KeptTrialsRefresher } from './kept-trials.refresher.js';
 import { TypedObjectsController } from './typed-objects.controller.js';
 import { TypedObjectsService } from './typed-objects.service.js';
 
@@ -28,6 +29,7 @@ import { TypedObjectsService } from './typed-objects.service.js';
     EvaluationStatusService,
     EvaluationRunsService,
     TypedObjectsService,
+    KeptTrialsRefresher,
   ],
 })
 export class EvaluationsModule {}

@@ -1,3 +1,5 @@
+import { sortedInTurns } from '../../platform/time/sorted-in-turns.js';
+import { Turn } from '../../platform/time/turn.js';
 import { byCodePoint } from '../../platform/json/by-code-point.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { scoreNumber } from './score-stats.js';
@@ -21,32 +23,47 @@ export interface FilterGroup {
 }
 
 /** Rows for which the groups hold: one of them, or each. */
-export function filteredRows(
+export async function filteredRows(
   rows: readonly TrialRow[],
   groups: readonly FilterGroup[],
   isEach: boolean,
-): readonly TrialRow[] {
+): Promise<readonly TrialRow[]> {
   if (groups.length === 0) return rows;
+  const turn = new Turn();
+  const found: TrialRow[] = [];
   const holds = (row: TrialRow) => (group: FilterGroup) =>
     group.hits.every((hit) => listTrials(row, group.rootId).some((trial) => trial.hits[hit]));
-  return rows.filter((row) => (isEach ? groups.every(holds(row)) : groups.some(holds(row))));
+  for (const row of rows) {
+    if (isEach ? groups.every(holds(row)) : groups.some(holds(row))) found.push(row);
+    if (turn.isOver) await turn.next();
+  }
+  return found;
 }
 
 /** Rows in the order asked for; ties by digest. `rows` are in the order of their digests. */
-export function sortedRows(
+export async function sortedRows(
   rows: readonly TrialRow[],
   sorts: readonly RowSort[],
-): readonly TrialRow[] {
+): Promise<readonly TrialRow[]> {
   if (sorts.length === 0) return rows;
-  const ranked = rows.map((row) => ({ row, ranks: sorts.map((sort) => rowRank(row, sort)) }));
-  ranked.sort((a, b) => {
-    for (const [i, { isDescending }] of sorts.entries()) {
-      const order = compareRanks(a.ranks[i]!, b.ranks[i]!, isDescending);
+  const turn = new Turn();
+  const ranked: { row: TrialRow; ranks: Rank[] }[] = [];
+  for (const row of rows) {
+    const ranks: Rank[] = [];
+    for (const sort of sorts) {
+      ranks.push(rowRank(row, sort));
+      if (turn.isOver) await turn.next();
+    }
+    ranked.push({ row, ranks });
+  }
+  const byRanks = (a: { ranks: Rank[] }, b: { ranks: Rank[] }) => {
+    for (let i = 0; i < sorts.length; i++) {
+      const order = compareRanks(a.ranks[i]!, b.ranks[i]!, sorts[i]!.isDescending);
       if (order !== 0) return order;
     }
     return 0; // the sort is stable
-  });
-  return ranked.map(({ row }) => row);
+  };
+  return (await sortedInTurns(ranked, byRanks, turn)).map(({ row }) => row);
 }
 
 /** Numbers come first in both directions, then texts, then rows without a value. */
@@ -65,9 +82,15 @@ function rowRank(row: TrialRow, { rootId, isDifference, value }: RowSort): Rank 
   if (value === 'digest') return row.digest;
   if ('key' in value) return keyRank(listTrials(row, rootId), value.key);
   if (isDifference) {
-    const means = [...row.trials.values()].map((trials) => scoreMean(trials, value.score));
-    const known = means.filter((mean) => mean !== null);
-    return known.length > 0 ? Math.max(...known) - Math.min(...known) : null;
+    let [least, most] = [Infinity, -Infinity];
+    for (const trials of row.trials.values()) {
+      const mean = scoreMean(trials, value.score);
+      if (mean === null) continue;
+      least = Math.min(least, mean);
+      most = Math.max(most, mean);
+    }
+    const apart = most - least;
+    return apart >= 0 ? apart : null; // without means, or of endless ones, it is no number
   }
   return scoreMean(listTrials(row, rootId), value.score);
 }
@@ -84,10 +107,15 @@ const listTrials = (row: TrialRow, rootId: string | null): readonly Trial[] =>
 
 /** The mean of a score over trials that have it as a number or a boolean. */
 function scoreMean(trials: readonly Trial[], path: readonly string[]): number | null {
-  const numbers = trials
-    .map(({ scores }) => scoreNumber(valueIn(scores, path)))
-    .filter((number) => number !== null);
-  return numbers.length > 0 ? numbers.reduce((a, b) => a + b, 0) / numbers.length : null;
+  let sum = 0;
+  let count = 0;
+  for (const { scores } of trials) {
+    const number = scoreNumber(valueIn(scores, path));
+    if (number === null) continue;
+    sum += number;
+    count++;
+  }
+  return count > 0 ? sum / count : null;
 }
 
 const valueIn = (value: unknown, path: readonly string[]): unknown =>

@@ -1,7 +1,12 @@
 import { InvalidQuery, nameBytes, pathSteps } from '../../platform/query/columns.js';
 import type { EvalResultsQueryDto } from './eval-results.dto.js';
-import type { Scan } from './eval-results.query.js';
+import type { Scan } from './trial-scan.query.js';
 import type { FilterGroup, RowSort } from './row-order.js';
+
+/** Orders by values that each trial's documents are taken apart for. */
+const MAX_DOCUMENT_SORTS = 3;
+/** Operators, fields and values of all filters. Each is computed for each trial: 1000 for 100,000 of them take seconds. */
+const MAX_FILTER_NODES = 1000;
 
 export const isOfScore = ({ value }: RowSort) => typeof value === 'object' && 'score' in value;
 
@@ -32,6 +37,11 @@ export function rowSorts(
     if (field === 'row_digest') return { ...rest, value: 'digest' };
     if (!['inputs', 'output', 'outputs'].includes(first!) || score.length === 0)
       throw new InvalidQuery(path, SORTABLE);
+    if (fields.length >= MAX_DOCUMENT_SORTS)
+      throw new InvalidQuery(
+        path,
+        `must not be the ${MAX_DOCUMENT_SORTS + 1}th of inputs or output`,
+      );
     return { ...rest, value: { key: fields.push({ field, path }) - 1 } };
   });
   return { sorts, fields };
@@ -44,7 +54,14 @@ export function filterGroups({ filters }: EvalResultsQueryDto): {
   conditions: Scan['conditions'];
 } {
   const groups = new Map<string | null, number[]>();
-  for (const [i, { evaluation_call_id }] of (filters ?? []).entries()) {
+  let nodes = 0;
+  for (const [i, { evaluation_call_id, query }] of (filters ?? []).entries()) {
+    nodes += countNodes(query);
+    if (nodes > MAX_FILTER_NODES)
+      throw new InvalidQuery(
+        `filters[${i}].query`,
+        `must not have more than ${MAX_FILTER_NODES} parts together with the filters before it`,
+      );
     const rootId = evaluation_call_id ?? null;
     groups.set(rootId, [...(groups.get(rootId) ?? []), i]);
   }
@@ -52,4 +69,17 @@ export function filterGroups({ filters }: EvalResultsQueryDto): {
     groups: Array.from(groups, ([rootId, hits]) => ({ rootId, hits })),
     conditions: (filters ?? []).map(({ query }) => query),
   };
+}
+
+/** Objects, each an operator, a field or a value. */
+function countNodes(query: object): number {
+  const open: unknown[] = [query];
+  let nodes = 0;
+  while (open.length > 0 && nodes <= MAX_FILTER_NODES) {
+    const value = open.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    if (!Array.isArray(value)) nodes++;
+    for (const member of Object.values(value)) open.push(member);
+  }
+  return nodes;
 }

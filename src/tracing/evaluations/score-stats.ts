@@ -11,21 +11,59 @@ export interface Leaf {
   value: boolean | number | string;
 }
 
-/** The values of scores that count: what is null or a list does not. */
-export function* scoreLeaves(scores: Readonly<Record<string, unknown>>): Generator<Leaf> {
-  for (const [scorer, value] of Object.entries(scores)) yield* leavesBelow(scorer, [], value);
+/** Shows the values of scores that count, until `see` answers false: what is null or a list does not count. */
+export function eachLeaf(
+  scores: Readonly<Record<string, unknown>>,
+  see: (leaf: Leaf) => boolean,
+): void {
+  for (const scorer of Object.keys(scores))
+    if (!eachBelow({ scorer, path: null, value: scores[scorer] }, 0, see)) return;
 }
 
-function* leavesBelow(scorer: string, path: string[], value: unknown): Generator<Leaf> {
-  if (isObject(value) && path.length < MAX_LEVELS)
-    for (const [name, member] of Object.entries(value))
-      yield* leavesBelow(scorer, [...path, name], member);
-  else if (typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string')
-    yield { scorer, path: path.length > 0 ? path.join('.') : null, value };
+function eachBelow(at: Place, level: number, see: (leaf: Leaf) => boolean): boolean {
+  const { scorer, path, value } = at;
+  if (isLeaf(at)) return see(at);
+  if (isObject(value) && level < MAX_LEVELS)
+    for (const name of Object.keys(value)) {
+      const below = { scorer, path: path === null ? name : `${path}.${name}`, value: value[name] };
+      if (!eachBelow(below, level + 1, see)) return false;
+    }
+  return true;
 }
 
-export const leafKey = ({ scorer, path }: Pick<Leaf, 'scorer' | 'path'>) =>
-  JSON.stringify([scorer, path]);
+type Place = Omit<Leaf, 'value'> & { value: unknown };
+
+const isLeaf = (place: Place): place is Leaf =>
+  typeof place.value === 'boolean' ||
+  typeof place.value === 'number' ||
+  typeof place.value === 'string';
+
+/** Something for each value of scores. */
+export class ByLeaf<T> {
+  private readonly scorers = new Map<string, Map<string | null, T>>();
+  private readonly all: T[] = [];
+
+  get count(): number {
+    return this.all.length;
+  }
+
+  get({ scorer, path }: Leaf): T | undefined {
+    return this.scorers.get(scorer)?.get(path);
+  }
+
+  set({ scorer, path }: Leaf, value: T): T {
+    let paths = this.scorers.get(scorer);
+    if (!paths) this.scorers.set(scorer, (paths = new Map()));
+    paths.set(path, value);
+    this.all.push(value);
+    return value;
+  }
+
+  /** In the order in which they came. */
+  values(): readonly T[] {
+    return this.all;
+  }
+}
 
 /** A score as a number, booleans as 1 and 0; null for what is neither. */
 export const scoreNumber = (value: unknown): number | null =>
@@ -35,16 +73,16 @@ const VALUE_TYPES = { boolean: 'binary', number: 'continuous', string: 'text' } 
 
 /** What an evaluation's trials say of each value of their scores. A value that changes its type keeps the first one. */
 export class ScoreStats {
-  private readonly stats = new Map<string, ScorerStatDto & { sum: number }>();
+  private readonly stats = new ByLeaf<ScorerStatDto & { sum: number }>();
 
   get count(): number {
-    return this.stats.size;
+    return this.stats.count;
   }
 
   /** Values beyond `most` different ones are left out, but for one, which tells that there are more. */
   add(scores: Readonly<Record<string, unknown>>, most = Infinity): void {
-    for (const leaf of scoreLeaves(scores)) {
-      if (this.count > most) return;
+    eachLeaf(scores, (leaf) => {
+      if (this.count > most) return false;
       const stat = this.found(leaf);
       stat.trial_count++;
       if (typeof leaf.value === 'number') {
@@ -54,18 +92,17 @@ export class ScoreStats {
         stat.pass_known_count++;
         if (leaf.value) stat.pass_true_count++;
       }
-    }
+      return true;
+    });
   }
 
   private found(leaf: Leaf) {
-    const key = leafKey(leaf);
-    let stat = this.stats.get(key);
-    if (!stat) {
-      const value_type = VALUE_TYPES[typeof leaf.value as keyof typeof VALUE_TYPES];
-      stat = {
+    return (
+      this.stats.get(leaf) ??
+      this.stats.set(leaf, {
         scorer_key: leaf.scorer,
         path: leaf.path,
-        value_type,
+        value_type: VALUE_TYPES[typeof leaf.value as keyof typeof VALUE_TYPES],
         trial_count: 0,
         numeric_count: 0,
         numeric_mean: null,
@@ -74,14 +111,12 @@ export class ScoreStats {
         pass_rate: null,
         pass_signal_coverage: null,
         sum: 0,
-      };
-      this.stats.set(key, stat);
-    }
-    return stat;
+      })
+    );
   }
 
   take(): ScorerStatDto[] {
-    return Array.from(this.stats.values(), ({ sum, ...stat }) => ({
+    return this.stats.values().map(({ sum, ...stat }) => ({
       ...stat,
       numeric_mean: stat.numeric_count > 0 ? sum / stat.numeric_count : null,
       pass_rate: stat.pass_known_count > 0 ? stat.pass_true_count / stat.pass_known_count : null,

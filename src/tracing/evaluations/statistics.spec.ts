@@ -10,7 +10,7 @@ import {
 import { filteredRows, sortedRows } from './row-order.js';
 import { scorerCalls } from './row-texts.js';
 import { ScoreStats } from './score-stats.js';
-import { type Trial, TrialRows } from './trials.js';
+import { type Trial, type TrialRow, TrialRows } from './trials.js';
 
 /** Whole random numbers below `below`, the same in each run. */
 function dice(seed: number) {
@@ -178,9 +178,9 @@ describe('comparisons', () => {
     let turns = 0;
     const inTurns = async () => void turns++;
     const asked = { wanted: null, room: 9, goOn: inTurns };
-    expect((await scorePairs(rows.take(), ['a', 'b'], asked)).count).toBe(9);
+    expect((await scorePairs(await rows.take(), ['a', 'b'], asked)).count).toBe(9);
     expect(turns).toBe(100);
-    expect((await scorePairs(rows.take(), ['a', 'b'], { ...asked, room: 3 })).count).toBe(4);
+    expect((await scorePairs(await rows.take(), ['a', 'b'], { ...asked, room: 3 })).count).toBe(4);
   });
 
   it('have the tails of the normal distribution', () => {
@@ -228,7 +228,8 @@ describe('comparisons', () => {
 });
 
 describe('rows', () => {
-  const rows = (() => {
+  let rows: TrialRow[];
+  beforeAll(async () => {
     const all = new TrialRows();
     const at = (row: string, score: unknown, hit: boolean, key: string | null) => {
       const [digest, root] = row.split(' ') as [string, string];
@@ -239,42 +240,39 @@ describe('rows', () => {
     at('a one', true, false, 'word');
     at('b one', null, true, '9');
     at('b two', 0, false, null);
-    return all.take();
-  })();
-  const sorted = (sort: object) =>
-    sortedRows(rows, [
-      { isDescending: false, rootId: null, isDifference: false, value: { score: ['s'] }, ...sort },
-    ]).map(({ digest }) => digest);
+    rows = await all.take();
+  });
+  const sorted = async (sort: object) => {
+    const plain = { isDescending: false, rootId: null, isDifference: false };
+    const found = await sortedRows(rows, [{ ...plain, value: { score: ['s'] }, ...sort }]);
+    return found.map(({ digest }) => digest);
+  };
 
-  it('sort by means, differences and values, numbers before texts before nothing', () => {
+  it('sort by means, differences and values, numbers before texts before nothing', async () => {
     expect(rows.map(({ digest }) => digest)).toEqual(['a', 'b', 'c']);
-    expect(sorted({})).toEqual(['b', 'c', 'a']);
-    expect(sorted({ isDescending: true })).toEqual(['a', 'c', 'b']);
-    expect(sorted({ rootId: 'two' })).toEqual(['b', 'c', 'a']);
-    expect(sorted({ isDifference: true, isDescending: true })).toEqual(['c', 'a', 'b']);
-    expect(sorted({ value: { key: 0 } })).toEqual(['b', 'c', 'a']);
-    expect(sorted({ value: { key: 0 }, isDescending: true })).toEqual(['c', 'b', 'a']);
+    expect(await sorted({})).toEqual(['b', 'c', 'a']);
+    expect(await sorted({ isDescending: true })).toEqual(['a', 'c', 'b']);
+    expect(await sorted({ rootId: 'two' })).toEqual(['b', 'c', 'a']);
+    expect(await sorted({ isDifference: true, isDescending: true })).toEqual(['c', 'a', 'b']);
+    expect(await sorted({ value: { key: 0 } })).toEqual(['b', 'c', 'a']);
+    expect(await sorted({ value: { key: 0 }, isDescending: true })).toEqual(['c', 'b', 'a']);
   });
 
-  it('are found by one group of conditions, or by each', () => {
+  it('are found by one group of conditions, or by each', async () => {
     const groups = [
       { rootId: 'one', hits: [0] },
       { rootId: 'two', hits: [0] },
     ];
-    const found = (isEach: boolean) =>
-      filteredRows(rows, groups, isEach).map(({ digest }) => digest);
-    expect(found(false)).toEqual(['b', 'c']);
-    expect(found(true)).toEqual([]);
+    const found = async (isEach: boolean) =>
+      (await filteredRows(rows, groups, isEach)).map(({ digest }) => digest);
+    expect(await found(false)).toEqual(['b', 'c']);
+    expect(await found(true)).toEqual([]);
   });
 
-  it('keep the order of calls among trials that came in any order', () => {
+  it('keep the order of calls among trials that came in any order', async () => {
     const all = new TrialRows();
     for (const startedAt of [3, 1, 2]) all.add('x', 'one', aTrial(`${startedAt}`, { startedAt }));
-    expect(
-      all
-        .take()[0]!
-        .trials.get('one')!
-        .map(({ id }) => id),
-    ).toEqual(['1', '2', '3']);
+    const [row] = await all.take();
+    expect(row!.trials.get('one')!.map(({ id }) => id)).toEqual(['1', '2', '3']);
   });
 });

@@ -1,4 +1,6 @@
 import { Decimal } from '../../platform/json/decimal.js';
+import { sortedInTurns } from '../../platform/time/sorted-in-turns.js';
+import { Turn } from '../../platform/time/turn.js';
 import { byCodePoint } from '../../platform/json/by-code-point.js';
 import type { CostsService, Priceable } from '../costs/costs.service.js';
 
@@ -10,7 +12,8 @@ export type ScannedTrial = [
     digest: string,
     startedAt: number,
     scores?: Record<string, unknown> | null,
-    late?: Record<string, unknown> | null,
+    /** True where it is too much. */
+    late?: Record<string, unknown> | true | null,
     spent?: Priceable | null,
     latency?: number | null,
     judges?: Priceable[] | null,
@@ -18,6 +21,19 @@ export type ScannedTrial = [
   hits?: boolean[],
   keys?: (string | null)[],
 ];
+
+/** Kept trials as `scanQuery` answers them: with an element of each list for each trial; what was not asked for is null. */
+export type KeptChunk = [
+  runId: string,
+  ids: string[],
+  digests: string[],
+  numbers: [startedAts: number[], latencies: (number | null)[], tokens: (number | null)[]],
+  scores: [own: Scores[], late: Scores[]] | null,
+  spent: [predictions: (Priceable | null)[], judges: (Priceable[] | null)[]] | null,
+  hits?: boolean[][] | null,
+  keys?: (string | null)[][] | null,
+];
+type Scores = Record<string, unknown> | null;
 
 /** What one prediction gave. */
 export interface Trial {
@@ -60,6 +76,7 @@ export function spentDollars(costs: CostsService, calls: readonly Priceable[]): 
 }
 
 const NONE: never[] = [];
+const NO_LISTS: [never[], never[]] = [NONE, NONE];
 
 export function scannedTrial(
   [trial, hits = NONE, keys = NONE]: ScannedTrial,
@@ -71,7 +88,7 @@ export function scannedTrial(
   return {
     id,
     startedAt,
-    scores: late ? { ...scores, ...late } : (scores ?? {}),
+    scores: joinedScores(scores, late === true ? null : late),
     latency,
     tokens: countedTokens(costs, calls),
     cost: hasCosts ? spentDollars(costs, calls) : null,
@@ -81,13 +98,47 @@ export function scannedTrial(
   };
 }
 
+/** Adds the trials of a chunk. Without children late scores and what was spent do not count. */
+export function addKept(
+  rows: Pick<TrialRows, 'add'>,
+  [rootId, ids, digests, [startedAts, latencies, tokens], scores, spent, hits, keys]: KeptChunk,
+  costs: CostsService,
+  { hasChildren, hasUsage }: { hasChildren: boolean; hasUsage: boolean },
+): void {
+  const [own, late] = scores ?? NO_LISTS;
+  const [predictions, judges] = spent ?? NO_LISTS;
+  const [allHits, allKeys] = [hits ?? NONE, keys ?? NONE];
+  for (const [i, digest] of digests.entries()) {
+    const prediction = predictions[i];
+    rows.add(digest, rootId, {
+      id: ids[i]!,
+      startedAt: startedAts[i]!,
+      scores: joinedScores(own[i], hasChildren ? late[i] : null),
+      latency: latencies[i]!,
+      tokens: hasUsage ? tokens[i]! : null,
+      cost: prediction ? spentDollars(costs, [prediction]) : null,
+      judgeCost: spentDollars(costs, judges[i] ?? NONE),
+      hits: allHits[i] ?? NONE,
+      keys: allKeys[i] ?? NONE,
+    });
+  }
+}
+
+const joinedScores = (own: Scores | undefined, late: Scores | undefined) =>
+  late ? { ...own, ...late } : (own ?? {});
+
 const inCallOrder = (a: Trial, b: Trial) => a.startedAt - b.startedAt || byCodePoint(a.id, b.id);
+
+/** Trials of a row; so many are sorted in turns. */
+const MANY = 1000;
 
 /** Rows by their digests. */
 export class TrialRows {
   private readonly byDigest = new Map<string, TrialRow>();
+  trials = 0;
 
   add(digest: string, rootId: string, trial: Trial): void {
+    this.trials++;
     let row = this.byDigest.get(digest);
     if (!row) this.byDigest.set(digest, (row = { digest, trials: new Map() }));
     const trials = row.trials.get(rootId);
@@ -96,10 +147,14 @@ export class TrialRows {
   }
 
   /** The rows, the smallest digest first. */
-  take(): TrialRow[] {
+  async take(): Promise<TrialRow[]> {
+    const turn = new Turn();
     for (const { trials } of this.byDigest.values())
-      for (const list of trials.values()) if (list.length > 1) list.sort(inCallOrder);
-    return [...this.byDigest.values()].toSorted((a, b) => byCodePoint(a.digest, b.digest));
+      for (const [id, list] of trials)
+        if (list.length > MANY) trials.set(id, await sortedInTurns(list, inCallOrder, turn));
+        else if (list.length > 1) list.sort(inCallOrder);
+    const rows = [...this.byDigest.values()];
+    return sortedInTurns(rows, (a, b) => byCodePoint(a.digest, b.digest), turn);
   }
 }
 

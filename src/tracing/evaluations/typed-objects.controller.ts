@@ -10,6 +10,7 @@ import {
 } from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
 import { Allow, BasicAuth, NoProjectField, Operation } from '../../platform/auth/access.js';
+import { AnswersInDialect } from '../../platform/auth/dialect.guard.js';
 import { Idempotent } from '../../platform/auth/idempotency.js';
 import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
@@ -52,6 +53,7 @@ const pathProject = ({ entity, project }: ProjectPath) => `${entity}/${project}`
 @ApiParam({ name: 'project', example: 'demo' })
 @NoProjectField('ProjectPathGuard checks the project of the path')
 @UseGuards(ProjectPathGuard)
+@AnswersInDialect()
 @BasicAuth()
 @Controller('v2/:entity/:project')
 export class TypedObjectsController {

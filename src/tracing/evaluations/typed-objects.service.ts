@@ -50,6 +50,9 @@ type Published = Pick<TypedObjectCreatedDto, 'digest' | 'object_id' | 'version_i
 /** Ops, datasets, scorers, evaluations and models: ordinary objects, by what they are for. */
 @Injectable()
 export class TypedObjectsService {
+  /** The digest of placeholders: all have one content. */
+  private placeholder: string | undefined;
+
   constructor(
     private readonly objects: ObjectsService,
     private readonly tables: TablesService,
@@ -146,8 +149,28 @@ export class TypedObjectsService {
 
   /** The ref of an op that stands for what the service has no source of. */
   async placeholderOp(project_id: string, name: string, caller: Caller): Promise<string> {
-    const id = name.replaceAll(/[^\w.-]/g, '_').slice(0, MAX_ID);
-    return refTo(project_id, 'op', await this.publishOp(project_id, id, PLACEHOLDER, caller));
+    const id = name.replaceAll(/[^\w.-]/g, '_');
+    const member = id.slice(id.lastIndexOf('.')); // what it is for stays
+    const object_id = `${id.slice(0, -member.length).slice(0, MAX_ID - member.length)}${member}`;
+    const digest = await this.placeholderDigest({ project_id, object_id }, caller);
+    return refTo(project_id, 'op', { object_id, digest });
+  }
+
+  /** The digest of the source of such ops. */
+  get placeholderSource(): string {
+    return this.files.textDigest(PLACEHOLDER);
+  }
+
+  /** Writers of one name wait for each other, so it is published only where it is not there. */
+  private async placeholderDigest(
+    of: { project_id: string; object_id: string },
+    caller: Caller,
+  ): Promise<string> {
+    const known = this.placeholder && { ...of, digest: this.placeholder };
+    // null is one that is larger than nothing: it is there
+    if (known && (await this.objects.valueUpTo(known, 0)) !== undefined) return known.digest;
+    const { digest } = await this.publishOp(of.project_id, of.object_id, PLACEHOLDER, caller);
+    return (this.placeholder = digest);
   }
 
   private async publishOp(project_id: string, id: string, source: string, caller: Caller) {
@@ -305,5 +328,5 @@ const objectId = (name: string | null | undefined, otherwise: string) =>
 const refTo = (
   projectId: string,
   kind: 'object' | 'op',
-  { object_id, digest }: TypedObjectCreatedDto,
+  { object_id, digest }: Pick<TypedObjectCreatedDto, 'object_id' | 'digest'>,
 ) => `${WIRE.scheme}:///${projectId}/${kind}/${object_id}:${digest}`;

@@ -3,6 +3,7 @@ import type { Aggregation } from '../../platform/http/stats.dto.js';
 import { jsonAt, nameBytes, pathSteps, toNumber } from '../../platform/query/columns.js';
 import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { FeedbackMetricDto, FeedbackStatsDto, ValueType } from './feedback-stats.dto.js';
+import { isOfType, ownRef, refColumn } from '../feedback-names.query.js';
 import { PAYLOAD } from './feedback.query.js';
 import { computedOnce } from '../../platform/query/plans.js';
 
@@ -71,7 +72,7 @@ export function statsQuery(
     FROM feedback f WHERE ${allOf(
       sql`f.project_id = ${project_id}`,
       sql`f.created_at >= ${start}::timestamptz AND f.created_at < ${end}::timestamptz`,
-      typeof feedback_type === 'string' && sql`f.feedback_type = ${feedback_type}`,
+      typeof feedback_type === 'string' && isOfType(feedback_type),
       typeof trigger_ref === 'string' && isTrigger(trigger_ref),
     )}`;
   return sql`
@@ -84,8 +85,9 @@ const listed = (items: readonly Sql[]) => (items.length > 0 ? sql`, ${join(items
 
 const isTrigger = (ref: string) =>
   ref.endsWith(':*')
-    ? sql`starts_with(f.trigger_ref, ${ref.slice(0, -1)})`
-    : sql`f.trigger_ref = ${ref}`;
+    ? sql`starts_with(${TRIGGER.sql}, ${ownRef(ref).slice(0, -1)})`
+    : TRIGGER.cases!.get(ref)!;
+const TRIGGER = refColumn(sql`f.trigger_ref`);
 
 /** Within what float8 holds, also as a sum. */
 const roundedNumber = (text: Sql) =>

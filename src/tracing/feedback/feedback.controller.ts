@@ -1,6 +1,7 @@
 import { Body, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import { AnswersInDialect } from '../../platform/auth/dialect.guard.js';
 import { Idempotent } from '../../platform/auth/idempotency.js';
 import { ApiEmptyResponse, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
@@ -19,6 +20,13 @@ import {
   FeedbackReplaceDto,
 } from './feedback.dto.js';
 import { FeedbackService } from './feedback.service.js';
+import {
+  FeedbackAggregateDto,
+  FeedbackAggregatedDto,
+  PayloadPathsDto,
+  PayloadSchemaDto,
+} from './feedback-aggregate.dto.js';
+import { FeedbackAggregateService } from './feedback-aggregate.service.js';
 import { FeedbackStatsAnswerDto, FeedbackStatsDto } from './feedback-stats.dto.js';
 import { FeedbackStatsService } from './feedback-stats.service.js';
 
@@ -27,6 +35,7 @@ export class FeedbackController {
   constructor(
     private readonly feedback: FeedbackService,
     private readonly feedbackStats: FeedbackStatsService,
+    private readonly aggregates: FeedbackAggregateService,
   ) {}
 
   /** Attaches feedback to the item behind a ref. With an id of the client's own it may be repeated. */
@@ -66,8 +75,21 @@ export class FeedbackController {
     return JSON.stringify(await this.feedbackStats.stats(body));
   }
 
+  /** Adds up the tags and ratings of feedback over time, by scorer, agent or status. */
+  @Operation('aggregate', 'reader')
+  aggregate(@Body() body: FeedbackAggregateDto): Promise<FeedbackAggregatedDto> {
+    return this.aggregates.aggregate(body);
+  }
+
+  /** The paths inside of payloads that `/feedback/stats` may be asked for, and what stands there. */
+  @Operation('payload_schema', 'reader')
+  payloadSchema(@Body() body: PayloadSchemaDto): Promise<PayloadPathsDto> {
+    return this.aggregates.payloadPaths(body);
+  }
+
   /** Lists feedback of a project, by default the oldest first. `total_count` counts all pages. */
   @Operation('query', 'reader')
+  @AnswersInDialect()
   @ApiOkResponse({ type: FeedbackFoundDto })
   async query(@Body() query: FeedbackQueryDto, @Ctx() context: Context): Promise<StreamableFile> {
     const { rows, totalCount } = await this.feedback.query(query);

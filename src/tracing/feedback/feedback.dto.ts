@@ -19,6 +19,7 @@ import { parseRef, type RefKind } from '../../platform/http/refs.js';
 import { RefusalDto } from '../../platform/http/refusal.dto.js';
 import { WIRE } from '../../platform/http/wire.js';
 import type { Sort } from '../../platform/query/columns.js';
+import { ScorerColumnsDto } from './scorer-columns.dto.js';
 
 const MAX_BATCH = 1000;
 /** Bytes, so that project and ref fit into one entry of an index. */
@@ -57,7 +58,7 @@ function isRef(value: unknown, kinds: RefKind[]): boolean {
   );
 }
 
-export class FeedbackCreateDto {
+export class FeedbackCreateDto extends ScorerColumnsDto {
   @IsProjectId() project_id!: string;
   /** The item the feedback belongs to. */
   @IsRef('object', 'op', 'call', 'agent_span', 'agent_turn', 'agent_conversation')
@@ -125,7 +126,7 @@ export class FeedbackQueryDto extends PageDto {
 }
 
 /** A stored row. */
-class FeedbackDto {
+class FeedbackDto extends ScorerColumnsDto {
   id!: string;
   project_id!: string;
   @IsDateTime() created_at!: string;

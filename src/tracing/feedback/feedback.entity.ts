@@ -30,6 +30,29 @@ export class Feedback {
   /** The annotation queue in which it was given. */
   @Column({ type: 'text', name: 'queue_id', nullable: true, collation: 'C' }) queueId!:
     string | null;
+  /** What a scorer or a person said in words and numbers: tags, ratings from 0 to 1, and why, by tag or rating. */
+  @Column('json', { name: 'scorer_tags', nullable: true }) scorerTags!: unknown;
+  @Column('json', { name: 'scorer_tag_reasons', nullable: true }) scorerTagReasons!: unknown;
+  @Column('json', { name: 'scorer_tag_confidences', nullable: true })
+  scorerTagConfidences!: unknown;
+  @Column('json', { name: 'scorer_ratings', nullable: true }) scorerRatings!: unknown;
+  @Column('json', { name: 'scorer_rating_reasons', nullable: true }) scorerRatingReasons!: unknown;
+  @Column('json', { name: 'scorer_rating_confidences', nullable: true })
+  scorerRatingConfidences!: unknown;
+  /** Of the span of an agent that it is about. */
+  @Column({ type: 'text', name: 'span_agent_name', nullable: true, collation: 'C' })
+  spanAgentName!: string | null;
+  @Column({ type: 'text', name: 'span_agent_version', nullable: true, collation: 'C' })
+  spanAgentVersion!: string | null;
+  @Column({ type: 'text', name: 'span_status_code', nullable: true, collation: 'C' })
+  spanStatusCode!: string | null;
+  @Column({ type: 'text', name: 'span_conversation_id', nullable: true, collation: 'C' })
+  spanConversationId!: string | null;
+  @Column({ type: 'text', name: 'span_trace_id', nullable: true, collation: 'C' })
+  spanTraceId!: string | null;
+  /** The trace of the scorer's own calls. */
+  @Column({ type: 'text', name: 'scorer_trace_id', nullable: true, collation: 'C' })
+  scorerTraceId!: string | null;
   @Column({ type: 'text', nullable: true, collation: 'C' }) creator!: string | null;
   @Column({ type: 'text', name: 'user_id', collation: 'C' }) userId!: string;
   /** As sent; the payload of a reaction has the server's members behind the sent ones. */

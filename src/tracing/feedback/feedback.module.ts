@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ObjectsModule } from '../objects/objects.module.js';
 import { FeedbackController } from './feedback.controller.js';
+import { FeedbackAggregateService } from './feedback-aggregate.service.js';
 import { FeedbackStatsService } from './feedback-stats.service.js';
 import { FeedbackService } from './feedback.service.js';
 
@@ -8,7 +9,7 @@ import { FeedbackService } from './feedback.service.js';
 @Module({
   imports: [ObjectsModule],
   controllers: [FeedbackController],
-  providers: [FeedbackService, FeedbackStatsService],
+  providers: [FeedbackService, FeedbackAggregateService, FeedbackStatsService],
   exports: [FeedbackService],
 })
 export class FeedbackModule {}

@@ -1,5 +1,5 @@
 // SQL: payloads are JSON text, and a resent row is compared with the stored one.
-import { WIRE } from '../../platform/http/wire.js';
+import { inBothSpellings, WIRE } from '../../platform/http/wire.js';
 import { lock, textLock } from '../../platform/database/advisory-locks.js';
 import {
   column,
@@ -16,6 +16,13 @@ import {
 } from '../../platform/query/columns.js';
 import { compile } from '../../platform/query/expression.js';
 import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
+import {
+  refColumn,
+  SCORER_JSON,
+  SCORER_TEXTS,
+  scorerValue,
+  TYPE_COLUMN,
+} from '../feedback-names.query.js';
 import type { FeedbackCreateDto, FeedbackPurgeDto, FeedbackQueryDto } from './feedback.dto.js';
 
 /** One row of feedback, while it is replaced. */
@@ -23,21 +30,27 @@ const REPLACED = textLock(0x6664626b);
 
 export const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);
 
-const FEEDBACK: Columns = {
+const FEEDBACK: Columns = inBothSpellings({
   id: column.text(sql`f.id`, { isNotNull: true }),
   project_id: column.text(sql`f.project_id`, { isNotNull: true }),
   created_at: column.time(sql`f.created_at`, { isNotNull: true }),
-  [WIRE.ref]: column.text(sql`f.ref`, { isNotNull: true }),
-  feedback_type: column.text(sql`f.feedback_type`, { isNotNull: true }),
+  [WIRE.ref]: refColumn(sql`f.ref`, { isNotNull: true }),
+  feedback_type: TYPE_COLUMN,
   payload: PAYLOAD,
   creator: column.text(sql`f.creator`),
-  annotation_ref: column.text(sql`f.annotation_ref`),
-  runnable_ref: column.text(sql`f.runnable_ref`),
-  call_ref: column.text(sql`f.call_ref`),
-  trigger_ref: column.text(sql`f.trigger_ref`),
+  annotation_ref: refColumn(sql`f.annotation_ref`),
+  runnable_ref: refColumn(sql`f.runnable_ref`),
+  call_ref: refColumn(sql`f.call_ref`),
+  trigger_ref: refColumn(sql`f.trigger_ref`),
   queue_id: column.text(sql`f.queue_id`),
+  ...Object.fromEntries(
+    SCORER_JSON.map((name) => [name, column.json(scorerValue(name), sql`false`)]),
+  ),
+  ...Object.fromEntries(
+    SCORER_TEXTS.map((name) => [name, column.text(scorerValue(name), { isNotNull: true })]),
+  ),
   [WIRE.userId]: column.text(sql`f.user_id`, { isNotNull: true }),
-};
+});
 
 /** The fields that a creation answers. */
 const CREATED = ['id', 'created_at', WIRE.userId, 'payload'];
@@ -52,6 +65,8 @@ export interface FeedbackRow {
   userName: string;
 }
 
+type Stored = [column: string, type: string, value: string | null];
+
 /**
  * Stores a row, or finds the one that has its id, and says whether that is what was to be stored. The update changes
  * nothing: it is there because `DO NOTHING` returns no row, and a read of its own would race with a purge.
@@ -63,7 +78,7 @@ export function insertQuery({
   isOpaque,
   userName,
 }: FeedbackRow): Sql<{ json: string; is_same: boolean }> {
-  const stored: [column: string, type: string, value: string | null][] = [
+  const stored: Stored[] = [
     ['feedback_type', 'text', body.feedback_type],
     ['ref', 'text', body[WIRE.ref]],
     ['annotation_ref', 'text', body.annotation_ref ?? null],
@@ -72,6 +87,12 @@ export function insertQuery({
     ['trigger_ref', 'text', body.trigger_ref ?? null],
     ['queue_id', 'text', body.queue_id ?? null],
     ['creator', 'text', body.creator ?? null],
+    ...SCORER_TEXTS.map((name): Stored => [name, 'text', body[name] ?? null]),
+    ...SCORER_JSON.map((name): Stored => [
+      name,
+      'json',
+      body[name] === null || body[name] === undefined ? null : JSON.stringify(body[name]),
+    ]),
     ['payload', 'json', payload],
   ];
   const names = stored.map(([name]) => identifier(name));

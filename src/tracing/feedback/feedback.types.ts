@@ -2,12 +2,16 @@ import { assertNone, type Violation } from '../../platform/errors.js';
 import { parseRef } from '../../platform/http/refs.js';
 import { WIRE } from '../../platform/http/wire.js';
 import type { FeedbackCreateDto } from './feedback.dto.js';
+import { ownType } from '../feedback-names.query.js';
 import { parseEmoji } from './emoji.js';
 
+/* As the dialect in force spells them; the rules hold for the other spelling too. */
 const REACTION = `${WIRE.feedback}.reaction.1`;
 const NOTE = `${WIRE.feedback}.note.1`;
 const ANNOTATION = `${WIRE.feedback}.annotation.`;
 const RUNNABLE = `${WIRE.feedback}.runnable.`;
+const AGENT_MONITOR = `${WIRE.feedback}.agent_monitor`;
+const AGENT_USER = `${WIRE.feedback}.agent_user_feedback`;
 
 const MAX_NOTE = 1024;
 
@@ -15,7 +19,7 @@ type Payload = Record<string, unknown>;
 
 /** Whether the payload of this type is a `value` that the schema of `annotation_ref` judges. */
 export const isAnnotation = ({ feedback_type }: FeedbackCreateDto) =>
-  feedback_type.startsWith(ANNOTATION);
+  ownType(feedback_type).startsWith(ANNOTATION);
 
 /**
  * Holds feedback of a reserved type against the rules of that type, and answers what the server adds to the payload.
@@ -23,7 +27,7 @@ export const isAnnotation = ({ feedback_type }: FeedbackCreateDto) =>
  * @throws ApiError `invalid_request`
  */
 export function addedTo(body: FeedbackCreateDto, path: string): object {
-  const { feedback_type: type } = body;
+  const type = ownType(body.feedback_type);
   const payload = body.payload as Payload;
   const own = (name: string) => (Object.hasOwn(payload, name) ? payload[name] : undefined);
   const violations: Violation[] = [];
@@ -39,16 +43,26 @@ export function addedTo(body: FeedbackCreateDto, path: string): object {
   } else if (type === NOTE) {
     if (!isNote(own('note')))
       refuse('payload.note', `must be a string of 1 to ${MAX_NOTE} characters`);
-  } else if (type.startsWith(ANNOTATION)) {
-    checkAnnotation(body, refuse);
-  } else if (type.startsWith(RUNNABLE)) {
-    checkRunnable(body, refuse);
-  }
+  } else checkRefs(type, body, refuse);
   assertNone(violations);
   return Object.fromEntries(Object.entries(added).filter(([name, value]) => own(name) !== value));
 }
 
 type Refuse = (field: string, message: string) => void;
+
+/** Holds feedback that names other things against the rules of its type. */
+function checkRefs(type: string, body: FeedbackCreateDto, refuse: Refuse): void {
+  if (type.startsWith(ANNOTATION)) checkAnnotation(body, refuse);
+  else if (type.startsWith(RUNNABLE)) checkRunnable(body, refuse);
+  else if (type === AGENT_MONITOR) checkMonitor(body, refuse);
+  else if (type === AGENT_USER && !body.scorer_tags?.length)
+    refuse('scorer_tags', `is required with the type ${AGENT_USER}`);
+}
+
+function checkMonitor(body: FeedbackCreateDto, refuse: Refuse): void {
+  for (const ref of ['runnable_ref', 'call_ref', 'trigger_ref'] as const)
+    if (!body[ref]) refuse(ref, `is required with the type ${AGENT_MONITOR}`);
+}
 
 const isNote = (note: unknown) =>
   typeof note === 'string' && note.length > 0 && Array.from(note).length <= MAX_NOTE;
@@ -59,7 +73,7 @@ function checkAnnotation(
 ) {
   const ref = annotation_ref ? parseRef(annotation_ref)! : null;
   if (!ref) refuse('annotation_ref', `is required with the type ${ANNOTATION}<name>`);
-  else if (ref.name !== feedback_type.slice(ANNOTATION.length))
+  else if (ref.name !== ownType(feedback_type).slice(ANNOTATION.length))
     refuse('annotation_ref', 'must be a ref to the object that feedback_type names');
   else if (ref.projectId !== project_id)
     refuse('annotation_ref', 'must be a ref to an object of the same project');

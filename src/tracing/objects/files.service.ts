@@ -68,6 +68,11 @@ export class FilesService {
     return { digest };
   }
 
+  /** The digest that a text has as a file. */
+  textDigest(text: string): string {
+    return bytesDigest(Buffer.from(text));
+  }
+
   /** What the first chunk of a file says; null where there is no such file. */
   async firstChunk({ project_id, digest }: FileContentDto): Promise<string | null> {
     const [file] = await this.database.query(fileQuery(project_id, digest));

@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { isProjectId } from '../../platform/http/dto.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
-import { parseRef } from '../../platform/http/refs.js';
+import { parseRef, SCHEME } from '../../platform/http/refs.js';
 import { WIRE } from '../../platform/http/wire.js';
 import { Database } from '../../platform/database/database.js';
 import { type PathStep, textsAt } from '../../platform/json/json-paths.js';
@@ -157,7 +157,7 @@ export class RefsService {
   }
 }
 
-const TABLE_REF = new RegExp(`^${WIRE.scheme}:///([^/]+/[^/]+)/table/[^/]+$`);
+const TABLE_REF = new RegExp(`^${SCHEME}:///([^/]+/[^/]+)/table/[^/]+$`);
 
 function target(ref: string, path: string): Target {
   const parsed = parseRef(ref);

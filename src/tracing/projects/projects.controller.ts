@@ -1,4 +1,5 @@
 import { Body } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import {
   BasicAuth,
   EitherAuth,
@@ -9,7 +10,11 @@ import {
 import { ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import {
+  FilesStatsAnswerDto,
+  FilesStatsDto,
+  ProjectInfoDto,
   ProjectsAnswerDto,
+  ProjectsInfoDto,
   ProjectsQueryDto,
   ProjectStatsAnswerDto,
   ProjectStatsDto,
@@ -39,5 +44,25 @@ export class ProjectStatsController {
   @ApiJsonResponse({ type: ProjectStatsAnswerDto })
   stats(@Body() body: ProjectStatsDto): Promise<string> {
     return this.projects.sizes(body);
+  }
+
+  /** Bytes of the files that a project stores. */
+  @Operation('files/query_stats', 'reader')
+  files(@Body() { project_id }: FilesStatsDto): Promise<FilesStatsAnswerDto> {
+    return this.projects.fileSizes(project_id);
+  }
+
+  /**
+   * Of these projects, those that the key reaches and that hold something, as published clients ask for ids of the service's own. It
+   * has none beside their names.
+   */
+  @Operation('service/projects_info', 'reader')
+  @NoProjectField('answers those that the key reaches')
+  @ApiOkResponse({ type: [ProjectInfoDto] })
+  info(
+    @Body() { project_ids }: ProjectsInfoDto,
+    @Ctx() { caller }: Context,
+  ): Promise<ProjectInfoDto[]> {
+    return this.projects.info(project_ids.filter((id) => caller.reaches(id)));
   }
 }

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
-import { IsProjectId, MAX_INT, SortBy } from '../../platform/http/dto.js';
+import { IsProjectId, IsTextList, MAX_INT, SortBy } from '../../platform/http/dto.js';
 import type { Sort } from '../../platform/query/columns.js';
 
 const PROJECT_SORTS = ['project_id', 'call_count', 'bytes', 'last_activity'] as const;
@@ -50,4 +50,23 @@ export class ProjectStatsAnswerDto {
   /** Tables and rows as they are stored. */
   @ApiProperty({ type: 'integer' }) tables_storage_size_bytes!: number;
   @ApiProperty({ type: 'integer' }) files_storage_size_bytes!: number;
+}
+
+export class FilesStatsDto {
+  @IsProjectId() project_id!: string;
+}
+
+export class FilesStatsAnswerDto {
+  @ApiProperty({ type: 'integer' }) total_size_bytes!: number;
+}
+
+export class ProjectsInfoDto {
+  /** Names of projects; one that the key does not reach is left out, as is one that holds nothing. */
+  @IsTextList(MAX_PAGE, 257) project_ids!: string[];
+}
+
+export class ProjectInfoDto {
+  external_project_id!: string;
+  /** The same: the service has no other id. */
+  internal_project_id!: string;
 }

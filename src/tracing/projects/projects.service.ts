@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
-import type { ProjectsQueryDto, ProjectStatsDto } from './projects.dto.js';
+import type {
+  FilesStatsAnswerDto,
+  ProjectInfoDto,
+  ProjectsAnswerDto,
+  ProjectsQueryDto,
+  ProjectStatsAnswerDto,
+  ProjectStatsDto,
+} from './projects.dto.js';
 import {
   type Added,
   callCountQuery,
@@ -32,6 +39,24 @@ export class ProjectsService {
   async sizes(asked: ProjectStatsDto): Promise<string> {
     const [row] = await this.database.long(() => this.database.query(sizesQuery(asked)));
     return row!.json;
+  }
+
+  async fileSizes(project_id: string): Promise<FilesStatsAnswerDto> {
+    const sizes = await this.sizes({ project_id, include_file_storage_size: true });
+    const { files_storage_size_bytes } = JSON.parse(sizes) as ProjectStatsAnswerDto;
+    return { total_size_bytes: files_storage_size_bytes };
+  }
+
+  /** Those of the projects that hold something, in their order. */
+  async info(ids: readonly string[]): Promise<ProjectInfoDto[]> {
+    if (ids.length === 0) return [];
+    const { projects } = JSON.parse(
+      await this.query(ids, { limit: ids.length }),
+    ) as ProjectsAnswerDto;
+    const known = new Set(projects.map(({ project_id }) => project_id));
+    return [...new Set(ids)]
+      .filter((id) => known.has(id))
+      .map((id) => ({ external_project_id: id, internal_project_id: id }));
   }
 
   /** Adds calls, and bytes of calls, to what a project holds. */

@@ -2,7 +2,13 @@ import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
 import { Idempotent } from '../../platform/auth/idempotency.js';
 import { Context, Ctx } from '../../platform/http/context.js';
-import { RetentionAnswerDto, RetentionDto, RetentionReadDto } from './retention.dto.js';
+import {
+  RetentionAnswerDto,
+  RetentionDto,
+  RetentionReadDto,
+  TtlSettingsAnswerDto,
+  TtlSettingsDto,
+} from './retention.dto.js';
 import { RetentionService } from './retention.service.js';
 
 @Resource('erasing', BasicAuth(), 'retention')
@@ -20,5 +26,29 @@ export class RetentionController {
   @Operation('read', 'reader')
   read(@Body() { project_id }: RetentionReadDto): Promise<RetentionAnswerDto> {
     return this.retention.read(project_id);
+  }
+}
+
+/** The same of calls, by the names of published clients. */
+@Resource('erasing', BasicAuth(), 'project/ttl_settings')
+export class TtlSettingsController {
+  constructor(private readonly retention: RetentionService) {}
+
+  /** Sets how long a project keeps calls, and leaves the retention of payloads as it is. */
+  @Operation('update', 'admin')
+  @Idempotent()
+  async update(
+    @Body() { project_id, retention_days = null }: TtlSettingsDto,
+    @Ctx() { caller }: Context,
+  ): Promise<TtlSettingsAnswerDto> {
+    const { calls_days } = await this.retention.setCalls(project_id, retention_days, caller);
+    return { retention_days: calls_days };
+  }
+
+  /** How long a project keeps calls. */
+  @Operation('read', 'reader')
+  async read(@Body() { project_id }: RetentionReadDto): Promise<TtlSettingsAnswerDto> {
+    const { calls_days } = await this.retention.read(project_id);
+    return { retention_days: calls_days };
   }
 }

@@ -1,5 +1,7 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { IsProjectId } from '../../platform/http/dto.js';
+import { AnyJson, IsOptionalWire, IsProjectId } from '../../platform/http/dto.js';
+import { WIRE } from '../../platform/http/wire.js';
 
 /** A century. */
 const MAX_DAYS = 36_500;
@@ -23,4 +25,17 @@ export class RetentionAnswerDto {
   project_id!: string;
   calls_days!: number | null;
   payload_days!: number | null;
+}
+
+/** What published clients call the retention of calls. */
+export class TtlSettingsDto {
+  @IsProjectId() project_id!: string;
+  /** Days after which calls are erased, with the feedback on them. Null or absent: never. */
+  @IsOptional() @IsInt() @Min(1) @Max(MAX_DAYS) retention_days?: number | null;
+  /** Ignored: the server knows the key. */
+  @IsOptionalWire() @AnyJson() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
+}
+
+export class TtlSettingsAnswerDto {
+  retention_days!: number | null;
 }

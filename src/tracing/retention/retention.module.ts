@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
 import { CallsModule } from '../calls/calls.module.js';
-import { RetentionController } from './retention.controller.js';
+import { RetentionController, TtlSettingsController } from './retention.controller.js';
 import { RetentionService } from './retention.service.js';
 import { RetentionSweeper } from './retention.sweeper.js';
 
 /** How long projects keep data, and the sweeper that enforces it. */
 @Module({
   imports: [CallsModule],
-  controllers: [RetentionController],
+  controllers: [RetentionController, TtlSettingsController],
   providers: [RetentionService, RetentionSweeper],
 })
 export class RetentionModule {}

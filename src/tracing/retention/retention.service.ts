@@ -30,6 +30,18 @@ export class RetentionService {
     });
   }
 
+  /** Sets the days of whole calls alone. */
+  setCalls(
+    projectId: string,
+    calls_days: number | null,
+    caller: Caller,
+  ): Promise<RetentionAnswerDto> {
+    return this.database.transaction(async () => {
+      const { payload_days } = await this.read(projectId);
+      return this.set({ project_id: projectId, calls_days, payload_days }, caller);
+    });
+  }
+
   async read(projectId: string): Promise<RetentionAnswerDto> {
     const policy = await this.database.repository(RetentionPolicy).findOneBy({ projectId });
     const { callsDays = null, payloadDays = null } = policy ?? {};

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../platform/errors.js';
 import { Turn } from '../../platform/time/turn.js';
-import type { BuildCountsDto } from './build-facts.dto.js';
-import type { Built, BuiltGroup, BuildPlan, Input, Labelled } from './builder.js';
+import type { BuildCountsDto, BuildFactsDto, HintDto, LintDto } from './build-facts.dto.js';
 import { Census } from './census.js';
 import { readCredits } from './credits.js';
 import { groupLine, type Split, type Trajectory } from './groups.js';
@@ -10,6 +9,8 @@ import { Hints } from './hints.js';
 import { creditedPart, type History } from './histories.js';
 import { Lints } from './lints.js';
 import type { LintCode } from './recipe.dto.js';
+import type { Recipe } from './recipe.js';
+import type { Selection } from './units.query.js';
 import { readSaid, type ReadSaid, computeReward, type Said } from './rewards.js';
 import { type Rollout, makeRollout } from './rollout.js';
 import { hashParts } from './turns.js';
@@ -19,6 +20,54 @@ import type { Member, Unit, UnitCalls } from './unit-calls.js';
 const MAX_GROUP_LENGTH = 64 * 1024 * 1024;
 /** Characters of a line that are made bytes at once, and hashed. */
 const PART_LENGTH = 256 * 1024;
+
+/** A unit that will be in a group, if nothing is wrong with it. */
+export interface Labelled {
+  unit: Unit;
+  hasFailed: boolean;
+  key: string;
+  split: Split;
+}
+
+/** A group as it is kept. */
+export interface BuiltGroup {
+  /** In parts, with its line break. */
+  line: Buffer[];
+  split: Split;
+  trajectories: Trajectory[];
+  /** What went in: texts of calls, and feedback. */
+  inputs: Input[];
+}
+
+export interface Input {
+  kind: 'call' | 'feedback';
+  id: string;
+  unitId: string;
+  sha256: string;
+}
+
+export interface BuildPlan {
+  projectId: string;
+  recipe: Recipe;
+  /** Where the recipe stands in the request. */
+  path: string;
+  untrained: Selection['untrained'];
+  /** The build whose units are made anew. */
+  of?: string;
+  /** Takes the groups, in their order. */
+  take: (group: BuiltGroup) => Promise<void>;
+  /** Asked now and then; throws when there is nobody to build for. */
+  goOn?: () => Promise<void>;
+}
+
+export interface Built {
+  as_of: string;
+  counts: BuildCountsDto;
+  lints: LintDto[];
+  hint: HintDto | null;
+  facts: BuildFactsDto;
+  digest: string;
+}
 
 interface Group {
   key: string;

@@ -2,9 +2,8 @@ import { byCodePoint } from '../../platform/json/by-code-point.js';
 import { groupedBy } from '../../platform/query/grouped-by.js';
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
-import { BuildRun } from './build-run.js';
-import type { BuildCountsDto, BuildFactsDto, HintDto, LintDto } from './build-facts.dto.js';
-import { dividedInto, type Split, type Trajectory } from './groups.js';
+import { type Built, type BuildPlan, BuildRun, type Labelled } from './build-run.js';
+import { dividedInto } from './groups.js';
 import type { RecipeSplitDto } from './recipe.dto.js';
 import type { Recipe } from './recipe.js';
 import { readPrompt } from './rollout.js';
@@ -18,56 +17,9 @@ export const BUILDER_VERSION = 2;
 
 /** Roots whose keys and turns are looked at by one statement. */
 const ROOTS_AT_ONCE = 50;
-/** A unit that will be in a group, if nothing is wrong with it. */
-export interface Labelled {
-  unit: Unit;
-  hasFailed: boolean;
-  key: string;
-  split: Split;
-}
 
 /** The same before its side is known. */
 type Keyed = Omit<Labelled, 'split'> & Sided;
-
-/** A group as it is kept. */
-export interface BuiltGroup {
-  /** In parts, with its line break. */
-  line: Buffer[];
-  split: Split;
-  trajectories: Trajectory[];
-  /** What went in: texts of calls, and feedback. */
-  inputs: Input[];
-}
-
-export interface Input {
-  kind: 'call' | 'feedback';
-  id: string;
-  unitId: string;
-  sha256: string;
-}
-
-export interface BuildPlan {
-  projectId: string;
-  recipe: Recipe;
-  /** Where the recipe stands in the request. */
-  path: string;
-  untrained: Selection['untrained'];
-  /** The build whose units are made anew. */
-  of?: string;
-  /** Takes the groups, in their order. */
-  take: (group: BuiltGroup) => Promise<void>;
-  /** Asked now and then; throws when there is nobody to build for. */
-  goOn?: () => Promise<void>;
-}
-
-export interface Built {
-  as_of: string;
-  counts: BuildCountsDto;
-  lints: LintDto[];
-  hint: HintDto | null;
-  facts: BuildFactsDto;
-  digest: string;
-}
 
 /**
  * Makes trajectory groups of recorded calls: first keys and rewards of all units, then one group after the other. Runs

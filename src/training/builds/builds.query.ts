@@ -2,7 +2,7 @@
 import { column, type Columns, orderBy, page, wireTime } from '../../platform/query/columns.js';
 import { allOf, isOneOf, sql, type Sql } from '../../platform/query/sql.js';
 import { WIRE } from '../../platform/http/wire.js';
-import type { BuiltGroup, Input } from './builder.js';
+import type { BuiltGroup, Input } from './build-run.js';
 import type { BuildsQueryDto } from './builds.dto.js';
 import type { Split } from './groups.js';
 import { textsSha256 } from './units.query.js';

@@ -9,7 +9,8 @@ import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { Slots } from '../../platform/database/slots.js';
 import { Packer } from './build-bytes.js';
-import { Builder, BUILDER_VERSION, type Built, type BuildPlan } from './builder.js';
+import type { Built, BuildPlan } from './build-run.js';
+import { Builder, BUILDER_VERSION } from './builder.js';
 import type {
   BuildCreatedDto,
   BuildCreateDto,

@@ -1,4 +1,4 @@
-import type { Choice, Json, Recorded } from './llm-calls.js';
+import type { Choice, Json, Recorded } from './recorded.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { parsedText, type Turn, readTurn } from './turns.js';
 

@@ -1,5 +1,6 @@
 import { textsIn } from '../../platform/json/json-text.js';
-import type { Choice, LlmCall, PromptIds } from './llm-calls.js';
+import type { LlmCall, PromptIds } from './llm-calls.js';
+import type { Choice } from './recorded.js';
 import { hashParts, type Turn } from './turns.js';
 
 /** A conversation as a model saw it: messages, and the choices to train. */

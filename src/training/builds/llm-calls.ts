@@ -8,6 +8,7 @@ import {
   vercelMessages,
   vercelTools,
 } from './dialects.js';
+import type { CallTexts, Choice, Json, Logprob, Recorded } from './recorded.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { cleaned, sortedJson, type Turn, readTurn } from './turns.js';
 import { countsGross, inputTokens, readUsage } from '../../tracing/usage.js';
@@ -41,47 +42,10 @@ export interface PromptIds {
 
 type Dialect = 'openai' | 'gen_ai' | 'vercel';
 
-export interface Choice {
-  /** The whole choice as JSON text. */
-  text: string;
-  turn: Turn;
-  finishReason: string | null;
-  /** Null when there are none. */
-  logprobs: Logprob[] | null;
-  tokenIds: number[] | null;
-  /** The content of the message when that is all that was sampled; else null. */
-  content: string | null;
-}
-
-interface Logprob {
-  token: string;
-  bytes: number[] | null;
-}
-
 interface Sampling {
   temperature: number | null;
   topP: number | null;
   topK: number | null;
-}
-
-/** The stored texts of a call. */
-export interface CallTexts {
-  id: string;
-  attributes: string | null;
-  inputs: string | null;
-  output: string | null;
-  /** The usage in its summary. */
-  usage: string | null;
-}
-
-export type Json = Record<string, unknown>;
-
-/** The part of a call that the readers of the dialects see. */
-export interface Recorded {
-  inputs: Json;
-  output: Json;
-  attributes: Json;
-  texts: CallTexts;
 }
 
 /** A call with more is not read. OpenAI gives no more choices. */

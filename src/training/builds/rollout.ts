@@ -2,7 +2,8 @@ import { inTurns } from '../../platform/time/turn.js';
 import { healArguments } from './healing.js';
 import { Histories, type History } from './histories.js';
 import type { LintCode, RecipeBuildDto } from './recipe.dto.js';
-import type { Choice, LlmCall } from './llm-calls.js';
+import type { LlmCall } from './llm-calls.js';
+import type { Choice } from './recorded.js';
 import { policyStep, type Recipe } from './recipe.js';
 import { hashParts } from './turns.js';
 

@@ -1,4 +1,5 @@
 // SQL: calls and feedback are selected, ranked and measured where they lie.
+import { isOfType } from '../../tracing/feedback-names.query.js';
 import { spellRefs } from '../../platform/http/refs.js';
 import {
   column,
@@ -249,7 +250,7 @@ export function feedbackQuery(
 ): Sql<FeedbackRow> {
   const values = terms.map(({ feedback, path }) => {
     const value = jsonValueAt(PAYLOAD, pathSteps(path, 'reward.sum.path', nameBytes()));
-    return sql`CASE WHEN f.feedback_type = ${feedback} AND octet_length(${value}::text) <= ${MAX_VALUE_BYTES}::int
+    return sql`CASE WHEN ${isOfType(feedback)} AND octet_length(${value}::text) <= ${MAX_VALUE_BYTES}::int
       THEN ${value}::text END`;
   });
   const types = [...new Set(terms.map(({ feedback }) => feedback))];
@@ -266,7 +267,7 @@ export function feedbackQuery(
       FROM unnest(${on.map(({ ref }) => ref)}::text[], ${on.map(({ unit }) => unit)}::int[],
         ${on.map(({ call }) => call)}::text[]) r (ref, unit, call)
       CROSS JOIN LATERAL (SELECT f.* FROM feedback f
-        WHERE f.project_id = ${projectId} AND f.ref = r.ref AND f.feedback_type = ANY(${types}::text[])
+        WHERE f.project_id = ${projectId} AND f.ref = r.ref AND ${isOfType(...types)}
         ORDER BY f.created_at DESC, f.id DESC LIMIT ${MAX_FEEDBACK}::bigint) f) f
     WHERE f.place <= ${most}::bigint
     ORDER BY f.unit, f.place`;

@@ -3,10 +3,8 @@ import type { Violation } from '../../platform/errors.js';
 import { fits } from '../../platform/http/dto.js';
 import { storable } from '../../platform/query/columns.js';
 import type { NewEvent } from './queue.query.js';
-import type { TrainerEventDto } from './trainer.dto.js';
+import { MAX_TEXT, type TrainerEventDto } from './trainer.dto.js';
 
-/** Of a note, and of the reason of a job without a step. */
-export const MAX_TEXT = 10_000;
 const MAX_NAME = 256;
 const LEVELS = ['info', 'warning'];
 

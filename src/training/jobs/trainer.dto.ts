@@ -23,7 +23,6 @@ import {
   MAX_FILES,
   MAX_PARTS,
 } from '../manifest.dto.js';
-import { MAX_TEXT } from './trainer-events.js';
 import { JOB_KINDS, type Kind } from './training-job.entity.js';
 
 const TRAINER_EVENT_TYPES = ['training_started', 'gradient_step', 'note', 'evaluation'] as const;
@@ -31,6 +30,8 @@ const TRAINER_EVENT_TYPES = ['training_started', 'gradient_step', 'note', 'evalu
 /** Longest wait of a claim, in seconds. */
 const MAX_WAIT_S = 30;
 const MAX_URI = 4096;
+/** Of a note, and of the reason of a job without a step. */
+export const MAX_TEXT = 10_000;
 
 export class ClaimDto {
   /** What the trainer calls itself. */

@@ -6,7 +6,7 @@ import { hasOpaqueEscapes } from '../../../platform/json/json-grammar.js';
 import { type Texts } from '../../../platform/json/json-text.js';
 import { countsGross, storedUsage } from '../../usage.js';
 import type { CallEndDto, CallStartDto } from '../calls.dto.js';
-import type { CallWrite } from './calls.writer.js';
+import type { AgentColumns, CallWrite } from './calls.upsert.js';
 import { cutException } from './mended-texts.js';
 
 /** The free-form members of a start or an end, as they were sent. */
@@ -16,12 +16,19 @@ export const START_SHAPE = { attributes: true, inputs: true, otel_dump: true } a
 export const END_SHAPE = { summary: true, output: true } as const;
 export const CALL_SHAPE = { ...START_SHAPE, ...END_SHAPE } as const;
 
+/** What a start has beside its body. */
+interface StartExtras {
+  newTrace?: (start: CallStartDto) => string;
+  /** What a span says of agents. */
+  agent?: AgentColumns | null | undefined;
+}
+
 /** What is stored of a start. A start that names no trace gets `newTrace` unless an earlier write knows better. */
 export function startWrite(
   start: CallStartDto,
   documents: Documents | undefined,
   caller: Caller,
-  newTrace: (start: CallStartDto) => string = () => uuidv7(),
+  { newTrace = () => uuidv7(), agent }: StartExtras = {},
 ): CallWrite {
   const id = start.id ?? uuidv7();
   const attributes = unlessNull(documents?.attributes);
@@ -49,6 +56,7 @@ export function startWrite(
       counts_gross: countsGross(memberText(start, 'attributes', attributes, 'weave'))
         ? 'true'
         : null,
+      ...agent,
     },
     isOpaque: isOpaque(attributes, inputs, otelDump),
   };

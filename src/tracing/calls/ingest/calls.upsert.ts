@@ -8,7 +8,6 @@ import {
   type Sql,
   sql,
 } from '../../../platform/query/sql.js';
-import type { CallWrite } from './calls.writer.js';
 import { withLogged } from '../messages/call-messages.query.js';
 
 /**
@@ -24,6 +23,8 @@ const MORE_START_TEXTS = [
   'run_id',
   'run_step',
 ] as const;
+/** Of spans of agents: docs/adr/0135-agents.md. */
+const AGENT_TEXTS = ['operation', 'agent_name', 'agent_version', 'linked_call_id'] as const;
 const NEW_TRACE = ['new_trace'] as const;
 const END_TEXTS = ['ended_at'] as const;
 const MORE_END_TEXTS = [
@@ -41,16 +42,31 @@ const END_DOCUMENTS = ['summary', 'output', 'usage'] as const;
 type Columns<Names extends readonly string[]> = {
   [Name in Names[number]]: string | null | undefined;
 };
+/** What a span says of agents. `linked_call_id` is a call of another trace in which it ran. */
+export type AgentColumns = Columns<typeof AGENT_TEXTS>;
 /** `new_trace` is the trace of a start that names none and whose parent is not stored. */
-export type StartColumns = Columns<typeof START_TEXTS> &
+type StartColumns = Partial<AgentColumns> &
+  Columns<typeof START_TEXTS> &
   Columns<typeof MORE_START_TEXTS> &
   Columns<typeof NEW_TRACE> &
   Columns<typeof START_DOCUMENTS> &
   Columns<typeof MORE_START_DOCUMENTS>;
 /** `end_started_at` and `end_trace_id` count until the start is stored. */
-export type EndColumns = Columns<typeof END_TEXTS> &
+type EndColumns = Columns<typeof END_TEXTS> &
   Columns<typeof MORE_END_TEXTS> &
   Columns<typeof END_DOCUMENTS>;
+
+/** The start, the end, or both of one call. */
+export interface CallWrite {
+  projectId: string;
+  id: string;
+  start?: StartColumns;
+  end?: EndColumns;
+  /** A document of it spells what PostgreSQL's json functions refuse: `hasOpaqueEscapes`. */
+  isOpaque: boolean;
+  /** Of the start: its own, or set when the write is committed. */
+  traceId?: string | null;
+}
 
 const DOCUMENTS = [...START_DOCUMENTS, ...MORE_START_DOCUMENTS, ...END_DOCUMENTS] as const;
 
@@ -63,6 +79,7 @@ const GROUPS: readonly Group[] = [
   { side: 'start', texts: START_TEXTS, documents: START_DOCUMENTS },
   { side: 'start', texts: MORE_START_TEXTS, documents: MORE_START_DOCUMENTS },
   { side: 'start', texts: NEW_TRACE, documents: [] },
+  { side: 'start', texts: AGENT_TEXTS, documents: [] },
   { side: 'end', texts: END_TEXTS, documents: END_DOCUMENTS },
   { side: 'end', texts: MORE_END_TEXTS, documents: [] },
 ];
@@ -127,11 +144,12 @@ function upsert(groups: readonly Group[]): Sql<Merged> {
   INSERT INTO calls AS c (
     project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
     run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-    ${list(DOCUMENTS)})
+    ${list(AGENT_TEXTS)}, ${list(DOCUMENTS)})
   SELECT ${project}::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
     CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
     parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
-    coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, ${list(DOCUMENTS)}
+    coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
+    ${list(AGENT_TEXTS)}, ${list(DOCUMENTS)}
   FROM (SELECT ${join([sql`w.*`, ...others])} FROM unnest(${join(columns)}) AS w (${list(names)})) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
@@ -139,14 +157,14 @@ function upsert(groups: readonly Group[]): Sql<Merged> {
     display_name = CASE WHEN ${IS_START} AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
       ELSE coalesce(excluded.display_name, c.display_name) END,
     started_at = ${startsValue('started_at')}, trace_id = ${startsValue('trace_id')},
-    ${replacedWhen(IS_START, 'parent_id', 'thread_id', 'turn_id', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump', 'counts_gross')},
+    ${replacedWhen(IS_START, 'parent_id', 'thread_id', 'turn_id', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump', 'counts_gross', ...AGENT_TEXTS)},
     ${replacedWhen(IS_END, 'ended_at', 'exception', 'run_step_end', 'has_descendant_error', 'response_id', 'summary', 'usage')},
     ${loggedWhen(IS_START, 'inputs')}, ${loggedWhen(IS_END, 'output')},
     is_opaque = c.is_opaque OR excluded.is_opaque
   ${isAnswering ? sql`RETURNING project_id, id, trace_id` : sql``}`;
 }
 
-/** The statements by their groups, made when first asked for. There are 11 sets of groups. */
+/** The statements by their groups, made when first asked for. There are 19 sets of groups. */
 const STATEMENTS = new Map<string, Omit<Prepared<Merged>, 'values'>>();
 
 function statement(groups: readonly Group[]) {
@@ -167,8 +185,8 @@ function groupsOf(writes: readonly CallWrite[]): Group[] {
       return values && names.some((name) => values[name] !== null && values[name] !== undefined);
     });
   };
-  const [start, moreStart, newTrace, end, moreEnd] = GROUPS.map(isBrought);
-  const isIn = [start, moreStart || newTrace, newTrace, end, moreEnd];
+  const [start, moreStart, newTrace, agent, end, moreEnd] = GROUPS.map(isBrought);
+  const isIn = [start, moreStart || newTrace, newTrace, agent, end, moreEnd];
   return GROUPS.filter((_, i) => isIn[i]);
 }
 

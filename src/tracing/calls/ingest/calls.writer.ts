@@ -4,21 +4,9 @@ import { showNumber } from '../../../platform/process/metrics.js';
 import { isOutOfMemory, isRowError, isTimeout } from '../../../platform/errors.js';
 import { Database } from '../../../platform/database/database.js';
 import { GroupCommit } from '../../../platform/database/group-commit.js';
-import { type EndColumns, type StartColumns, upsertQuery } from './calls.upsert.js';
+import { type CallWrite, upsertQuery } from './calls.upsert.js';
 import { CALLS } from '../call.entity.js';
 import { Pace } from '../../../platform/erasing/pace.js';
-
-/** The start, the end, or both of one call. */
-export interface CallWrite {
-  projectId: string;
-  id: string;
-  start?: StartColumns;
-  end?: EndColumns;
-  /** A document of it spells what PostgreSQL's json functions refuse: `hasOpaqueEscapes`. */
-  isOpaque: boolean;
-  /** Of the start: its own, or set when the write is committed. */
-  traceId?: string | null;
-}
 
 /**
  * Stores starts and ends: concurrent requests share statements, and what waits is bounded. A write whose call is

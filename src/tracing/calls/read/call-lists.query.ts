@@ -1,5 +1,4 @@
 // SQL: pages of calls, and streams of all that match.
-import { invalidRequest } from '../../../platform/errors.js';
 import { WIRE } from '../../../platform/http/wire.js';
 import { isAfter, partsAfter } from '../../../platform/query/after.js';
 import { orderBy } from '../../../platform/query/columns.js';
@@ -14,11 +13,10 @@ export const callRows = (request: CallsQueryDto, part?: Sql): CallRows =>
   asPieces(foundCalls(request, part), request, selected(request));
 
 function foundCalls(request: CallsQueryDto, part?: Sql): Sql {
-  refuseBehindRefs(request);
-  const { project_id, sort_by, after, limit, offset } = request;
+  const { project_id, sort_by, after, limit, offset, expand_columns } = request;
   const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
   const among = sql`calls c WHERE c.project_id = ${project_id}`;
-  const columns = queryable(project_id);
+  const columns = queryable(project_id, expand_columns);
   const order = { columns, sorts, tieBreaker: 'id', among };
   const ordered = orderBy(columns, sorts, 'id');
   const page = sql`${ordered} ${pageLimit(limit)}`;
@@ -121,23 +119,5 @@ const isSlowestRoots = ({ filter, sort_by }: CallsQueryDto): boolean =>
   sort_by?.[0]?.field === LATENCY &&
   sort_by[0].direction === 'desc';
 const LATENCY = `summary.${WIRE.summary}.latency_ms`;
-
-/** Refs are not followed, so a field behind one would silently be null everywhere. @throws ApiError */
-function refuseBehindRefs({ expand_columns, query, sort_by }: CallsQueryDto): void {
-  if (!expand_columns?.length) return;
-  const names = (sort_by ?? []).map(({ field }) => field);
-  const waiting: unknown[] = [query];
-  while (waiting.length > 0) {
-    const node = waiting.pop();
-    if (typeof node !== 'object' || node === null) continue;
-    for (const [name, value] of Object.entries(node))
-      if (name === '$getField') names.push(String(value));
-      else waiting.push(value);
-  }
-  const behind = names.find((name) => expand_columns.some((at) => name.startsWith(`${at}.`)));
-  if (behind === undefined) return;
-  const message = `refs are not followed, so ${behind.slice(0, 200)} cannot be searched: read the object by /refs/read_batch`;
-  throw invalidRequest([{ path: 'expand_columns', message }]);
-}
 
 const OLDEST_FIRST = [{ field: 'started_at', direction: 'asc' }] as const;

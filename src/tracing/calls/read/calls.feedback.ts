@@ -7,10 +7,16 @@ import {
   wireTime,
 } from '../../../platform/query/columns.js';
 import { identifier, type Sql, sql } from '../../../platform/query/sql.js';
+import {
+  isOfType,
+  isOnCall,
+  refColumn,
+  SCORER_BYTES,
+  SCORER_COLUMNS,
+  TYPE_COLUMN,
+} from '../../feedback-names.query.js';
 
-/** Feedback belongs to a call by its ref, spelled out: the index on it serves. */
-const isOfCall = (projectId: string) => sql`f.project_id = ${projectId}
-  AND f.ref = ${`${WIRE.scheme}:///`}::text || c.project_id || '/call/' || c.id`;
+const isOfCall = (projectId: string) => isOnCall(projectId, sql`c.id`);
 
 /**
  * `feedback.[<type>].payload.<path>`: of several pieces of feedback of one type the latest is the one that is meant, so
@@ -21,10 +27,10 @@ export const feedbackField =
   ([type, member, ...path]) => {
     if (type === undefined || member !== 'payload') return undefined;
     const value = jsonAt(column.json(sql`f.payload`, sql`f.is_opaque`), path);
-    const isOfType = type === '*' ? sql`TRUE` : sql`f.feedback_type = ${storable(type)}`;
+    const isMeant = type === '*' ? sql`TRUE` : isOfType(storable(type));
     const latest = (
       read: Sql,
-    ) => sql`(SELECT ${read} FROM feedback f WHERE ${isOfCall(projectId)} AND ${isOfType}
+    ) => sql`(SELECT ${read} FROM feedback f WHERE ${isOfCall(projectId)} AND ${isMeant}
       ORDER BY f.created_at DESC, f.id DESC LIMIT 1)`;
     return {
       type: 'json',
@@ -43,10 +49,10 @@ const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
  */
 export const feedbackOfCall = (projectId: string) => sql`(
   SELECT ('[' || coalesce(string_agg(row_to_json(t)::text, ',' ORDER BY t.created_at, t.id), '') || ']')::json
-  FROM (SELECT f.id, f.project_id, ${wireTime(sql`f.created_at`)} AS created_at, f.ref AS ${identifier(WIRE.ref)},
-    f.feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref, f.queue_id,
+  FROM (SELECT f.id, f.project_id, ${wireTime(sql`f.created_at`)} AS created_at, ${refColumn(sql`f.ref`).sql} AS ${identifier(WIRE.ref)},
+    ${TYPE_COLUMN.sql} AS feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref, f.queue_id, ${SCORER_COLUMNS},
     f.user_id AS ${identifier(WIRE.userId)}
-    FROM (SELECT f.*, sum(octet_length(f.payload::text)) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
+    FROM (SELECT f.*, sum(octet_length(f.payload::text) + ${SCORER_BYTES}) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
       FROM (SELECT f.* FROM feedback f WHERE ${isOfCall(projectId)}
         ORDER BY f.created_at DESC, f.id DESC LIMIT ${MAX_PIECES}::bigint) f) f
     WHERE f.bytes <= ${MAX_PAYLOAD_BYTES}::bigint) t)`;

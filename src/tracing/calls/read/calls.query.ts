@@ -1,10 +1,17 @@
 // SQL: the rows of calls, what may be asked of them, and single calls.
-import { WIRE } from '../../../platform/http/wire.js';
+import {
+  inBothSpellings,
+  isOtherSpelling,
+  OTHER,
+  otherDialect,
+  WIRE,
+} from '../../../platform/http/wire.js';
 import { costsOfCall, pricesOfCall } from '../../costs/costs.service.js';
 import type { Piece } from '../../../platform/database/json-row-writer.js';
 import {
   column,
   type Columns,
+  InvalidQuery,
   type JsonColumn,
   nameBytes,
   type Operand,
@@ -16,6 +23,7 @@ import {
 import { compile } from '../../../platform/query/expression.js';
 import {
   allOf,
+  anyOf,
   identifier,
   isListed,
   isOneOf,
@@ -32,6 +40,8 @@ import type {
   CallsStatsDto,
 } from '../calls.dto.js';
 import { queueField } from './calls.annotation.js';
+import { totalCosts, totalsOfTraces, TRACE_TOTAL } from './trace-totals.js';
+import { withExpanded } from './behind-refs.js';
 import { feedbackField, feedbackOfCall } from './calls.feedback.js';
 import { computedOnce, lookedUp, unseen } from '../../../platform/query/plans.js';
 
@@ -53,12 +63,15 @@ const refPart = (n: number) => sql`split_part(c.op_name, '/', ${n}::int)`;
 
 /** The display name, else the name in the op's ref, else what stands for the op. Why no regular expression: docs/adr/0014-reads-as-bytes.md. */
 const TRACE_NAME = sql`coalesce(c.display_name,
-  CASE WHEN starts_with(c.op_name, ${`${WIRE.scheme}:///`}::text) AND ${refPart(4)} <> '' AND ${refPart(5)} <> ''
+  CASE WHEN (starts_with(c.op_name, ${`${WIRE.scheme}:///`}::text) OR starts_with(c.op_name, ${`${OTHER.scheme}:///`}::text)) AND ${refPart(4)} <> '' AND ${refPart(5)} <> ''
     AND ${refPart(6)} = 'op' AND strpos(${refPart(7)}, ':') > 1 THEN split_part(${refPart(7)}, ':', 1) END,
   c.op_name)`;
 
 /** The members that a request adds to the derived part of the summary. */
-type Extras = Pick<CallsQueryDto, 'project_id' | 'include_costs' | 'include_feedback'>;
+type Extras = Pick<
+  CallsQueryDto,
+  'project_id' | 'include_costs' | 'include_feedback' | 'include_trace_totals'
+>;
 
 /** A member of the derived part, and the values that it is made of. */
 interface Derived {
@@ -66,14 +79,23 @@ interface Derived {
   values: readonly Sql[];
 }
 
-const derived = ({ project_id, include_costs, include_feedback }: Extras): Derived[] => [
+const derived = ({ project_id, ...asked }: Extras): Derived[] => [
   { piece: { name: 'status', kind: 'text' }, values: [STATUS] },
   { piece: { name: 'latency_ms', kind: 'json' }, values: [LATENCY_MS] },
   { piece: { name: 'trace_name', kind: 'text' }, values: [TRACE_NAME] },
-  ...(include_costs ? [costsColumn(project_id)] : []),
-  ...(include_feedback
+  ...(asked.include_costs ? [costsColumn(project_id)] : []),
+  ...(asked.include_trace_totals ? totalsColumns(project_id) : []),
+  ...(asked.include_feedback
     ? [{ piece: { name: 'feedback', kind: 'json' as const }, values: [feedbackOfCall(project_id)] }]
     : []),
+];
+
+const totalsColumns = (projectId: string): Derived[] => [
+  {
+    piece: { name: 'trace_costs', kind: 'computed', values: 4, by: costsOfCall },
+    values: totalCosts(projectId),
+  },
+  { piece: { name: 'trace_user', kind: 'text' }, values: [sql`total.user_name`] },
 ];
 
 const costsColumn = (projectId: string): Derived => ({
@@ -85,6 +107,10 @@ const costsColumn = (projectId: string): Derived => ({
     sql`c.counts_gross::text`,
   ],
 });
+
+/** What the call says of all its models together; NULL when it says nothing. */
+const tokens = (kind: Sql) =>
+  column.number(sql`(SELECT sum(u.${kind}) FROM skein_usage(c.usage, c.counts_gross) u)`);
 
 const FIELDS: Columns = {
   id: column.text(sql`c.id`, { isNotNull: true }),
@@ -105,6 +131,7 @@ const FIELDS: Columns = {
   [WIRE.runStep]: column.number(sql`c.run_step`, { isInteger: true }),
   [WIRE.runStepEnd]: column.number(sql`c.run_step_end`, { isInteger: true }),
   deleted_at: column.time(sql`c.deleted_at`),
+  operation: column.text(sql`c.operation`),
   attributes: column.json(sql`c.attributes`, sql`c.is_opaque`),
   inputs: column.json(sql`c.inputs`, sql`c.is_opaque`),
   output: column.json(sql`c.output`, sql`c.is_opaque`),
@@ -115,6 +142,9 @@ const FIELDS: Columns = {
   }),
   [`summary.${WIRE.summary}.latency_ms`]: column.number(LATENCY_MS),
   [`summary.${WIRE.summary}.trace_name`]: column.text(TRACE_NAME, { isNotNull: true }),
+  [`summary.${WIRE.summary}.input_tokens`]: tokens(sql`input_tokens`),
+  [`summary.${WIRE.summary}.output_tokens`]: tokens(sql`completion_tokens`),
+  [`summary.${WIRE.summary}.total_tokens`]: tokens(sql`input_tokens + u.completion_tokens`),
 };
 
 /** The stored size of the documents of the call `c`, which is found without reading them. */
@@ -130,30 +160,45 @@ const MOST_BYTES = sql`(${join(
   ' + ',
 )})`;
 
-/** Answered on request: the bytes of the call, and at the root of a trace those of all its calls. */
-const sizes = (projectId: string): Columns => ({
+/** Answered on request: the bytes of the call, at the root of a trace those of all its calls, and the name of the user, which is the id. */
+const extraColumns = (projectId: string): Columns => ({
+  [WIRE.username]: column.text(sql`c.user_id`),
   storage_size_bytes: column.number(sql`(${BYTES})`),
   total_storage_size_bytes: column.number(sql`(CASE WHEN r.parent_id IS NULL THEN (
     SELECT sum(${BYTES})::bigint FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = r.trace_id) END)`),
 });
 
-type Sized = Pick<CallsQueryDto, 'include_storage_size' | 'include_total_storage_size'>;
+type Asked = Pick<
+  CallsQueryDto,
+  'include_storage_size' | 'include_total_storage_size' | 'include_usernames'
+>;
 
-const askedSizes = (asked: Sized): string[] => [
+const askedMore = (asked: Asked): string[] => [
+  ...(asked.include_usernames ? [WIRE.username] : []),
   ...(asked.include_storage_size ? ['storage_size_bytes'] : []),
   ...(asked.include_total_storage_size ? ['total_storage_size_bytes'] : []),
 ];
 
 /** What `query` and `sort_by` may name. */
-export const queryable = (projectId: string): Columns => ({
-  ...FIELDS,
-  'annotation_queue_items.queue_id': queueField(projectId),
-  feedback: feedbackField(projectId),
-});
+export const queryable = (projectId: string, expanded?: readonly string[] | null): Columns =>
+  inBothSpellings(
+    withExpanded(
+      {
+        ...FIELDS,
+        'annotation_queue_items.queue_id': queueField(projectId),
+        feedback: feedbackField(projectId),
+      },
+      projectId,
+      expanded,
+    ),
+  );
 
 const OTEL_SPAN = 'otel_span';
 
-const CALL_NAMES = Object.keys(FIELDS).filter((name) => !name.includes('.'));
+/** Answered only to those who name it: clients know the others. */
+const NAMED_ONLY = 'operation';
+const NAMES = Object.keys(FIELDS).filter((name) => !name.includes('.'));
+const CALL_NAMES = NAMES.filter((name) => name !== NAMED_ONLY);
 const ALWAYS = ['id', 'project_id', 'trace_id', 'op_name', 'started_at'];
 
 /**
@@ -161,22 +206,23 @@ const ALWAYS = ['id', 'project_id', 'trace_id', 'op_name', 'started_at'];
  * feedback asks for the summary that holds them.
  */
 export function selected(request: CallsQueryDto): string[] {
-  const { columns, include_costs, include_feedback } = request;
-  const sizes = askedSizes(request);
-  if (!columns || columns.length === 0) return [...CALL_NAMES, ...sizes];
+  const { columns, include_costs, include_feedback, include_trace_totals } = request;
+  const more = askedMore(request);
+  if (!columns || columns.length === 0) return [...CALL_NAMES, ...more];
   const roots = columns.map((name, i) => {
     const root = name.split('.', 1)[0]!;
-    if (!CALL_NAMES.includes(root)) throw unknownField(root, `columns[${i}]`);
+    if (isOtherSpelling(root)) throw new InvalidQuery(`columns[${i}]`, otherDialect('asks'));
+    if (!NAMES.includes(root)) throw unknownField(root, `columns[${i}]`);
     return root;
   });
-  if (include_costs || include_feedback) roots.push('summary');
-  return [...CALL_NAMES.filter((name) => ALWAYS.includes(name) || roots.includes(name)), ...sizes];
+  if (include_costs || include_feedback || include_trace_totals) roots.push('summary');
+  return [...NAMES.filter((name) => ALWAYS.includes(name) || roots.includes(name)), ...more];
 }
 
 /** One row a call: its values, and how `JsonRowWriter` puts them together. Stored JSON goes out as the text that came in. */
 export function asPieces(calls: Sql, extras: Extras, names: readonly string[]): CallRows {
   const values: Sql[] = [];
-  const columns = { ...FIELDS, ...sizes(extras.project_id) };
+  const columns = { ...FIELDS, ...extraColumns(extras.project_id) };
   const pieces = names.map((name): Piece => {
     if (name === 'summary') {
       const more = derived(extras);
@@ -193,7 +239,12 @@ export function asPieces(calls: Sql, extras: Extras, names: readonly string[]): 
     return { name, kind: type === 'text' || type === 'time' ? type : 'json' };
   });
   const roots = sql`LATERAL (SELECT c.trace_id, c.parent_id) r`;
-  return { query: sql`SELECT ${join(values)} FROM (${calls}) c, ${roots}`, pieces };
+  if (!extras.include_trace_totals)
+    return { query: sql`SELECT ${join(values)} FROM (${calls}) c, ${roots}`, pieces };
+  const query = sql`
+    WITH listed AS MATERIALIZED (${calls}), totals AS MATERIALIZED (${totalsOfTraces(extras.project_id)})
+    SELECT ${join(values)} FROM listed c, ${roots}, ${TRACE_TOTAL}`;
+  return { query, pieces };
 }
 
 /** A query, and what its columns are. */
@@ -214,15 +265,19 @@ export const isMatch = ({
   project_id,
   filter,
   query,
-}: Pick<CallsStatsDto, 'project_id' | 'filter' | 'query'>): Sql =>
-  allOf(filter && isFiltered(filter), query && compile(query, queryable(project_id)));
+  expand_columns,
+}: Pick<CallsStatsDto, 'project_id' | 'filter' | 'query' | 'expand_columns'>): Sql =>
+  allOf(
+    filter && isFiltered(filter, project_id),
+    query && compile(query, queryable(project_id, expand_columns)),
+  );
 
 /** A call by its id, if its documents hold no more than `maxBytes` for sure. */
 export function callRow(request: CallReadDto, maxBytes: number | null): CallRows {
   const { project_id, id } = request;
   const isSmall = maxBytes !== null && sql`${MOST_BYTES} <= ${maxBytes}::bigint`;
   const found = sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(project_id), sql`c.id = ${id}`, isSmall)}`;
-  return asPieces(found, request, [...CALL_NAMES, ...askedSizes(request)]);
+  return asPieces(found, request, [...CALL_NAMES, ...askedMore(request)]);
 }
 
 /** How many calls match, counting at most one more than `limit`. */
@@ -235,7 +290,7 @@ export const callsStatsQuery = (request: CallsStatsDto) => sql<{ count: number }
 const isOneOfAny = (value: Sql, list: readonly string[] | null | undefined) =>
   list && sql`${value} = ANY(${list}::text[])`;
 
-function isFiltered(filter: CallsFilterDto): Sql {
+function isFiltered(filter: CallsFilterDto, projectId: string): Sql {
   return allOf(
     hasOpName(filter.op_names),
     holdsRef(sql`c.inputs`, filter.input_refs),
@@ -246,12 +301,15 @@ function isFiltered(filter: CallsFilterDto): Sql {
     isOneOfAny(sql`(c.thread_id || '')`, filter.thread_ids), // these two as their indexes have them
     isOneOfAny(sql`(c.turn_id || '')`, filter.turn_ids),
     filter.trace_roots_only && sql`c.parent_id IS NULL`,
+    filter.orphans_only && isOrphan(projectId),
     isOneOf(sql`c.user_id`, filter[WIRE.userIds]),
     isOneOf(sql`c.run_id`, filter[WIRE.runIds]),
   );
 }
 
-const anyTrue = (conditions: Sql[]) => sql`(${join(conditions, ' OR ')})`;
+/** Its parent is looked up by its key: the index of parents would lead to the calls of all others first. */
+const isOrphan = (projectId: string) => sql`${unseen(sql`c.parent_id IS NOT NULL`)}
+  AND (SELECT TRUE FROM calls p WHERE p.project_id = ${projectId} AND p.id = c.parent_id AND p.op_name IS NOT NULL LIMIT 1) IS NOT TRUE`;
 
 /** The first text behind all that begin with `prefix`, which ends in a colon. */
 const behindAll = (prefix: string) => `${prefix.slice(0, -1)};`;
@@ -260,7 +318,7 @@ function hasOpName(names: readonly string[] | null | undefined): Sql | null {
   if (!names?.length) return null;
   const exact = names.filter((name) => !name.endsWith(':*'));
   const prefixes = names.filter((name) => name.endsWith(':*')).map((name) => name.slice(0, -1));
-  return anyTrue([
+  return anyOf([
     sql`c.op_name = ANY(${exact}::text[])`,
     ...prefixes.map((prefix) => sql`(c.op_name >= ${prefix} AND c.op_name < ${behindAll(prefix)})`),
   ]);

@@ -1,5 +1,6 @@
 // SQL: statistics.
 import { pricesOfCall } from '../../costs/costs.service.js';
+import { lookedUp } from '../../../platform/query/plans.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { visibleIn } from '../../visible-calls.js';
@@ -9,25 +10,42 @@ import type { CallsUsageDto, TraceUsageDto } from './call-usage.dto.js';
 /** Bytes of the usage of a call that is read. */
 export const MAX_USAGE_BYTES = 1024 * 1024;
 
-/** Calls and their descendants, at most `limit` of them. */
+/** The spans that ran in these calls, in traces of their own. */
+const linkedTo = (projectId: string, calls: Sql, limit: number) => sql`
+  SELECT s.* FROM (${calls}) l ${lookedUp(
+    sql`SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.linked_call_id = l.id`,
+    's',
+  )} LIMIT ${limit}::bigint`;
+
+/** Calls, their descendants, and the spans that ran in these, at most `limit` of each. */
 export function familyUsage(request: CallsUsageDto, limit: number): Sql {
   const { project_id, call_ids } = request;
   const isSeen = visibleIn(project_id);
   return usageRows(
     sql`
-      WITH ${withFamily(call_ids, isSeen)}
-      SELECT c.* FROM calls c
-      WHERE ${isSeen} AND c.id = ANY(ARRAY(SELECT id FROM family LIMIT ${limit}::bigint))`,
+      WITH ${withFamily(call_ids, isSeen)}, found AS MATERIALIZED (
+        SELECT c.* FROM calls c
+        WHERE ${isSeen} AND c.id = ANY(ARRAY(SELECT id FROM family LIMIT ${limit}::bigint)))
+      ${withLinked(project_id, limit)}`,
     request,
   );
 }
 
-/** Calls that match, at most `limit` of them. */
+/** Calls that match, and the spans that ran in these, at most `limit` of each. */
 export const matchingUsage = (request: TraceUsageDto, limit: number): Sql =>
   usageRows(
-    sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(request.project_id), isMatch(request))} LIMIT ${limit}::bigint`,
+    sql`
+      WITH found AS MATERIALIZED (
+        SELECT c.* FROM calls c WHERE ${allOf(visibleIn(request.project_id), isMatch(request))} LIMIT ${limit}::bigint)
+      ${withLinked(request.project_id, limit)}`,
     request,
   );
+
+const withLinked = (projectId: string, limit: number) => sql`
+  SELECT f.*, false AS is_linked FROM found f
+  UNION ALL
+  SELECT c.*, true FROM (${linkedTo(projectId, sql`SELECT f.id FROM found f`, limit)}) c
+  WHERE NOT EXISTS (SELECT FROM found f WHERE f.id = c.id)`;
 
 /** The columns read of each call, as JSON text. */
 const usageRows = (
@@ -35,7 +53,7 @@ const usageRows = (
   { project_id, include_costs }: { project_id: string; include_costs?: boolean | null },
 ) => sql`
   SELECT row_to_json(t)::text FROM (
-    SELECT c.id, c.parent_id, c.trace_id, c.response_id, c.counts_gross, ${wireTime(sql`c.started_at`)} AS started_at, c.ended_at IS NULL AS is_running,
+    SELECT c.id, c.parent_id, c.trace_id, c.linked_call_id, c.is_linked, c.response_id, c.counts_gross, ${wireTime(sql`c.started_at`)} AS started_at, c.ended_at IS NULL AS is_running,
       octet_length(c.usage::text) > ${MAX_USAGE_BYTES} AS is_large,
       CASE WHEN octet_length(c.usage::text) <= ${MAX_USAGE_BYTES} THEN c.usage END AS usage,
       ${include_costs ? pricesOfCall(project_id) : sql`NULL`} AS records

@@ -28,6 +28,9 @@ interface Row extends Priceable {
   parent_id: string | null;
   trace_id: string;
   response_id: string | null;
+  linked_call_id: string | null;
+  /** It runs in one of the others, and is not asked for itself. */
+  is_linked: boolean;
   is_running: boolean;
   is_large: boolean | null;
 }
@@ -56,11 +59,12 @@ export class CallUsageService {
     ids?: readonly string[],
   ): Promise<string> {
     const most = Math.min(limit ?? USUAL_CALLS, MAX_USAGE_CALLS);
-    const { calls, running } = await this.read(query(most + 1), most);
+    const { calls, running, linked } = await this.read(query(most + 1), most);
     const totals = await rolledUp(calls, MAX_ENTRIES).catch((error: unknown) => {
       throw error instanceof TooManyEntries ? tooManyEntries() : error;
     });
-    const usage = [...new Set(ids ?? totals.keys())].map((id) => {
+    const shown = ids ?? [...totals.keys()].filter((id) => !linked.has(id));
+    const usage = [...new Set(shown)].map((id) => {
       const models = [...(totals.get(id) ?? [])].map(([llmId, spending]) => [
         llmId,
         usageEntry(spending, include_costs === true),
@@ -70,9 +74,10 @@ export class CallUsageService {
     return printed({ call_usage: Object.fromEntries(usage), unfinished_call_ids: running });
   }
 
-  private async read(query: Sql, most: number): Promise<{ calls: Spender[]; running: string[] }> {
+  private async read(query: Sql, most: number) {
     const calls: Spender[] = [];
     const running: string[] = [];
+    const linked = new Set<string>();
     let entries = 0;
     const batches = await this.database.stream(query, { maxBatch: CALLS_AT_ONCE });
     for await (const batch of batches as AsyncIterable<string[]>)
@@ -86,11 +91,14 @@ export class CallUsageService {
         const own = this.costs.usage(row);
         entries += own.size;
         const { id, parent_id: parentId, trace_id: traceId, response_id: responseId } = row;
+        const { linked_call_id: linkedCallId } = row;
         const { records, started_at } = row;
         const spending = (model: CountedUsage) =>
           this.costs.spending(model, { records, started_at });
-        calls.push({ id, parentId, traceId, responseId, startedAt: started_at, own, spending });
-        if (row.is_running) running.push(row.id);
+        const startedAt = started_at;
+        calls.push({ id, parentId, traceId, linkedCallId, responseId, startedAt, own, spending });
+        if (row.is_linked) linked.add(id);
+        else if (row.is_running) running.push(row.id);
         if (calls.length > most)
           throw new ApiError(
             'too_large',
@@ -98,7 +106,7 @@ export class CallUsageService {
           );
         if (entries > MAX_ENTRIES) throw tooManyEntries();
       }
-    return { calls, running };
+    return { calls, running, linked };
   }
 }
 

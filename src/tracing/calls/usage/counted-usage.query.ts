@@ -3,15 +3,21 @@ import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { sql, type Sql } from '../../../platform/query/sql.js';
 import { visibleIn } from '../../visible-calls.js';
 
+/** So many of the earlier calls that tell of a response are looked at. Clients make a handful of them. */
+const MAX_EARLIER = 20;
+
 /**
  * Whether the usage of the call `c` is told by another call too, which counts it: one that began earlier and has the same
  * response of the provider, in another trace or beside it. A call above or below it in its trace is none: what parents repeat is
- * subtracted.
+ * subtracted. Where so many earlier calls have the response, one of them counts it in any case.
  */
 const isRepeated = (projectId: string) => sql`(c.response_id IS NOT NULL AND EXISTS (
-  SELECT FROM calls d WHERE d.project_id = ${projectId} AND d.response_id = c.response_id
-    AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
-    AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))`;
+  SELECT FROM (
+    SELECT d.trace_id, d.parent_id, row_number() OVER (ORDER BY d.started_at, d.id) AS place FROM calls d
+    WHERE d.project_id = ${projectId} AND d.response_id = c.response_id
+      AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
+    ORDER BY d.started_at, d.id LIMIT ${MAX_EARLIER}::bigint) d
+  WHERE d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id OR d.place = ${MAX_EARLIER}::bigint))`;
 
 /** Whether the call `c` tells usage that no other call counts. */
 export const saysUsage = (projectId: string) =>

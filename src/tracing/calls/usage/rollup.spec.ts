@@ -24,6 +24,7 @@ const call = (
   id,
   parentId,
   traceId: 't',
+  linkedCallId: null,
   responseId: null,
   startedAt: '2026-01-01',
   own: new Map(Object.entries(own)),

@@ -9,6 +9,8 @@ export interface Spender {
   id: string;
   parentId: string | null;
   traceId: string;
+  /** Of a span that ran in a call of another trace: that call. */
+  linkedCallId: string | null;
   /** The provider's id of the response that it tells of. */
   responseId: string | null;
   startedAt: string;
@@ -144,12 +146,13 @@ function beyondChildren(
   return { ...own, tokens, requests: Math.max(own.requests - below.requests, 0) };
 }
 
-/** Each call behind all of its children, with its parent among the calls of its trace. */
+/** Each call behind all of its children, with its parent among the calls of its trace, or else the one in which it ran. */
 function* bottomUp(calls: readonly Spender[]): Generator<{ call: Spender; parent?: Spender }> {
   const byId = new Map(calls.map((call) => [call.id, call]));
-  const findParent = ({ id, parentId, traceId }: Spender) => {
+  const findParent = ({ id, parentId, traceId, linkedCallId }: Spender) => {
     const parent = parentId === null || parentId === id ? undefined : byId.get(parentId);
-    return parent?.traceId === traceId ? parent : undefined;
+    if (parent?.traceId === traceId) return parent;
+    return linkedCallId === null || linkedCallId === id ? undefined : byId.get(linkedCallId);
   };
   const waitsFor = new Map<string, number>();
   for (const call of calls) {

@@ -1,0 +1,239 @@
+import {
+  constants,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { InnerAnswer, InnerRequest } from '../../../platform/http/inner-request.js';
+import { framed, MessageCutter, NoMessage, type Prefix } from './grpc-message.js';
+import {
+  codeOfStatus,
+  GRPC,
+  type GrpcCode,
+  type Outcome,
+  timeoutMs,
+  trailersOf,
+} from './grpc-status.js';
+
+/** The operations of HTTP that do what the methods of gRPC ask for. */
+const PATHS: Record<string, string> = {
+  '/opentelemetry.proto.collector.trace.v1.TraceService/Export': '/otel/v1/traces',
+  '/opentelemetry.proto.collector.logs.v1.LogsService/Export': '/otel/v1/logs',
+  '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export': '/otel/v1/metrics',
+};
+
+/** Encodings of messages, which HTTP calls the same. */
+const ENCODINGS = ['gzip', 'deflate'];
+const ACCEPTED = { 'grpc-accept-encoding': ['identity', ...ENCODINGS].join(',') };
+
+/** An answer is short. A client that does not read it for this long is left. */
+const UNREAD_MS = 60_000;
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** What belongs to the connection, or is said in another way. */
+const NOT_PASSED =
+  /^(:.*|grpc-.*|.*-bin|te|trailer|upgrade|expect|connection|keep-alive|proxy-.*|transfer-encoding|content-.*|host|cookie)$/;
+
+const NO_MESSAGE: Prefix = { isCompressed: false, length: 0 };
+
+type OpenInner = (onEnd: (answer: InnerAnswer | null) => void) => InnerRequest;
+
+/**
+ * One request of gRPC, done by the operation of HTTP: headers and the bytes of the message go on as they come, the answer comes back as a
+ * status of gRPC. So a message waits for its key, its turn and its memory before it is read, and no second set of rules exists.
+ */
+class GrpcRequest {
+  private deadline: NodeJS.Timeout | undefined;
+  private isAnswered = false;
+
+  constructor(
+    private readonly stream: ServerHttp2Stream,
+    private readonly headers: IncomingHttpHeaders,
+    private readonly firstMs: number,
+  ) {}
+
+  start(openInner: OpenInner): void {
+    this.stream.on('error', () => {});
+    const refusal = this.refusal();
+    if (refusal === 'no gRPC') this.refuseMedia();
+    else if (refusal) this.answer(refusal);
+    else this.forward(openInner((answer) => this.answerAs(answer)));
+  }
+
+  private forward(inner: InnerRequest): void {
+    this.stream.once('close', () => {
+      clearTimeout(this.deadline);
+      inner.abort();
+    });
+    if (inner.socket.destroyed) return;
+    this.watchDeadline(inner);
+    // without a key nothing of a message is read
+    if (this.headers.authorization === undefined) this.pass(inner, NO_MESSAGE);
+    else this.passMessage(inner);
+  }
+
+  private refusal(): Outcome | 'no gRPC' | undefined {
+    const { ':method': method, ':path': path = '', 'content-type': type = '' } = this.headers;
+    if (method !== 'POST' || !/^application\/grpc(\+proto)?\s*(;|$)/i.test(type)) return 'no gRPC';
+    if (!Object.hasOwn(PATHS, path))
+      return { code: GRPC.unimplemented, message: `nothing is at ${path.slice(0, 200)}` };
+    if (timeoutMs(header(this.headers, 'grpc-timeout')) === null)
+      return { code: GRPC.invalidArgument, message: 'the header grpc-timeout is not valid' };
+    return undefined;
+  }
+
+  private watchDeadline(inner: InnerRequest): void {
+    const ms = timeoutMs(header(this.headers, 'grpc-timeout'));
+    if (typeof ms !== 'number') return;
+    const late = () =>
+      this.fail(inner, GRPC.deadlineExceeded, 'the deadline of the request is over');
+    this.deadline = setTimeout(late, Math.min(ms, MAX_TIMER_MS)).unref();
+  }
+
+  private fail(inner: InnerRequest, code: GrpcCode, message: string): void {
+    this.answer({ code, message });
+    inner.abort();
+  }
+
+  /** Begins the request of HTTP when the prefix is there, and passes on what follows. */
+  private passMessage(inner: InnerRequest): void {
+    const { stream } = this;
+    const cutter = new MessageCutter((prefix) => this.pass(inner, prefix));
+    stream.on('data', (chunk: Buffer) => {
+      if (this.isAnswered) return;
+      try {
+        const part = cutter.cut(chunk);
+        if (!part || !inner.hasBegun) return;
+        const hasRoom = part.length === 0 || inner.push(part);
+        if (cutter.isComplete) inner.pushEnd();
+        else if (!hasRoom) stream.pause();
+      } catch (error) {
+        if (!(error instanceof NoMessage)) throw error;
+        this.fail(inner, GRPC.invalidArgument, error.message);
+      }
+    });
+    stream.once('end', () => {
+      if (!cutter.isComplete) this.fail(inner, GRPC.invalidArgument, 'the message ended early');
+    });
+    this.firstWait(inner);
+  }
+
+  /** A prefix is as late as a head of HTTP may be. */
+  private firstWait(inner: InnerRequest): void {
+    const late = () => {
+      if (!inner.hasBegun) this.fail(inner, GRPC.deadlineExceeded, 'the message does not come');
+    };
+    const timer = setTimeout(late, this.firstMs).unref();
+    this.stream.once('close', () => clearTimeout(timer));
+  }
+
+  /** Begins the request of HTTP. */
+  private pass(inner: InnerRequest, { isCompressed, length }: Prefix): void {
+    const encoding = isCompressed ? header(this.headers, 'grpc-encoding') : undefined;
+    if (isCompressed && !ENCODINGS.includes(encoding ?? ''))
+      return this.fail(
+        inner,
+        GRPC.unimplemented,
+        `the header grpc-encoding of a compressed message must be ${ENCODINGS.join(' or ')}`,
+      );
+    const headers: IncomingHttpHeaders = {
+      ...passedHeaders(this.headers),
+      'content-type': 'application/x-protobuf',
+      'content-length': String(length),
+      ...(encoding && { 'content-encoding': encoding }),
+    };
+    const path = PATHS[this.headers[':path']!]!;
+    const { stream } = this;
+    inner.begin({ path, headers, read: () => void stream.resume() });
+    if (this.headers.authorization === undefined) inner.pushEnd();
+  }
+
+  /** Answers what the operation of HTTP has answered. */
+  private answerAs(answer: InnerAnswer | null): void {
+    if (!answer) return this.answer(CUT);
+    const { status, body } = answer;
+    const id = answer.header('x-request-id');
+    const more = id === undefined ? {} : { 'x-request-id': id };
+    const code = codeOfStatus(status);
+    if (code === GRPC.ok) return this.answer({ code }, more, body);
+    const retryAfter = Number(answer.header('retry-after') ?? NaN);
+    const retrySeconds = Number.isSafeInteger(retryAfter) ? retryAfter : undefined;
+    this.answer({ code, message: detailOf(body), retrySeconds }, more);
+  }
+
+  private answer(outcome: Outcome, more: OutgoingHttpHeaders = {}, message?: Uint8Array): void {
+    const { stream } = this;
+    if (!this.begin()) return;
+    const headers = {
+      ':status': 200,
+      'content-type': 'application/grpc+proto',
+      ...ACCEPTED,
+      ...more,
+    };
+    if (!message) {
+      stream.respond({ ...headers, ...trailersOf(outcome) }, { endStream: true });
+      return stream.close(constants.NGHTTP2_NO_ERROR); // what is still sent of the message is not read
+    }
+    stream.respond(headers, { waitForTrailers: true });
+    stream.once('wantTrailers', () => stream.sendTrailers(trailersOf(outcome)));
+    stream.end(framed(message));
+  }
+
+  /** As gRPC wants it for what is not its own. */
+  private refuseMedia(): void {
+    if (!this.begin()) return;
+    this.stream.respond({ ':status': 415 }, { endStream: true });
+    this.stream.close(constants.NGHTTP2_NO_ERROR);
+  }
+
+  /** Whether there is still somebody to answer, who then has a time to read it. */
+  private begin(): boolean {
+    const { stream } = this;
+    if (this.isAnswered || stream.destroyed || stream.closed) return false;
+    this.isAnswered = true;
+    const timer = setTimeout(() => stream.destroy(), UNREAD_MS).unref();
+    stream.once('close', () => clearTimeout(timer)).resume();
+    return true;
+  }
+}
+
+/** Answers a stream. Its message must begin within `firstMs`. */
+export function answerGrpc(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  firstMs: number,
+  openInner: OpenInner,
+): void {
+  new GrpcRequest(stream, headers, firstMs).start(openInner);
+}
+
+/** The server has cut the request: there is no room for it, or the service stops. */
+const CUT: Outcome = {
+  code: GRPC.unavailable,
+  message: 'the request was cut',
+  retrySeconds: 1,
+};
+
+function header(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** The metadata that HTTP calls headers. */
+function passedHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers))
+    if (typeof value === 'string' && !NOT_PASSED.test(name)) passed[name] = value;
+  const host = headers[':authority'];
+  return { ...passed, host: typeof host === 'string' ? host : 'localhost' };
+}
+
+/** What a problem document tells. */
+function detailOf(body: Buffer): string {
+  try {
+    const { detail } = JSON.parse(body.toString()) as { detail?: unknown };
+    return String(detail);
+  } catch {
+    return 'the request failed';
+  }
+}

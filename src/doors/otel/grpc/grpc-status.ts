@@ -1,0 +1,101 @@
+import protobuf from 'protobufjs';
+
+/** The codes of gRPC that are answered. */
+export const GRPC = {
+  ok: 0,
+  unknown: 2,
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  unimplemented: 12,
+  internal: 13,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const;
+
+export type GrpcCode = (typeof GRPC)[keyof typeof GRPC];
+
+/** By the status of HTTP. What exporters send again over HTTP has a code that they send again here, and nothing else has. */
+const CODES: Record<number, GrpcCode> = {
+  200: GRPC.ok,
+  401: GRPC.unauthenticated,
+  403: GRPC.permissionDenied,
+  404: GRPC.notFound,
+  405: GRPC.unimplemented,
+  408: GRPC.deadlineExceeded,
+  429: GRPC.resourceExhausted,
+  500: GRPC.internal,
+  502: GRPC.unavailable,
+  503: GRPC.unavailable,
+  504: GRPC.unavailable,
+};
+
+export const codeOfStatus = (status: number): GrpcCode =>
+  CODES[status] ?? (status < 500 ? GRPC.invalidArgument : GRPC.internal);
+
+/** How a request ended. */
+export interface Outcome {
+  code: GrpcCode;
+  message?: string;
+  /** When the client may send the same again. */
+  retrySeconds?: number | undefined;
+}
+
+const MAX_MESSAGE = 1000;
+const RETRY_INFO = 'type.googleapis.com/google.rpc.RetryInfo';
+
+/** The trailers, or the headers of an answer that has nothing else. */
+export function trailersOf({ code, message, retrySeconds }: Outcome): Record<string, string> {
+  return {
+    'grpc-status': String(code),
+    ...(message && { 'grpc-message': percentEncoded(message.slice(0, MAX_MESSAGE)) }),
+    ...(retrySeconds !== undefined && {
+      'grpc-status-details-bin': statusDetails(code, message ?? '', retrySeconds),
+    }),
+  };
+}
+
+/** Visible ASCII stays, but for the percent sign; the rest is bytes of UTF-8 in hexadecimal. */
+const percentEncoded = (text: string): string =>
+  text.replaceAll(/[^\x20-\x24\x26-\x7e]+/g, (part) =>
+    Buffer.from(part).toString('hex').toUpperCase().replaceAll(/../g, '%$&'),
+  );
+
+/** google.rpc.Status with a google.rpc.RetryInfo, as base64: without it exporters do not send again what was RESOURCE_EXHAUSTED. */
+function statusDetails(code: GrpcCode, message: string, seconds: number): string {
+  const duration = protobuf.Writer.create().uint32(8).int64(seconds).finish();
+  const retryInfo = protobuf.Writer.create().uint32(10).bytes(duration).finish();
+  const any = protobuf.Writer.create()
+    .uint32(10)
+    .string(RETRY_INFO)
+    .uint32(18)
+    .bytes(retryInfo)
+    .finish();
+  const status = protobuf.Writer.create()
+    .uint32(8)
+    .int32(code)
+    .uint32(18)
+    .string(message.slice(0, MAX_MESSAGE))
+    .uint32(26)
+    .bytes(any)
+    .finish();
+  return Buffer.from(status).toString('base64').replace(/=+$/, '');
+}
+
+const UNITS_MS: Record<string, number> = {
+  H: 3_600_000,
+  M: 60_000,
+  S: 1000,
+  m: 1,
+  u: 1e-3,
+  n: 1e-6,
+};
+
+/** The time that the header `grpc-timeout` gives; undefined when it gives none, null when it is malformed. */
+export function timeoutMs(header: string | undefined): number | undefined | null {
+  if (header === undefined) return undefined;
+  const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(header) ?? [];
+  return digits === undefined ? null : Number(digits) * UNITS_MS[unit!]!;
+}

@@ -1,0 +1,86 @@
+// SQL: feedback by the refs of what it is on, in either spelling.
+import { OTHER, WIRE } from '../../platform/http/wire.js';
+import { wireTime } from '../../platform/query/columns.js';
+import { lookedUp } from '../../platform/query/plans.js';
+import { identifier, sql, type Sql } from '../../platform/query/sql.js';
+import {
+  refColumn,
+  SCORER_BYTES,
+  SCORER_JSON_COLUMNS,
+  TYPE_COLUMN,
+} from '../feedback-names.query.js';
+
+type AgentRefKind = 'agent_turn' | 'agent_span' | 'agent_conversation';
+
+/** An item that feedback may be on; `id` as a ref has it. */
+export interface Item {
+  kind: AgentRefKind;
+  id: string;
+}
+
+/** Both spellings of the refs of items. */
+const refsOf = (projectId: string, items: readonly Item[]) =>
+  items.flatMap(({ kind, id }, place) =>
+    [WIRE.scheme, OTHER.scheme].map((scheme) => ({
+      place,
+      ref: `${scheme}:///${projectId}/${kind}/${id}`,
+    })),
+  );
+
+/** Of one answer, and bytes of their payloads. The newest are those that are answered. */
+const MAX_PIECES = 1000;
+const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
+
+/** The feedback on items, the oldest first, each with the place of its item. */
+export function feedbackOn(
+  projectId: string,
+  items: readonly Item[],
+): Sql<{ place: number; json: string }> {
+  const refs = refsOf(projectId, items);
+  return sql`
+    SELECT t.place, row_to_json(t)::text AS json FROM (
+      SELECT f.place, f.id, ${wireTime(sql`f.created_at`)} AS created_at, ${refColumn(sql`f.ref`).sql} AS ${identifier(WIRE.ref)},
+        ${TYPE_COLUMN.sql} AS feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref,
+        f.user_id AS ${identifier(WIRE.userId)}, ${SCORER_JSON_COLUMNS}
+      FROM (SELECT f.*, sum(octet_length(f.payload::text) + ${SCORER_BYTES}) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
+        FROM (${onRefs(projectId, refs, sql`TRUE`)} ORDER BY f.created_at DESC, f.id DESC LIMIT ${MAX_PIECES}::bigint) f) f
+      WHERE f.bytes <= ${MAX_PAYLOAD_BYTES}::bigint) t
+    ORDER BY t.created_at, t.id`;
+}
+
+const onRefs = (
+  projectId: string,
+  refs: readonly { place: number; ref: string }[],
+  condition: Sql,
+) =>
+  sql`SELECT r.place, f.* FROM unnest(${refs.map(({ ref }) => ref)}::text[], ${refs.map(({ place }) => place)}::int[]) r (ref, place) ${lookedUp(
+    sql`SELECT f.* FROM feedback f WHERE f.project_id = ${projectId} AND f.ref = r.ref AND ${condition}`,
+    'f',
+  )}`;
+
+export interface Signal {
+  place: number;
+  feedback_type: string;
+  tags: string[] | null;
+  ratings: Record<string, number> | null;
+  reasons: Record<string, string> | null;
+  confidences: Record<string, number> | null;
+}
+
+const SIGNALS = [WIRE, OTHER].flatMap(({ feedback }) => [
+  `${feedback}.agent_monitor`,
+  `${feedback}.agent_user_feedback`,
+]);
+
+/** What scorers and people said of items, without payloads, the oldest first. */
+export const signalsOn = (
+  projectId: string,
+  items: readonly Item[],
+  limit: number,
+): Sql<Signal> => sql`
+  SELECT f.place, ${TYPE_COLUMN.sql} AS feedback_type, f.scorer_tags AS tags, f.scorer_ratings AS ratings, f.scorer_rating_reasons AS reasons,
+    f.scorer_rating_confidences AS confidences
+  FROM (SELECT f.*, sum(${SCORER_BYTES}) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
+    FROM (${onRefs(projectId, refsOf(projectId, items), sql`f.feedback_type = ANY(${SIGNALS}::text[])`)}
+      ORDER BY f.created_at DESC, f.id DESC LIMIT ${limit}::bigint) f) f
+  WHERE f.bytes <= ${MAX_PAYLOAD_BYTES}::bigint ORDER BY f.created_at, f.id`;

@@ -1,0 +1,124 @@
+import type { Database } from '../../platform/database/database.js';
+import { groupedBy } from '../../platform/query/grouped-by.js';
+import type { ConversationsDto } from './agents.answers.dto.js';
+import { feedbackOn, type Item, signalsOn } from './agent-feedback.query.js';
+import type { ShownTurn } from './turn.js';
+
+type SpansFeedback = ConversationsDto['conversations'][number]['spans_feedback'];
+
+/** Pieces of feedback of one answer that shows tags and ratings alone. */
+const MAX_SIGNALS = 10_000;
+/** Items whose feedback is looked up at once, and characters of their ids. */
+const ITEMS_AT_ONCE = 5000;
+const LENGTH_AT_ONCE = 2 * 1024 * 1024;
+
+/** As refs have ids of conversations, whichever letters a client leaves as they are. */
+const spelledIds = (id: string): string[] => {
+  const strict = encodeURIComponent(id).replaceAll(
+    /[!'()*]/g,
+    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return [...new Set([strict, encodeURIComponent(id)])];
+};
+
+const conversationItems = (id: string): Item[] =>
+  spelledIds(id).map((spelled) => ({ kind: 'agent_conversation', id: spelled }));
+
+/** An item of a conversation: one of its traces, or itself. */
+interface Wanted {
+  item: Item;
+  trace_id: string | null;
+  conversation: string;
+}
+
+/** Made as they are looked up: ids are long, and ten thousand of them take the loop a second. */
+function* wantedOf(
+  conversationIds: readonly string[],
+  traces: ReadonlyMap<string, string>,
+): Generator<Wanted> {
+  for (const [trace_id, conversation] of traces)
+    yield { item: { kind: 'agent_turn', id: trace_id }, trace_id, conversation };
+  for (const conversation of conversationIds)
+    for (const item of conversationItems(conversation))
+      yield { item, trace_id: null, conversation };
+}
+
+function* inParts(wanted: Iterable<Wanted>): Generator<Wanted[]> {
+  let part: Wanted[] = [];
+  let length = 0;
+  for (const one of wanted) {
+    part.push(one);
+    length += one.item.id.length;
+    if (part.length < ITEMS_AT_ONCE && length < LENGTH_AT_ONCE) continue;
+    yield part;
+    part = [];
+    length = 0;
+  }
+  if (part.length > 0) yield part;
+}
+
+/** Feedback on spans, turns and conversations. */
+export class AgentFeedback {
+  constructor(private readonly database: Database) {}
+
+  /** The feedback on a conversation. */
+  async onConversation(projectId: string, id: string): Promise<object[]> {
+    return (await this.on(projectId, conversationItems(id))).map(({ piece }) => piece);
+  }
+
+  /** Adds to a turn and its messages the feedback on each. */
+  async addTo(projectId: string, turn: ShownTurn['turn']): Promise<void> {
+    const turnItem: Item = { kind: 'agent_turn', id: turn['trace_id'] as string };
+    const spans = turn.messages.map(({ span_id }): Item => ({ kind: 'agent_span', id: span_id }));
+    const found = await this.on(projectId, [turnItem, ...spans]);
+    const byPlace = groupedBy(found, ({ place }) => place);
+    const feedbackAt = (place: number) => (byPlace.get(place) ?? []).map(({ piece }) => piece);
+    turn['feedback'] = feedbackAt(0);
+    for (const [i, message] of turn.messages.entries()) message['feedback'] = feedbackAt(i + 1);
+  }
+
+  private async on(projectId: string, items: readonly Item[]) {
+    const rows = await this.database.long(() => this.database.query(feedbackOn(projectId, items)));
+    return rows.map(({ place, json }) => {
+      const { place: _, ...piece } = JSON.parse(json) as { place: number } & object;
+      return { place, piece };
+    });
+  }
+
+  /** Tags and ratings on conversations, and on their traces. */
+  async onSpans(
+    projectId: string,
+    conversationIds: readonly string[],
+    traces: ReadonlyMap<string, string>,
+  ): Promise<Map<string, SpansFeedback>> {
+    const byConversation = new Map<string, SpansFeedback>();
+    let left = MAX_SIGNALS;
+    for (const part of inParts(wantedOf(conversationIds, traces))) {
+      if (left <= 0) break;
+      const query = signalsOn(
+        projectId,
+        part.map(({ item }) => item),
+        left,
+      );
+      const signals = await this.database.long(() => this.database.query(query));
+      left -= signals.length;
+      for (const { place, feedback_type, tags, ratings, reasons, confidences } of signals) {
+        const { trace_id, conversation } = part[place]!;
+        const list = byConversation.get(conversation) ?? [];
+        byConversation.set(conversation, list);
+        list.push({
+          trace_id,
+          feedback_type,
+          tags: tags ?? [],
+          ratings: Object.entries(ratings ?? {}).map(([name, value]) => ({
+            name,
+            value,
+            reason: reasons?.[name] ?? null,
+            confidence: confidences?.[name] ?? null,
+          })),
+        });
+      }
+    }
+    return byConversation;
+  }
+}

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { CostsModule } from '../costs/costs.module.js';
+import { AgentsController } from './agents.controller.js';
+import { AgentsService } from './agents.service.js';
+import { ChatService } from './chat.service.js';
+import { SearchService } from './search.service.js';
+import { SpansService } from './spans.service.js';
+
+/** Agents, their spans and conversations: read over calls that came as spans. */
+@Module({
+  imports: [CostsModule],
+  controllers: [AgentsController],
+  providers: [AgentsService, ChatService, SearchService, SpansService],
+})
+export class AgentsModule {}

@@ -1,0 +1,64 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/database.js';
+import { printed } from '../../platform/json/decimal.js';
+import { CostsService } from '../costs/costs.service.js';
+import { type AgentsQueryDto, type AgentVersionsQueryDto, USUAL_ROWS } from './agents.dto.js';
+import { addedCosts, MAX_COSTED } from './group-extras.js';
+import { costedAgents } from './group-extras.query.js';
+import { totalOf, withDirection } from './spans.service.js';
+import { AGENT_FIELDS, agentsQuery } from './spans.query.js';
+
+/** Agents, their versions, and what their spans add up to. */
+@Injectable()
+export class AgentsService {
+  constructor(
+    private readonly database: Database,
+    private readonly costs: CostsService,
+  ) {}
+
+  /** As JSON text. */
+  agents({ filters, ...asked }: AgentsQueryDto): Promise<string> {
+    return this.answer('agents', asked, filters?.agent_name ?? null, false);
+  }
+
+  /** As JSON text. */
+  versions({ agent_name, ...asked }: AgentVersionsQueryDto): Promise<string> {
+    return this.answer('versions', asked, agent_name, true);
+  }
+
+  private async answer(
+    name: string,
+    asked: Omit<AgentsQueryDto, 'filters'>,
+    agent_name: string | null,
+    hasVersions: boolean,
+  ): Promise<string> {
+    const { project_id, sort_by, include_costs } = asked;
+    const wanted = {
+      project_id,
+      agent_name,
+      hasVersions,
+      sort_by: sort_by?.map(withDirection) ?? null,
+      limit: asked.limit ?? USUAL_ROWS,
+      offset: asked.offset ?? 0,
+    };
+    const rows = await this.database.long(() => this.database.query(agentsQuery(wanted)));
+    const total = await totalOf(rows, wanted, (page) =>
+      this.database.long(() => this.database.query(agentsQuery({ ...wanted, ...page }))),
+    );
+    const costs = include_costs
+      ? await addedCosts(
+          this.database,
+          this.costs,
+          costedAgents(project_id, { agent_name, hasVersions }, MAX_COSTED + 1),
+        )
+      : null;
+    const shown = rows.map(({ agent_name: agent, agent_version, ...row }) => ({
+      project_id,
+      agent_name: agent,
+      ...(hasVersions && { agent_version }),
+      ...Object.fromEntries(AGENT_FIELDS.map((field) => [field, row[field]])),
+      total_cost_usd: costs?.get(JSON.stringify([agent, agent_version]))?.total ?? null,
+    }));
+    return printed({ [name]: shown, total_count: total });
+  }
+}

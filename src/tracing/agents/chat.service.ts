@@ -1,0 +1,170 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/database.js';
+import { ApiError } from '../../platform/errors.js';
+import type { Context } from '../../platform/http/context.js';
+import { type Decimal, printed } from '../../platform/json/decimal.js';
+import { inTurns, Turn } from '../../platform/time/turn.js';
+import { checkedRows } from '../bounded-rows.js';
+import { CostsService } from '../costs/costs.service.js';
+import type { ConversationChatDto, ConversationSpansDto, TraceChatDto } from './agents.dto.js';
+import { AgentFeedback } from './agent-feedback.js';
+import { total } from './span-row.js';
+import {
+  type ConversationSpan,
+  conversationSpans,
+  type SpanCall,
+  traceCalls,
+  traceSize,
+  turnsQuery,
+} from './spans.query.js';
+import { type ShownTurn, turnOf } from './turn.js';
+
+/** Calls of a trace that is shown as a chat, and bytes of their documents, of all turns of an answer together. */
+export const MAX_TURN_CALLS = 10_000;
+export const MAX_TURN_BYTES = 64 * 1024 * 1024;
+/** Memory for each of these bytes, while they are taken apart and written again. */
+const WEIGHT = 4;
+/** Spans of all conversations of an answer. */
+export const MAX_SPANS = 100_000;
+const CALLS_AT_ONCE = 64;
+
+/** What is left of the limits of an answer. */
+interface Room {
+  calls: number;
+  bytes: number;
+}
+
+/** Traces as turns of conversations. */
+@Injectable()
+export class ChatService {
+  private readonly feedback: AgentFeedback;
+
+  constructor(
+    private readonly database: Database,
+    private readonly costs: CostsService,
+  ) {
+    this.feedback = new AgentFeedback(database);
+  }
+
+  /** A trace as a chat, as JSON text. @throws ApiError `not_found` */
+  async trace(asked: TraceChatDto, context: Context): Promise<string> {
+    const room = { calls: MAX_TURN_CALLS, bytes: MAX_TURN_BYTES };
+    const shown = await this.turn(asked, asked.trace_id, room, context);
+    if (!shown) throw new ApiError('not_found', `there is no trace ${asked.trace_id}`);
+    return printedTurn(shown.turn);
+  }
+
+  /** A page of the turns of a conversation, as JSON text. The newest ones are those of the first page. */
+  async conversation(asked: ConversationChatDto, context: Context): Promise<string> {
+    const { project_id, conversation_id } = asked;
+    const limit = asked.limit ?? 50;
+    const offset = asked.offset ?? 0;
+    const [first, rows] = await this.database.long(async () => [
+      await this.database.query(turnsQuery(project_id, conversation_id, { limit: 1, offset: 0 })),
+      await this.database.query(turnsQuery(project_id, conversation_id, { limit, offset })),
+    ]);
+    const room = { calls: MAX_TURN_CALLS, bytes: MAX_TURN_BYTES };
+    const turns: string[] = [];
+    const costs: (Decimal | null)[] = [];
+    for (const { turn } of rows.toReversed()) {
+      const shown = await this.turn(asked, turn, room, context);
+      if (!shown) continue;
+      turns.push(await printedTurn(shown.turn));
+      costs.push(shown.cost);
+    }
+    const total_turns = first[0]?.total ?? 0;
+    const frame = printed({
+      conversation_id,
+      total_turns,
+      has_more: offset + rows.length < total_turns,
+      limit,
+      offset,
+      total_cost_usd: total(costs),
+      feedback: asked.include_feedback
+        ? await this.feedback.onConversation(project_id, conversation_id)
+        : null,
+    });
+    return withList(frame, 'turns', turns);
+  }
+
+  /** The spans of conversations without their documents, and what feedback says of these and their turns, as JSON text. */
+  async conversations(asked: ConversationSpansDto): Promise<string> {
+    const ids = [...new Set(asked.conversation_ids)];
+    const spans = ids.map((): string[] => []);
+    const traces = new Map<string, string>();
+    for await (const { place, ...span } of this.spansOf(asked, ids)) {
+      spans[place - 1]!.push(printed(span));
+      traces.set(span.trace_id, ids[place - 1]!);
+    }
+    const feedback = await this.feedback.onSpans(asked.project_id, ids, traces);
+    const shown = await inTurns(ids, (conversation_id, i) =>
+      withList(
+        printed({ conversation_id, spans_feedback: feedback.get(conversation_id) ?? [] }),
+        'spans',
+        spans[i]!,
+      ),
+    );
+    return `{"conversations":[${shown.join(',')}]}`;
+  }
+
+  /** The spans of the conversations. @throws ApiError `too_large` */
+  private spansOf(
+    asked: ConversationSpansDto,
+    ids: readonly string[],
+  ): AsyncIterable<ConversationSpan> {
+    let count = 0;
+    return checkedRows(this.database, conversationSpans(asked, ids, MAX_SPANS + 1), () => {
+      if (++count > MAX_SPANS)
+        throw new ApiError(
+          'too_large',
+          `the conversations have over ${MAX_SPANS} spans: ask for fewer of them, or for less time`,
+        );
+    });
+  }
+
+  private async turn(
+    asked: TraceChatDto | ConversationChatDto,
+    traceId: string,
+    room: Room,
+    context: Context,
+  ) {
+    const { project_id, include_feedback, include_model_tool_calls } = asked;
+    const [size] = await this.database.long(() =>
+      this.database.query(traceSize(project_id, traceId)),
+    );
+    const { calls, bytes } = size!;
+    if (calls === 0) return null;
+    room.calls -= calls;
+    room.bytes -= bytes;
+    if (room.calls < 0 || room.bytes < 0)
+      throw new ApiError(
+        'too_large',
+        `the calls are over ${MAX_TURN_CALLS}, or over ${MAX_TURN_BYTES} bytes: ask for fewer turns at once`,
+      );
+    await context.hold.add(WEIGHT * bytes);
+    const details = { project_id, hasDocuments: true, hasCosts: true };
+    const rows: SpanCall[] = [];
+    const turn = new Turn();
+    const batches = await this.database.stream(traceCalls(details, traceId, MAX_TURN_CALLS), {
+      maxBatch: CALLS_AT_ONCE,
+    });
+    for await (const batch of batches as AsyncIterable<string[]>)
+      for (const json of batch) {
+        if (turn.isOver) await turn.next();
+        rows.push(JSON.parse(json) as SpanCall);
+      }
+    if (rows.length === 0) return null;
+    const shown = await turnOf(rows, this.costs, include_model_tool_calls === true);
+    if (include_feedback) await this.feedback.addTo(project_id, shown.turn);
+    return shown;
+  }
+}
+
+/** A turn as JSON text. Its messages may be 64 MiB, so they are written in turns with other requests. */
+async function printedTurn({ messages, ...turn }: ShownTurn['turn']): Promise<string> {
+  return withList(printed(turn), 'messages', await inTurns(messages, printed));
+}
+
+/** The JSON text of an object that has members, with one more: a list of JSON texts. */
+const withList = (object: string, name: string, texts: readonly string[]) =>
+  `${object.slice(0, -1)},"${name}":[${texts.join(',')}]}`;

@@ -1,0 +1,60 @@
+// SQL: spans of groups, read one by one.
+import { pricesOfCall } from '../costs/costs.service.js';
+import { wireTime } from '../../platform/query/columns.js';
+import { lookedUp } from '../../platform/query/plans.js';
+import { join, sql, type Sql } from '../../platform/query/sql.js';
+import { visibleIn } from '../visible-calls.js';
+import { type GroupsWanted, keyText } from './span-groups.query.js';
+import { SpanSource } from './span-source.js';
+import { belowAgent, tellingBelow } from './spans.query.js';
+
+/** What of the span `c` costs are made of. */
+const priced = (
+  projectId: string,
+) => sql`json_build_object('usage', c.usage, 'counts_gross', c.counts_gross,
+  'started_at', ${wireTime(sql`c.started_at`)}, 'records', ${pricesOfCall(projectId)})`;
+
+/** The spans of all groups that tell usage, with the keys of their groups. */
+export function costedSpans(asked: GroupsWanted, more: Sql | null, limit: number): Sql {
+  const source = new SpanSource();
+  const keys = asked.group_by.map((ref, i) => keyText(source.value(ref, `group_by[${i}]`)));
+  const where = source.matching(asked, more, sql`c.usage IS NOT NULL`);
+  return sql`
+    SELECT json_build_object('keys', json_build_array(${join(keys)}), 'span', ${priced(asked.project_id)})::text
+    FROM ${source.from} WHERE ${where} LIMIT ${limit}::bigint`;
+}
+
+/** The spans that tell the usage of agents, with the name and the version of each; without versions these are empty. */
+export function costedAgents(
+  projectId: string,
+  { agent_name, hasVersions }: { agent_name: string | null; hasVersions: boolean },
+  limit: number,
+): Sql {
+  const costed = (name: Sql, version: Sql) =>
+    sql`SELECT json_build_object('keys', json_build_array(${name}, ${hasVersions ? sql`coalesce(${version}, '')` : sql`''`}), 'span', ${priced(projectId)})::text`;
+  if (agent_name !== null)
+    return sql`WITH RECURSIVE ${belowAgent(projectId, agent_name)}
+      ${costed(sql`${agent_name}::text`, sql`b.agent_version`)} FROM ${tellingBelow(projectId)} LIMIT ${limit}::bigint`;
+  const names = sql`SELECT CASE WHEN c.agent_name IS NULL THEN skein_agent_above(c.project_id, c.trace_id, c.parent_id)
+      ELSE ARRAY[c.agent_name, c.agent_version] END AS names`;
+  return sql`${costed(sql`o.names[1]`, sql`o.names[2]`)} FROM calls c ${lookedUp(names, 'o')}
+    WHERE ${visibleIn(projectId)} AND c.operation IS NOT NULL AND c.usage IS NOT NULL AND o.names IS NOT NULL LIMIT ${limit}::bigint`;
+}
+
+/** Larger documents have no preview. */
+const MAX_BYTES = 256 * 1024;
+
+/** The first and the last span with messages of each conversation. */
+export const edgeSpans = (projectId: string, ids: readonly string[]) => sql`
+  SELECT json_build_object('id', t.id, 'is_first', e.is_first, 'span', json_build_object(
+    'operation', c.operation, 'inputs', c.inputs, 'output', c.output))::text
+  FROM unnest(${ids}::text[]) t (id) CROSS JOIN (VALUES (true), (false)) e (is_first) ${lookedUp(
+    sql`SELECT c.operation, c.inputs, c.output FROM calls c
+      WHERE ${visibleIn(projectId)} AND c.id = (
+        SELECT CASE WHEN e.is_first THEN (array_agg(s.id ORDER BY s.started_at, s.id))[1]
+          ELSE (array_agg(s.id ORDER BY s.started_at DESC, s.id DESC))[1] END
+        FROM (SELECT c.id, c.started_at FROM calls c WHERE ${visibleIn(projectId)}
+          AND (c.thread_id || '') = t.id AND c.operation IN ('invoke_agent', 'chat', 'generate_content', 'text_completion')) s)
+      AND octet_length(c.inputs::text) + coalesce(octet_length(c.output::text), 0) <= ${MAX_BYTES}::int`,
+    'c',
+  )}`;

@@ -1,0 +1,49 @@
+// SQL: a search inside documents, the newest first.
+import { pageLimit } from '../../platform/query/plans.js';
+import { allOf, sql, type Sql } from '../../platform/query/sql.js';
+import type { AgentSearchDto } from './agents.dto.js';
+import { SpanSource } from './span-source.js';
+
+/** The newest spans that are looked at: `started_before` asks for older ones. */
+export const MAX_SEARCHED = 20_000;
+/** Larger documents are not searched. */
+const MAX_BYTES = 4 * 1024 * 1024;
+/** `strpos` may compare all that it looks for at each place: few bytes keep it linear. */
+const MAX_STRPOS = 64;
+
+/**
+ * The newest spans that may hold what is looked for; what no index knows (the provider, the model) is asked of these alone. In documents text is spelled with escapes, so only a part without any is
+ * looked for here; each message is compared as a whole afterwards.
+ */
+export function searchedSpans(asked: AgentSearchDto, most: number): Sql {
+  const { project_id, started_after, started_before } = asked;
+  const { trace_id, conversation_id, agent_name, provider_name, request_model } = asked;
+  const indexed = new SpanSource();
+  const where = indexed.matching(
+    { project_id, started_after, started_before },
+    trace_id && sql`c.trace_id = ${trace_id}`,
+    conversation_id && sql`(c.thread_id || '') = ${conversation_id} AND c.thread_id <> ''`,
+    agent_name && sql`c.agent_name = ${agent_name}`,
+  );
+  const source = new SpanSource(sql`(
+    SELECT c.* FROM ${indexed.from} WHERE ${where} ORDER BY c.started_at DESC, c.id DESC ${pageLimit(most)}) c`);
+  const field = (name: string, value: string | null | undefined) =>
+    value && sql`(${source.field(name, name).sql})::text = ${value}`;
+  const hasFields = allOf(
+    field('provider_name', provider_name),
+    field('request_model', request_model),
+  );
+  const [part = ''] = ((asked.query ?? '').toLowerCase().match(/[ !#-.0-[\]-~]+/g) ?? []).toSorted(
+    (a, b) => b.length - a.length,
+  );
+  const holds = (document: Sql) =>
+    sql`strpos(lower(${document}::text), ${part.slice(0, MAX_STRPOS)}) > 0`;
+  return sql`
+    SELECT row_to_json(t)::text FROM (
+      SELECT c.id, c.trace_id, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.thread_id, c.operation,
+        c.agent_name, c.attributes, c.inputs, c.output
+      FROM ${source.from}
+      WHERE ${hasFields} AND octet_length(c.inputs::text) + coalesce(octet_length(c.output::text), 0) <= ${MAX_BYTES}::int
+        AND ${part === '' ? sql`TRUE` : sql`(${holds(sql`c.inputs`)} OR ${holds(sql`c.output`)})`}
+      ORDER BY c.started_at DESC, c.id DESC) t`;
+}

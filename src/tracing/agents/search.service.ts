@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/database.js';
+import { Turn } from '../../platform/time/turn.js';
+import type { AgentSearchAnswerDto } from './agents.answers.dto.js';
+import type { AgentSearchDto } from './agents.dto.js';
+import type { ReadMessage } from './messages.js';
+import { MAX_SEARCHED, searchedSpans } from './search.query.js';
+import { NO_CONVERSATION } from './span-fields.js';
+import { contentsOf, fieldsOf } from './span-row.js';
+import type { SpanCall } from './spans.query.js';
+
+const PREVIEW = 500;
+/** Characters of one message where they are not cut, and of all of an answer. */
+const MAX_CONTENT = 1024 * 1024;
+const MAX_ANSWER = 16 * 1024 * 1024;
+const SPANS_AT_ONCE = 64;
+
+type Found = AgentSearchAnswerDto['results'][number];
+type Matched = Found['matched_messages'][number];
+
+interface Match extends Matched {
+  conversation_id: string;
+  conversation_name: string;
+  agent_name: string;
+}
+
+/** Searches the messages of spans, the newest spans first. */
+@Injectable()
+export class SearchService {
+  constructor(private readonly database: Database) {}
+
+  async search(asked: AgentSearchDto): Promise<AgentSearchAnswerDto> {
+    const limit = asked.limit ?? 20;
+    const matches = await this.matches(asked, (asked.offset ?? 0) + limit);
+    const byConversation = new Map<string, Found>();
+    for (const match of matches.slice(asked.offset ?? 0)) {
+      const { conversation_id, conversation_name, agent_name, ...message } = match;
+      let found = byConversation.get(conversation_id);
+      if (!found)
+        byConversation.set(
+          conversation_id,
+          (found = {
+            conversation_id,
+            conversation_name,
+            agent_name,
+            last_activity: message.started_at,
+            matched_messages: [],
+          }),
+        );
+      found.matched_messages.push(message);
+      if (message.started_at > found.last_activity) found.last_activity = message.started_at;
+      found.conversation_name ||= conversation_name;
+      found.agent_name ||= agent_name;
+    }
+    const results = [...byConversation.values()];
+    return { results, total_conversations: results.length };
+  }
+
+  /** So many messages, each once in a conversation: spans repeat what was said before, and the earliest one said it. */
+  private async matches(asked: AgentSearchDto, most: number): Promise<Match[]> {
+    const matches = new Matches(most, asked.truncate_content === false ? MAX_CONTENT : PREVIEW);
+    const turn = new Turn();
+    const looks = looker(asked);
+    const batches = await this.database.stream(searchedSpans(asked, MAX_SEARCHED), {
+      maxBatch: SPANS_AT_ONCE,
+    });
+    for await (const batch of batches as AsyncIterable<string[]>)
+      for (const json of batch) {
+        if (turn.isOver) await turn.next();
+        const row = JSON.parse(json) as SpanCall;
+        for (const message of spoken(row).filter(looks)) matches.add(row, message);
+      }
+    return matches.all;
+  }
+}
+
+/** Messages by what they say and where; of those that are full only the first spans that said them still change. */
+class Matches {
+  private readonly found = new Map<string, Match>();
+  private characters = 0;
+
+  constructor(
+    private readonly most: number,
+    private readonly shownLength: number,
+  ) {}
+
+  get all(): Match[] {
+    return [...this.found.values()];
+  }
+
+  private get isFull(): boolean {
+    return this.found.size >= this.most || this.characters > MAX_ANSWER;
+  }
+
+  add(row: SpanCall, { role, content }: Spoken): void {
+    const content_digest = createHash('sha256').update(`${role}\n${content}`).digest('hex');
+    const conversation_id = row.thread_id || NO_CONVERSATION;
+    const key = `${conversation_id}\n${content_digest}`;
+    const length = Math.min(content.length, this.shownLength);
+    if (!this.found.has(key)) {
+      if (this.isFull) return;
+      this.characters += length;
+    }
+    const content_preview = length < content.length ? copyOf(content.slice(0, length)) : content;
+    const conversation_name = (fieldsOf(row)['conversation_name'] as string | null) ?? '';
+    this.found.set(key, {
+      conversation_id,
+      conversation_name,
+      agent_name: row.agent_name ?? '',
+      span_id: row.id,
+      trace_id: row.trace_id,
+      role,
+      content_preview,
+      content_digest,
+      started_at: row.started_at,
+    });
+  }
+}
+
+/** A text of its own: a slice would keep all of what it is cut from. */
+const copyOf = (text: string) => Buffer.from(text, 'utf16le').toString('utf16le');
+
+type Spoken = Pick<ReadMessage, 'role' | 'content'>;
+
+/** Whether a message is one of those asked for. */
+function looker({ query, roles }: AgentSearchDto) {
+  const wanted = (query ?? '').toLowerCase();
+  return ({ role, content }: Spoken) =>
+    content !== '' &&
+    (!roles?.length || roles.includes(role)) &&
+    (wanted === '' || content.toLowerCase().includes(wanted));
+}
+
+/** All that a span tells as messages, with what tools were given and answered. */
+function spoken(row: SpanCall): Spoken[] {
+  const contents = contentsOf(row);
+  return [
+    ...contents.system_instructions.map((content) => ({ role: 'system', content })),
+    ...contents.input_messages,
+    ...contents.output_messages,
+    { role: 'tool_call', content: contents.tool_call_arguments ?? '' },
+    { role: 'tool_result', content: contents.tool_call_result ?? '' },
+  ];
+}

@@ -1,0 +1,226 @@
+import { WIRE } from '../../platform/http/wire.js';
+import { isObject } from '../../platform/json/is-object.js';
+import { Decimal } from '../../platform/json/decimal.js';
+import { inputTokens, type Tokens } from '../usage.js';
+import type { CostsService, Priceable } from '../costs/costs.service.js';
+import { messagesOf, type ReadMessage, systemTexts, textOf } from './messages.js';
+import {
+  CUSTOM_TYPES,
+  type CustomSource,
+  KNOWN_ATTRIBUTES,
+  SPAN_FIELDS,
+  type SpanField,
+} from './span-fields.js';
+import type { SpanCall } from './spans.query.js';
+
+export type StatusCode = 'UNSET' | 'OK' | 'ERROR';
+
+/** Costs in US dollars; null where nothing is known. */
+export interface SpanCosts {
+  input: Decimal | null;
+  output: Decimal | null;
+  cache_read: Decimal | null;
+  cache_creation: Decimal | null;
+  total: Decimal | null;
+}
+
+const NUMBERS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
+const KNOWN = new Set(KNOWN_ATTRIBUTES);
+/** Entries of custom attributes of one span, and characters of one. */
+const MAX_CUSTOM = 1024;
+const MAX_CUSTOM_LENGTH = 256 * 1024;
+const CUT = '… [cut]';
+
+export const statusOf = ({ exception, status }: SpanCall): StatusCode =>
+  exception === null ? (status === '1' || status === 'STATUS_CODE_OK' ? 'OK' : 'UNSET') : 'ERROR';
+
+function kindOf({ kind }: SpanCall): string | null {
+  if (kind === null) return null;
+  return NUMBERS[Number(kind)] ?? kind.replace(/^SPAN_KIND_/, '');
+}
+
+/** The fields of attributes, each null where no attribute has it. */
+export function fieldsOf({ attributes }: SpanCall): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(SPAN_FIELDS).map(([name, { type, attributes: names }]) => {
+      const found = names.find((one) => Object.hasOwn(attributes, one) && attributes[one] !== null);
+      return [name, valueOf(type, found === undefined ? null : attributes[found])];
+    }),
+  );
+}
+
+function valueOf(type: SpanField['type'], value: unknown): unknown {
+  if (type === 'texts')
+    return (Array.isArray(value) ? value : value === null ? [] : [value]).map(textOf);
+  if (value === null) return null;
+  if (type === 'text') return textOf(value);
+  const number = Number(value);
+  return Number.isFinite(number) ? (type === 'int' ? Math.trunc(number) : number) : null;
+}
+
+/** The tokens of all models of a span; null of one that tells none. */
+export function tokensOf(costs: CostsService, row: SpanCall): Tokens | null {
+  const models = [...costs.usage(row as unknown as Priceable).values()];
+  if (models.length === 0) return null;
+  const sum = (name: keyof Tokens) => models.reduce((all, { tokens }) => all + tokens[name], 0);
+  return {
+    prompt_tokens: sum('prompt_tokens'),
+    completion_tokens: sum('completion_tokens'),
+    cache_read_input_tokens: sum('cache_read_input_tokens'),
+    cache_creation_input_tokens: sum('cache_creation_input_tokens'),
+  };
+}
+
+/** What a span cost; `row` has been read with its price records. */
+export function costsOf(costs: CostsService, row: SpanCall): SpanCosts {
+  const priceable = row as unknown as Priceable;
+  const spent = [...costs.usage(priceable).values()].map(
+    (model) => costs.spending(model, priceable).costs,
+  );
+  const sum = (name: keyof Tokens) => total(spent.map((one) => one[name]));
+  const kinds = {
+    input: sum('prompt_tokens'),
+    output: sum('completion_tokens'),
+    cache_read: sum('cache_read_input_tokens'),
+    cache_creation: sum('cache_creation_input_tokens'),
+  };
+  return { ...kinds, total: total(Object.values(kinds)) };
+}
+
+/** The sum of what is known; null when nothing is. */
+export const total = (all: readonly (Decimal | null)[]): Decimal | null =>
+  all.reduce<Decimal | null>((sum, one) => (one ? (sum ?? Decimal.zero).plus(one) : sum), null);
+
+/** The four maps of attributes that no field shows. */
+function customAttributes({ attributes }: SpanCall): Record<CustomSource, Record<string, unknown>> {
+  const maps = Object.fromEntries(
+    Object.keys(CUSTOM_TYPES).map((source) => [source, {}]),
+  ) as Record<CustomSource, Record<string, unknown>>;
+  const put = (source: CustomSource, name: string, value: unknown) =>
+    Object.defineProperty(maps[source], name, { value, enumerable: true });
+  let left = MAX_CUSTOM;
+  for (const [name, value] of Object.entries(attributes)) {
+    if (KNOWN.has(name) || value === null) continue;
+    if (left-- <= 0) break;
+    if (typeof value === 'boolean') put('custom_attrs_bool', name, value);
+    else if (typeof value === 'number')
+      put(Number.isInteger(value) ? 'custom_attrs_int' : 'custom_attrs_float', name, value);
+    else {
+      const text = textOf(value);
+      const isLong = text.length > MAX_CUSTOM_LENGTH;
+      put('custom_attrs_string', name, isLong ? text.slice(0, MAX_CUSTOM_LENGTH) + CUT : text);
+    }
+  }
+  return maps;
+}
+
+const jsonText = (value: unknown): string | null =>
+  value === undefined || value === null ? null : textOf(value);
+
+/** Members of inputs and output, where these are objects. */
+const memberOf = (document: unknown, name: string): unknown =>
+  isObject(document) && Object.hasOwn(document, name) ? document[name] : undefined;
+
+export interface Contents {
+  input_messages: ReadMessage[];
+  output_messages: ReadMessage[];
+  system_instructions: string[];
+  tool_definitions: string | null;
+  tool_call_arguments: string | null;
+  tool_call_result: string | null;
+}
+
+const NOTHING: Contents = {
+  input_messages: [],
+  output_messages: [],
+  system_instructions: [],
+  tool_definitions: null,
+  tool_call_arguments: null,
+  tool_call_result: null,
+};
+
+/** What the documents of a span say; tools have arguments and a result in place of messages. */
+export function contentsOf({ operation, inputs, output }: SpanCall): Contents {
+  if (operation === 'execute_tool')
+    return {
+      ...NOTHING,
+      tool_call_arguments:
+        isObject(inputs) && Object.keys(inputs).length === 0
+          ? null
+          : jsonText(memberOf(inputs, 'value') ?? inputs),
+      tool_call_result: jsonText(output),
+    };
+  return {
+    ...NOTHING,
+    input_messages: messagesOf(inputs, 'user'),
+    output_messages: messagesOf(output, 'assistant'),
+    system_instructions: systemTexts(memberOf(inputs, 'system_instructions')),
+    tool_definitions: jsonText(memberOf(inputs, 'tools')),
+  };
+}
+
+/** A span as the lists of spans answer it. */
+export function spanRow(
+  row: SpanCall,
+  projectId: string,
+  costs: CostsService,
+  { hasCosts, hasDetails }: { hasCosts: boolean; hasDetails: boolean },
+): object {
+  const contents = hasDetails ? contentsOf(row) : NOTHING;
+  const fields = fieldsOf(row);
+  return {
+    project_id: projectId,
+    trace_id: row.trace_id,
+    span_id: row.id,
+    parent_span_id: row.parent_id,
+    span_name: row.op_name,
+    span_kind: kindOf(row),
+    started_at: row.started_at,
+    ended_at: row.ended_at,
+    duration_ms: row.duration_ms,
+    status_code: statusOf(row),
+    status_message: row.exception,
+    operation_name: row.operation,
+    agent_name: row.agent_name,
+    agent_version: row.agent_version,
+    conversation_id: row.thread_id,
+    parent_call_id: row.linked_call_id,
+    [WIRE.userId]: row.user_id,
+    [WIRE.runId]: row.run_id,
+    [WIRE.runStep]: row.run_step,
+    [WIRE.runStepEnd]: row.run_step_end,
+    ...fields,
+    request_model: fields['request_model'] ?? firstModel(costs, row),
+    ...shownTokens(tokensOf(costs, row)),
+    ...shownCosts(hasCosts ? costsOf(costs, row) : null),
+    ...contents,
+    input_messages: contents.input_messages.map(withoutSaid),
+    output_messages: contents.output_messages.map(withoutSaid),
+    ...customAttributes(row),
+    raw_span_dump: row.raw,
+  };
+}
+
+const withoutSaid = ({ role, content, finish_reason }: ReadMessage) => ({
+  role,
+  content,
+  finish_reason,
+});
+
+const shownTokens = (tokens: Tokens | null) => ({
+  input_tokens: tokens && inputTokens(tokens),
+  output_tokens: tokens && tokens.completion_tokens,
+  cache_read_input_tokens: tokens && tokens.cache_read_input_tokens,
+  cache_creation_input_tokens: tokens && tokens.cache_creation_input_tokens,
+});
+
+const shownCosts = (cost: SpanCosts | null) => ({
+  input_cost_usd: cost && cost.input,
+  output_cost_usd: cost && cost.output,
+  cache_read_cost_usd: cost && cost.cache_read,
+  cache_creation_cost_usd: cost && cost.cache_creation,
+  total_cost_usd: cost && cost.total,
+});
+
+const firstModel = (costs: CostsService, row: SpanCall): string | null =>
+  [...costs.usage(row as unknown as Priceable).keys()][0] ?? null;

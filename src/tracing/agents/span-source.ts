@@ -1,0 +1,206 @@
+// SQL: spans are calls, and their attributes JSON that is taken apart once for all fields of a statement.
+import { WIRE } from '../../platform/http/wire.js';
+import { compile } from '../../platform/query/expression.js';
+import {
+  Budget,
+  column,
+  type Columns,
+  InvalidQuery,
+  jsonAt,
+  jsonValueAt,
+  nameBytes,
+  type Operand,
+  type Prefix,
+  resolve,
+} from '../../platform/query/columns.js';
+import { computedOnce } from '../../platform/query/plans.js';
+import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
+import { LATENCY_MS, visibleIn } from '../visible-calls.js';
+import { CUSTOM_SOURCES, type CustomSource, SPAN_FIELDS } from './span-fields.js';
+
+/** Which spans are meant. */
+export interface SpansWanted {
+  project_id: string;
+  query?: object | null;
+  started_after?: string | null;
+  started_before?: string | null;
+}
+
+/** A value of spans: a field, or a custom attribute by its map. */
+export interface ValueRef {
+  source?: string | null;
+  key: string;
+}
+
+const ATTRIBUTES = column.json(sql`c.attributes`, sql`c.is_opaque`);
+const DUMP = column.json(sql`c.otel_dump`, sql`c.is_opaque`);
+
+/** Characters of all filters of measures: 70 trees, each as large as a query may be, took gigabytes of PostgreSQL. */
+const MAX_FILTERS = 32 * 1024;
+
+/** `c` is a span of an agent, as `calls_spans_idx` has it. */
+const spansIn = (projectId: string) => sql`${visibleIn(projectId)} AND c.operation IS NOT NULL`;
+
+/** The conversation that the span `c` names. */
+export const CONVERSATION = sql`nullif(c.thread_id, '')`;
+
+const STATUS = sql`(CASE WHEN c.exception IS NOT NULL THEN 'ERROR'
+  WHEN ${jsonAt(DUMP, ['status', 'code']).sql} IN ('1', 'STATUS_CODE_OK') THEN 'OK' ELSE 'UNSET' END)`;
+
+/** Reads a status whose only interesting value is an error from the column alone. */
+const STATUSES = new Map([['ERROR', sql`(c.exception IS NOT NULL)`]]);
+
+const tokens = (name: string) =>
+  column.number(
+    sql`(SELECT sum(u.${identifier(name)}) FROM skein_usage(c.usage, c.counts_gross) u)`,
+  );
+
+/** Fields that are columns of calls, or made of them. */
+const COLUMNS: Columns = {
+  project_id: column.text(sql`c.project_id`, { isNotNull: true }),
+  trace_id: column.text(sql`c.trace_id`, { isNotNull: true }),
+  span_id: column.text(sql`c.id`, { isNotNull: true }),
+  parent_span_id: column.text(sql`c.parent_id`),
+  span_name: column.text(sql`c.op_name`, { isNotNull: true }),
+  started_at: column.time(sql`c.started_at`, { isNotNull: true }),
+  ended_at: column.time(sql`c.ended_at`),
+  duration_ms: column.number(LATENCY_MS),
+  status_code: column.text(STATUS, { isNotNull: true, cases: STATUSES }),
+  status_message: column.text(sql`c.exception`),
+  operation_name: column.text(sql`nullif(c.operation, '')`, {
+    cases: { get: (name) => sql`(c.operation = ${name})` },
+  }),
+  agent_name: column.text(sql`c.agent_name`),
+  agent_version: column.text(sql`c.agent_version`),
+  conversation_id: column.text(CONVERSATION, {
+    // as the index on threads has it
+    cases: { get: (id) => sql`((c.thread_id || '') = ${id} AND c.thread_id <> '')` },
+  }),
+  parent_call_id: column.text(sql`c.linked_call_id`),
+  input_tokens: tokens('input_tokens'),
+  output_tokens: tokens('completion_tokens'),
+  cache_read_input_tokens: tokens('cache_read_input_tokens'),
+  cache_creation_input_tokens: tokens('cache_creation_input_tokens'),
+  total_tokens: column.number(
+    sql`(SELECT sum(u.input_tokens::numeric + u.completion_tokens) FROM skein_usage(c.usage, c.counts_gross) u)`,
+  ),
+  [WIRE.userId]: column.text(sql`c.user_id`),
+  [WIRE.runId]: column.text(sql`c.run_id`),
+  [WIRE.runStep]: column.number(sql`c.run_step`, { isInteger: true }),
+  [WIRE.runStepEnd]: column.number(sql`c.run_step_end`, { isInteger: true }),
+};
+
+/** Other names of fields: those of attributes, also without their prefix. */
+const ALIASES = new Map<string, string>(
+  [
+    ...Object.entries(SPAN_FIELDS).flatMap(([name, { attributes }]) =>
+      attributes.map((attribute) => [attribute, name]),
+    ),
+    ...[
+      ['operation.name', 'operation_name'],
+      ['agent.name', 'agent_name'],
+      ['agent.version', 'agent_version'],
+      ['conversation.id', 'conversation_id'],
+      ['usage.input_tokens', 'input_tokens'],
+      ['usage.output_tokens', 'output_tokens'],
+      ['usage.cache_read.input_tokens', 'cache_read_input_tokens'],
+      ['usage.cache_creation.input_tokens', 'cache_creation_input_tokens'],
+      ['parent_call.id', 'parent_call_id'],
+    ].flatMap(([key, name]) => [
+      [`weave.${key!}`, name!],
+      [`gen_ai.${key!}`, name!],
+    ]),
+  ].flatMap(([attribute, name]) => [
+    [attribute!, name!] as const,
+    [attribute!.replace(/^(weave|gen_ai)\./, ''), name!] as const,
+  ]),
+);
+
+/** `<type>` as `json_typeof` calls it, and what its text is beside. */
+const IS_CUSTOM: Record<CustomSource, Sql> = {
+  custom_attrs_string: sql`json_typeof(x.v) IN ('string', 'array', 'object')`,
+  custom_attrs_int: sql`json_typeof(x.v) = 'number' AND x.v::text ~ '^-?[0-9]+$'`,
+  custom_attrs_float: sql`json_typeof(x.v) = 'number' AND x.v::text !~ '^-?[0-9]+$'`,
+  custom_attrs_bool: sql`json_typeof(x.v) = 'boolean'`,
+};
+
+function customValue(source: CustomSource, key: string): Operand {
+  const value = sql`(SELECT CASE WHEN ${IS_CUSTOM[source]} THEN x.v #>> '{}' END
+    FROM ${computedOnce(sql`SELECT ${jsonValueAt(ATTRIBUTES, [key])} AS v`, 'x')})`;
+  return { type: 'json', sql: value };
+}
+
+/**
+ * The spans that a statement reads, as `c`, and what it may name of them. Attributes that it names come from one look into the
+ * document: `json_to_record` finds any number of them in the time of one.
+ */
+export class SpanSource {
+  private readonly read = new Set<string>();
+  private readonly bytes = nameBytes();
+  private readonly filters = new Budget(MAX_FILTERS, 'characters for all filters of measures');
+  readonly columns: Columns;
+
+  /** `calls` has the calls, as `c`. */
+  constructor(private readonly calls = sql`calls c`) {
+    const fields = Object.entries(SPAN_FIELDS).map(([name, { attributes }]): [string, Prefix] => [
+      name,
+      (path) => (path.length === 0 ? this.attribute(attributes) : undefined),
+    ]);
+    const custom = CUSTOM_SOURCES.map((source): [string, Prefix] => [
+      source,
+      (path) => (path.length === 0 ? undefined : customValue(source, path.join('.'))),
+    ]);
+    const all: Columns = { ...COLUMNS, ...Object.fromEntries([...fields, ...custom]) };
+    const aliases = [...ALIASES].filter(([alias]) => !Object.hasOwn(all, alias));
+    this.columns = {
+      ...all,
+      ...Object.fromEntries(aliases.map(([alias, name]) => [alias, all[name]!])),
+    };
+  }
+
+  private attribute(names: readonly string[]): Operand {
+    for (const name of names) this.read.add(name);
+    const values = names.map((name) => sql`a.${identifier(name)}`);
+    return { type: 'json', sql: sql`coalesce(${join(values)})` };
+  }
+
+  /** A field by its name. */
+  field = (name: string, path: string): Operand => resolve(this.columns, name, path, this.bytes);
+
+  /** @throws InvalidQuery */
+  value({ source, key }: ValueRef, path: string): Operand {
+    if (source && CUSTOM_SOURCES.includes(source as CustomSource)) {
+      this.bytes.spend(Buffer.byteLength(key), `${path}.key`);
+      return customValue(source as CustomSource, key);
+    }
+    if (!Object.hasOwn(this.columns, key) || CUSTOM_SOURCES.includes(key as CustomSource))
+      throw new InvalidQuery(`${path}.key`, `names an unknown field`);
+    return this.field(key, `${path}.key`);
+  }
+
+  /** The condition of a measure. @throws InvalidQuery */
+  filter(query: object, path: string): Sql {
+    this.filters.spend(JSON.stringify(query).length, path);
+    return compile(query, this.columns);
+  }
+
+  /** The condition that a span is one of those wanted, with what else must hold. */
+  matching(wanted: SpansWanted, ...more: (Sql | null | undefined | false | '')[]): Sql {
+    const { project_id, query, started_after, started_before } = wanted;
+    return allOf(
+      spansIn(project_id),
+      started_after && sql`c.started_at >= ${started_after}::timestamptz`,
+      started_before && sql`c.started_at < ${started_before}::timestamptz`,
+      query && compile(query, this.columns),
+      ...more,
+    );
+  }
+
+  /** Asked for last: it looks up what was named by then. */
+  get from(): Sql {
+    if (this.read.size === 0) return this.calls;
+    const names = [...this.read].map((name) => sql`${identifier(name)} text`);
+    return sql`${this.calls} CROSS JOIN LATERAL json_to_record(
+      CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END) AS a (${join(names)})`;
+  }
+}

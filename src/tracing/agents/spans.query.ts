@@ -1,0 +1,287 @@
+// SQL: spans are calls; lists, counts and sums over them.
+import { lookedUp, nearOrAll, pageLimit, unseen } from '../../platform/query/plans.js';
+import { pricesOfCall } from '../costs/costs.service.js';
+import {
+  jsonAt,
+  column,
+  orderBy,
+  page,
+  type Sort,
+  wireTime,
+} from '../../platform/query/columns.js';
+import { identifier, join, sql, type Sql } from '../../platform/query/sql.js';
+import { LATENCY_MS, visibleIn } from '../visible-calls.js';
+import { KNOWN_ATTRIBUTES } from './span-fields.js';
+import { SpanSource, type SpansWanted } from './span-source.js';
+
+/** A call as the fields of its span are made of it. */
+export interface SpanCall {
+  id: string;
+  trace_id: string;
+  parent_id: string | null;
+  op_name: string;
+  started_at: string;
+  ended_at: string | null;
+  duration_ms: number | null;
+  exception: string | null;
+  operation: string | null;
+  agent_name: string | null;
+  agent_version: string | null;
+  linked_call_id: string | null;
+  thread_id: string | null;
+  user_id: string | null;
+  run_id: string | null;
+  run_step: number | null;
+  run_step_end: number | null;
+  attributes: Record<string, unknown>;
+  kind: string | null;
+  status: string | null;
+  usage: object | null;
+  counts_gross: boolean;
+  /** With costs. */
+  records: object | null;
+  /** With details. */
+  inputs: unknown;
+  output: unknown;
+  raw: string | null;
+}
+
+/** What of a span is read beside its columns and attributes. */
+export interface Details {
+  project_id: string;
+  hasDocuments?: boolean;
+  hasRaw?: boolean;
+  hasCosts?: boolean;
+}
+
+const DUMP = column.json(sql`c.otel_dump`, sql`c.is_opaque`);
+
+/** The columns of a `SpanCall`, of a call `c`. */
+function spanColumns({ project_id, hasDocuments, hasRaw, hasCosts }: Details): Sql {
+  const documents = hasDocuments ? sql`c.inputs, c.output` : sql`NULL AS inputs, NULL AS output`;
+  return sql`c.id, c.trace_id, c.parent_id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
+    ${wireTime(sql`c.ended_at`)} AS ended_at, ${LATENCY_MS} AS duration_ms, c.exception, c.operation, c.agent_name, c.agent_version,
+    c.linked_call_id, c.thread_id, c.user_id, c.run_id, c.run_step, c.run_step_end, c.attributes,
+    ${jsonAt(DUMP, ['kind']).sql} AS kind, ${jsonAt(DUMP, ['status', 'code']).sql} AS status, c.usage, c.counts_gross,
+    ${hasCosts ? pricesOfCall(project_id) : sql`NULL`} AS records, ${documents}, ${hasRaw ? sql`c.otel_dump::text` : sql`NULL`} AS raw`;
+}
+
+/** Spans and the page of them, as JSON texts. */
+export interface SpansPage extends SpansWanted {
+  sort_by?: readonly Sort[] | null;
+  limit?: number | null;
+  offset?: number | null;
+}
+
+const NEWEST: readonly Sort[] = [{ field: 'started_at', direction: 'desc' }];
+
+/** The newest spans among which a page that filters is looked for first: with frequent matches it is full of these. */
+const NEAR = 2000;
+
+export function spansQuery(asked: SpansPage, details: Details, more: Sql | null): Sql {
+  const sorts = asked.sort_by?.length ? asked.sort_by : NEWEST;
+  const found = (source: SpanSource, rows: Sql) => {
+    const where = source.matching(asked, more);
+    return sql`SELECT c.* FROM ${source.from} WHERE ${where} ${orderBy(source.columns, sorts, 'span_id')} ${rows}`;
+  };
+  const shown = (calls: Sql) =>
+    sql`SELECT row_to_json(t)::text FROM (SELECT ${spanColumns(details)} FROM (${calls}) c) t`;
+  const last = (asked.limit ?? Infinity) + (asked.offset ?? 0);
+  const isByStart = sorts.length === 1 && sorts[0]!.field === 'started_at';
+  if (!(asked.query || more) || !isByStart || last > NEAR)
+    return shown(found(new SpanSource(), page(asked)));
+  const { project_id, started_after, started_before } = asked;
+  const all = new SpanSource();
+  const where = all.matching({ project_id, started_after, started_before });
+  const next = sql`(SELECT c.* FROM calls c WHERE ${where} ${orderBy(all.columns, sorts, 'span_id')} ${pageLimit(NEAR)}) c`;
+  const upTo = pageLimit(last);
+  const calls = nearOrAll(found(new SpanSource(next), upTo), found(new SpanSource(), upTo), last);
+  return shown(sql`${calls} ${orderBy(all.columns, sorts, 'span_id')} ${page(asked)}`);
+}
+
+export function spansCount(asked: SpansWanted, more: Sql | null): Sql<{ total_count: number }> {
+  const source = new SpanSource();
+  const where = source.matching(asked, more);
+  return sql`SELECT count(*)::int AS total_count FROM ${source.from} WHERE ${where}`;
+}
+
+/** Attributes with longer names are not listed: no request can name them. */
+const MAX_KEY_BYTES = 1000;
+
+/** Kinds of custom attributes on the spans, by name. */
+export function customAttributes(
+  asked: SpansWanted & { limit: number; offset: number },
+): Sql<{ key: string; value_type: 'string' | 'int' | 'float' | 'bool'; span_count: number }> {
+  const source = new SpanSource();
+  const where = source.matching(asked);
+  return sql`
+    SELECT t.key, t.value_type, count(*)::int AS span_count FROM (
+      SELECT e.key, CASE WHEN json_typeof(e.value) = 'boolean' THEN 'bool' WHEN json_typeof(e.value) <> 'number' THEN 'string'
+        WHEN e.value::text ~ '^-?[0-9]+$' THEN 'int' ELSE 'float' END AS value_type
+      FROM ${source.from}
+        CROSS JOIN LATERAL json_each(CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END) e
+      WHERE ${where} AND e.key <> ALL(${KNOWN_ATTRIBUTES}::text[]) AND json_typeof(e.value) <> 'null'
+        AND octet_length(e.key) <= ${MAX_KEY_BYTES}::int) t
+    GROUP BY 1, 2 ORDER BY t.key COLLATE "C", t.value_type LIMIT ${asked.limit + 1}::bigint OFFSET ${asked.offset}::bigint`;
+}
+
+/** All calls of a trace, also those that are no spans of agents. */
+export const traceCalls = (details: Details, traceId: string, limit: number) => sql`
+  SELECT row_to_json(t)::text FROM (
+    SELECT ${spanColumns(details)} FROM (
+      SELECT c.* FROM calls c WHERE ${visibleIn(details.project_id)} AND c.trace_id = ${traceId}
+      ORDER BY c.started_at, c.id LIMIT ${limit}::bigint) c ORDER BY c.started_at, c.id) t`;
+
+/** How many calls a trace has, and at most how many bytes their documents. */
+export const traceSize = (projectId: string, traceId: string) => sql<{
+  calls: number;
+  bytes: number;
+}>`
+  SELECT count(*)::int AS calls, coalesce(sum(octet_length(c.inputs::text) + coalesce(octet_length(c.output::text), 0)
+    + octet_length(c.attributes::text)), 0)::float8 AS bytes
+  FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = ${traceId}`;
+
+/** The condition that the span `c` is of the conversation, as the index on threads has it. */
+const isOfConversation = (id: string) =>
+  sql`(c.thread_id || '') = ${id} AND c.thread_id <> '' AND c.operation IS NOT NULL`;
+
+/** The traces of a conversation, the newest first. */
+export const turnsQuery = (
+  projectId: string,
+  id: string,
+  { limit, offset }: { limit: number; offset: number },
+) => sql<{ turn: string; total: number }>`
+  SELECT c.trace_id AS turn, count(*) OVER ()::int AS total FROM calls c
+  WHERE ${visibleIn(projectId)} AND ${isOfConversation(id)}
+  GROUP BY c.trace_id ORDER BY min(c.started_at) DESC, turn LIMIT ${limit}::bigint OFFSET ${offset}::bigint`;
+
+export interface ConversationSpan {
+  /** Of its conversation in the list, from 1 on. */
+  place: number;
+  span_id: string;
+  trace_id: string;
+  operation_name: string;
+  status: string;
+  duration_ms: number;
+}
+
+/**
+ * The spans of conversations, as each list of a conversation shows them, in the order of their starts. Ids are bound as JSON: an array of
+ * many with quotes takes the driver half a second.
+ */
+export function conversationSpans(
+  wanted: SpansWanted,
+  ids: readonly string[],
+  limit: number,
+): Sql<ConversationSpan> {
+  const source = new SpanSource();
+  const where = source.matching(wanted, sql`(c.thread_id || '') = t.id AND c.thread_id <> ''`);
+  return sql`
+    SELECT t.place, s.id AS span_id, s.trace_id, s.operation_name, s.status, s.duration_ms FROM json_array_elements_text(${JSON.stringify(ids)}::json) WITH ORDINALITY t (id, place) CROSS JOIN LATERAL (
+      SELECT c.id, c.trace_id, c.operation AS operation_name, ${source.field('status_code', '').sql} AS status,
+        round(coalesce(${LATENCY_MS}, 0)) AS duration_ms, c.started_at
+      FROM ${source.from} WHERE ${where} ORDER BY c.started_at, c.id LIMIT ${limit}::bigint) s
+    ORDER BY t.place, s.started_at, s.id LIMIT ${limit}::bigint`;
+}
+
+export const AGENT_FIELDS = [
+  'invocation_count',
+  'span_count',
+  'total_input_tokens',
+  'total_output_tokens',
+  'total_duration_ms',
+  'error_count',
+  'first_seen',
+  'last_seen',
+] as const;
+export const AGENT_SORTS = ['agent_name', 'agent_version', ...AGENT_FIELDS] as const;
+
+interface AgentsWanted {
+  project_id: string;
+  agent_name?: string | null;
+  /** By versions of the agent. */
+  hasVersions: boolean;
+  sort_by?: readonly Sort[] | null;
+  limit: number;
+  offset: number;
+}
+
+export interface AgentRow {
+  agent_name: string;
+  agent_version: string;
+  total_count: number;
+  [member: string]: unknown;
+}
+
+/** Levels that are climbed from a span to the agent above it, as `skein_agent_above` does. */
+const MAX_LEVELS = 16;
+
+/** The spans below those of one agent, up to the next that names an agent, as `below`: by the keys, where few of many spans are of it. */
+export const belowAgent = (projectId: string, agentName: string) => sql`below AS (
+  SELECT c.id, c.trace_id, c.agent_version, 0 AS level FROM calls c
+  WHERE c.project_id = ${projectId} AND c.agent_name = ${agentName} AND c.deleted_at IS NULL
+  UNION ALL
+  SELECT c.id, c.trace_id, b.agent_version, b.level + 1 FROM below b ${lookedUp(
+    sql`SELECT c.id, c.trace_id FROM calls c WHERE c.project_id = ${projectId} AND c.parent_id = b.id AND c.agent_name IS NULL
+      AND c.deleted_at IS NULL AND ${unseen(sql`c.trace_id = b.trace_id`)}`,
+    'c',
+  )}
+  WHERE b.level < ${MAX_LEVELS}::int)`;
+
+/** Of these the spans `c` that tell usage. */
+export const tellingBelow = (projectId: string) =>
+  sql`below b ${lookedUp(
+    sql`SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.id = b.id AND c.operation IS NOT NULL AND c.usage IS NOT NULL`,
+    'c',
+  )}`;
+
+/**
+ * Agents and what their spans add up to. The tokens are also those of spans below one that names the agent, unless they name one
+ * themselves: spans of models mostly do not. `docs/adr/0135-agents.md`.
+ */
+export function agentsQuery(asked: AgentsWanted): Sql<AgentRow> {
+  const { project_id, agent_name, hasVersions } = asked;
+  const version = hasVersions ? sql`coalesce(s.agent_version, '')` : sql`''`;
+  const sums = {
+    invocation_count: sql`count(*) FILTER (WHERE s.operation = 'invoke_agent' AND s.is_own)::int`,
+    span_count: sql`count(*) FILTER (WHERE s.is_own)::int`,
+    total_input_tokens: sql`coalesce(sum(u.input_tokens), 0)::float8`,
+    total_output_tokens: sql`coalesce(sum(u.completion_tokens), 0)::float8`,
+    total_duration_ms: sql`round(coalesce(sum(s.duration_ms) FILTER (WHERE s.operation = 'invoke_agent' AND s.is_own), 0)::numeric)::float8`,
+    error_count: sql`count(*) FILTER (WHERE s.is_own AND s.is_error)::int`,
+    first_seen: sql`min(s.started_at)`,
+    last_seen: sql`max(s.started_at)`,
+  };
+  const sorts = (
+    asked.sort_by?.length ? asked.sort_by : [{ field: 'last_seen', direction: 'desc' as const }]
+  ).map(
+    ({ field, direction }) =>
+      sql`${identifier(field)} ${direction === 'desc' ? sql`DESC` : sql`ASC`} NULLS LAST`,
+  );
+  const isOne = agent_name !== null && agent_name !== undefined;
+  const isOwnOnly = isOne ? sql`c.agent_name = ${agent_name}` : sql`TRUE`;
+  const others = isOne
+    ? sql`SELECT ${agent_name}::text, b.agent_version, c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
+      FROM ${tellingBelow(project_id)} WHERE b.level > 0`
+    : sql`SELECT o.names[1], o.names[2], c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
+      FROM calls c ${lookedUp(sql`SELECT skein_agent_above(c.project_id, c.trace_id, c.parent_id) AS names`, 'o')}
+      WHERE ${visibleIn(project_id)} AND c.operation IS NOT NULL AND c.agent_name IS NULL AND c.usage IS NOT NULL AND o.names IS NOT NULL`;
+  return sql`
+    WITH RECURSIVE ${isOne ? sql`${belowAgent(project_id, agent_name)},` : sql``} spans AS (
+      SELECT c.agent_name, c.agent_version, c.operation, c.started_at, ${LATENCY_MS} AS duration_ms, c.exception IS NOT NULL AS is_error,
+        c.usage, c.counts_gross, true AS is_own
+      FROM calls c WHERE ${visibleIn(project_id)} AND c.agent_name IS NOT NULL AND ${isOwnOnly}
+      UNION ALL
+      ${others}
+    )
+    SELECT g.agent_name, g.agent_version, ${join(AGENT_FIELDS.map((name) => (name.endsWith('seen') ? sql`${wireTime(identifier(`g_${name}`))} AS ${identifier(name)}` : sql`${identifier(`g_${name}`)} AS ${identifier(name)}`)))},
+      count(*) OVER ()::int AS total_count
+    FROM (
+      SELECT s.agent_name, ${version} AS agent_version, ${join(AGENT_FIELDS.map((name) => sql`${sums[name]} AS ${identifier(`g_${name}`)}`))}
+      FROM spans s CROSS JOIN LATERAL (
+        SELECT sum(u.input_tokens) AS input_tokens, sum(u.completion_tokens) AS completion_tokens
+        FROM skein_usage(s.usage, s.counts_gross) u) u
+      GROUP BY 1, 2) g
+    ORDER BY ${join([...sorts, sql`agent_name COLLATE "C"`, sql`agent_version COLLATE "C"`])}
+    LIMIT ${asked.limit}::bigint OFFSET ${asked.offset}::bigint`;
+}

@@ -1,0 +1,205 @@
+import { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/database.js';
+import type { Context } from '../../platform/http/context.js';
+import { invalidRequest } from '../../platform/errors.js';
+import { microseconds, readWindow, windowFrame } from '../../platform/http/stats-window.js';
+import { printed } from '../../platform/json/decimal.js';
+import type { Sort } from '../../platform/query/columns.js';
+import { bucketStarts } from '../../platform/time/buckets.js';
+import { inTurns, Turn } from '../../platform/time/turn.js';
+import { CostsService } from '../costs/costs.service.js';
+import { type CustomAttributesFoundDto, type SpanStatsAnswerDto } from './agents.answers.dto.js';
+import {
+  type CustomAttributesDto,
+  type SpansQueryDto,
+  type SpanStatsDto,
+  USUAL_ROWS,
+} from './agents.dto.js';
+import { boundedRows } from '../bounded-rows.js';
+import { groupCosts, groupMessages } from './group-extras.js';
+import { groupRow } from './group-row.js';
+import { aliasOf, groupsQuery } from './span-groups.query.js';
+import { spanRow } from './span-row.js';
+import { keyValue, type StatsRow, statColumns, statsQuery } from './span-stats.query.js';
+import { hasSignals } from './signals.query.js';
+import { customAttributes, type SpanCall, spansCount, spansQuery } from './spans.query.js';
+
+const DAY_MS = 86_400_000;
+const MAX_DAYS = 31;
+/** Spans are read in batches of so many, since each may be as large as a body. */
+const SPANS_AT_ONCE = 64;
+
+/** Pages of spans or groups: their JSON texts, and what stands behind them. */
+export interface SpansPage {
+  name: 'spans' | 'groups';
+  rows: Readable;
+  members: () => string;
+}
+
+/** Lists of spans, their groups, and statistics over time. */
+@Injectable()
+export class SpansService {
+  constructor(
+    private readonly database: Database,
+    private readonly costs: CostsService,
+  ) {}
+
+  async query(asked: SpansQueryDto, context: Context): Promise<SpansPage> {
+    if (asked.group_by?.length) return this.groups(asked);
+    if (asked.measures?.length || asked.group_filters?.length)
+      throw invalidRequest([
+        { path: 'group_by', message: 'is required with measures and group_filters' },
+      ]);
+    const signals = hasSignals(asked);
+    const hasDetails = asked.include_details === true;
+    const hasCosts = asked.include_costs === true;
+    const { project_id } = asked;
+    const details = { project_id, hasDocuments: hasDetails, hasRaw: hasDetails, hasCosts };
+    const wanted = { ...wantedOf(asked), ...pageOf(asked) };
+    const [count] = await this.database.long(() =>
+      this.database.query(spansCount(wanted, signals)),
+    );
+    const batches = await this.database.stream(spansQuery(wanted, details, signals), {
+      maxBatch: SPANS_AT_ONCE,
+    });
+    const shown = (row: SpanCall) => spanRow(row, project_id, this.costs, { hasCosts, hasDetails });
+    return {
+      name: 'spans',
+      rows: tied(textsOf(batches, shown, context), batches),
+      members: () => `"groups":[],"total_count":${count!.total_count}`,
+    };
+  }
+
+  private async groups(asked: SpansQueryDto): Promise<SpansPage> {
+    const { project_id, measures, group_filters } = asked;
+    const group_by = asked.group_by!;
+    const signals = hasSignals(asked);
+    const wanted = { ...wantedOf(asked), ...pageOf(asked), group_by, measures, group_filters };
+    const rows = await boundedRows(this.database, groupsQuery(wanted, signals));
+    const total = await totalOf(rows, wanted, (page) =>
+      this.database.long(() => this.database.query(groupsQuery({ ...wanted, ...page }, signals))),
+    );
+    const costs = asked.include_costs
+      ? await groupCosts(this.database, this.costs, wanted, signals)
+      : null;
+    const edges = await groupMessages(this.database, project_id, group_by, rows);
+    const texts = await inTurns(rows, (row, i) =>
+      printed(groupRow(row, asked, costs?.get(JSON.stringify(row.keys)), edges[i])),
+    );
+    return {
+      name: 'groups',
+      rows: Readable.from([texts]),
+      members: () => `"spans":[],"total_count":${total}`,
+    };
+  }
+
+  async customAttributes(asked: CustomAttributesDto): Promise<CustomAttributesFoundDto> {
+    const limit = asked.limit ?? 200;
+    const offset = asked.offset ?? 0;
+    const rows = await this.database.long(() =>
+      this.database.query(customAttributes({ ...wantedOf(asked), limit, offset })),
+    );
+    const attributes = rows.slice(0, limit).map(({ key, value_type, span_count }) => ({
+      source: `custom_attrs_${value_type}`,
+      key,
+      value_type,
+      span_count,
+    }));
+    return { attributes, limit, offset, has_more: rows.length > limit };
+  }
+
+  async stats(asked: SpanStatsDto): Promise<SpanStatsAnswerDto> {
+    const window = readWindow(asked);
+    const { from, to, end, granularity, timezone } = window;
+    if (+to - +from > MAX_DAYS * DAY_MS)
+      throw invalidRequest([
+        { path: 'end', message: `must be at most ${MAX_DAYS} days after start` },
+      ]);
+    const signals = hasSignals(asked);
+    const groups = asked.group_by ?? [];
+    const columns = statColumns(asked);
+    // zones take long too, so they are asked in the slot, which one key has few of
+    const starts = await this.database.long(() => bucketStarts(from, to, granularity, timezone));
+    const bounds = { end, starts: starts.map((at) => at.toISOString()) };
+    const rows = await boundedRows(this.database, statsQuery(asked, bounds, signals));
+    const metrics = columns.filter(({ role }) => role === 'metric');
+    const shown = (row: StatsRow) => [
+      ['timestamp', microseconds(starts[Math.max(row.bucket, 0)]!)],
+      ...groups.map((ref, i) => [aliasOf(ref), keyValue(ref, row.keys[i]!)]),
+      ...metrics.map(({ name }, i) => [name, row.values[i] ?? null]),
+    ];
+    return {
+      ...windowFrame(window),
+      bucket_type: 'time',
+      columns,
+      rows: await inTurns(rows, (row) => Object.fromEntries(shown(row)) as object),
+    };
+  }
+}
+
+const wantedOf = ({ project_id, query, started_after, started_before }: SpansQueryDto) => ({
+  project_id,
+  query,
+  started_after,
+  started_before,
+});
+
+/** The page with its usual values, and the direction that sorts have when they name none. */
+const pageOf = ({ limit, offset, sort_by }: SpansQueryDto) => ({
+  limit: limit ?? USUAL_ROWS,
+  offset: offset ?? 0,
+  sort_by: sort_by?.map(withDirection) ?? null,
+});
+
+export const withDirection = <Field extends string>({
+  field,
+  direction,
+}: {
+  field: Field;
+  direction?: 'asc' | 'desc' | null;
+}): Sort<Field> => ({ field, direction: direction ?? 'desc' });
+
+/** What each row of a page says of all pages; a page without rows asks for the first one. */
+export async function totalOf(
+  rows: readonly { total_count: number }[],
+  { limit, offset }: { limit: number; offset: number },
+  ask: (page: { limit: number; offset: number }) => Promise<{ total_count: number }[]>,
+): Promise<number> {
+  const [row] = rows.length === 0 && (limit === 0 || offset > 0) ? await ask(FIRST) : rows;
+  return row?.total_count ?? 0;
+}
+const FIRST = { limit: 1, offset: 0 };
+
+/** Memory that a row takes for each of its characters while it is taken apart and written again. */
+const WEIGHT = 4;
+
+/** Rows as they are answered. The largest of them is held. */
+async function* textsOf(
+  batches: Readable,
+  shown: (row: SpanCall) => object,
+  { hold }: Context,
+): AsyncGenerator<string[]> {
+  const turn = new Turn();
+  let held = 0;
+  for await (const batch of batches as AsyncIterable<string[]>) {
+    const texts: string[] = [];
+    for (const json of batch) {
+      if (turn.isOver) await turn.next();
+      const more = WEIGHT * json.length - held;
+      if (more > 0) {
+        await hold.add(more);
+        held += more;
+      }
+      texts.push(printed(shown(JSON.parse(json) as SpanCall)));
+    }
+    yield texts;
+  }
+}
+
+/** A stream of texts that ends its source when it is left. */
+function tied(texts: AsyncGenerator<string[]>, source: Readable): Readable {
+  const rows = Readable.from(texts, { highWaterMark: 1 });
+  rows.once('close', () => source.destroy());
+  return rows;
+}

@@ -1,0 +1,42 @@
+import { ApiError } from '../platform/errors.js';
+import type { Database } from '../platform/database/database.js';
+import { sql, type Sql } from '../platform/query/sql.js';
+import { Turn } from '../platform/time/turn.js';
+
+/** Rows of sums of one answer, and characters of all of them: names and keys are clients' texts. */
+export const MAX_SUM_ROWS = 50_000;
+export const MAX_SUM_LENGTH = 16 * 1024 * 1024;
+
+/** The rows of a query as they come, in turns with other requests. `check` throws when those so far, this one of `length` characters with them, are too many. */
+export async function* checkedRows<Row>(
+  database: Database,
+  query: Sql<Row>,
+  check: (length: number) => void,
+): AsyncGenerator<Row> {
+  const batches = await database.stream(sql`SELECT row_to_json(t)::text FROM (${query}) t`, {
+    maxBatch: 1000,
+  });
+  const turn = new Turn();
+  for await (const batch of batches as AsyncIterable<string[]>)
+    for (const json of batch) {
+      check(json.length);
+      if (turn.isOver) await turn.next();
+      yield JSON.parse(json) as Row;
+    }
+}
+
+/** The rows of a query that fit into an answer as a whole. @throws ApiError `too_large` */
+export async function boundedRows<Row>(database: Database, query: Sql<Row>): Promise<Row[]> {
+  const rows: Row[] = [];
+  let sum = 0;
+  const check = (length: number) => {
+    sum += length;
+    if (rows.length >= MAX_SUM_ROWS || sum > MAX_SUM_LENGTH)
+      throw new ApiError(
+        'too_large',
+        `the answer is over ${MAX_SUM_ROWS} rows or ${MAX_SUM_LENGTH} characters: ask for fewer groups, or for less time`,
+      );
+  };
+  for await (const row of checkedRows(database, query, check)) rows.push(row);
+  return rows;
+}

@@ -1,0 +1,105 @@
+// SQL: how stored refs and types of feedback are spelled depends on the client that sent them.
+import { SCHEME, spellRefs } from '../platform/http/refs.js';
+import { OTHER, WIRE } from '../platform/http/wire.js';
+import { column, type Operand } from '../platform/query/columns.js';
+import { identifier, join, type Sql, sql } from '../platform/query/sql.js';
+
+/** A prefix of stored texts as the two dialects spell it. */
+interface Prefix {
+  own: string;
+  other: string;
+}
+
+const REF: Prefix = { own: `${WIRE.scheme}:///`, other: `${OTHER.scheme}:///` };
+const TYPE: Prefix = { own: `${WIRE.feedback}.`, other: `${OTHER.feedback}.` };
+
+/**
+ * Feedback is stored as it was sent, so that a resend is the same and a change of `WIRE_DIALECT` loses nothing. It is answered
+ * in the dialect in force, and what asks for a ref or a type finds both spellings.
+ */
+const spelled = (text: Sql, { own, other }: Prefix) =>
+  sql`(CASE WHEN starts_with(${text}, ${other}::text) THEN ${own}::text || substr(${text}, ${other.length + 1}::int) ELSE ${text} END)`;
+
+function bothSpellings(text: string, { own, other }: Prefix): string[] {
+  const from = [own, other].find((prefix) => text.startsWith(prefix));
+  if (from === undefined) return [text];
+  const rest = text.slice(from.length);
+  return [own + rest, other + rest];
+}
+
+const inBoth = (text: Sql, prefix: Prefix, isNotNull: boolean): Operand =>
+  column.text(spelled(text, prefix), {
+    ...(isNotNull && { isNotNull }),
+    cases: { get: (word) => sql`(${text} = ANY(${bothSpellings(word, prefix)}::text[]))` },
+  });
+
+/** A column of refs. Asked for one, it is found by the index. */
+export const refColumn = (ref: Sql, { isNotNull = false } = {}) => inBoth(ref, REF, isNotNull);
+
+/** The type of the feedback `f`. */
+export const TYPE_COLUMN = inBoth(sql`f.feedback_type`, TYPE, true);
+
+/** A type as the dialect in force spells it. */
+export const typeIn = (text: Sql) => spelled(text, TYPE);
+
+/** Whether the feedback `f` has one of the types, however it is spelled. */
+export const isOfType = (...types: readonly string[]) =>
+  sql`(f.feedback_type = ANY(${types.flatMap((type) => bothSpellings(type, TYPE))}::text[]))`;
+
+/** A type as the dialect in force spells it. */
+export const ownType = (type: string) => bothSpellings(type, TYPE)[0]!;
+
+/** Feedback belongs to a call by its ref, spelled out: the index on it serves. `id` is of a call. */
+export const isOnCall = (projectId: string, id: Sql) => {
+  const [own, other] = spellRefs(projectId, ['call'], ['']).map(
+    (ref) => sql`${ref}::text || ${id}`,
+  );
+  return sql`f.project_id = ${projectId} AND f.ref IN (${own!}, ${other!})`;
+};
+
+const ANY_SCHEME = new RegExp(`^${SCHEME}:///`);
+
+/** A ref as the dialect in force spells it. */
+export const ownRef = (ref: string) => ref.replace(ANY_SCHEME, REF.own);
+
+/** Columns of JSON in which a scorer says something, and columns about the span that it is about. */
+export const SCORER_JSON = [
+  'scorer_tags',
+  'scorer_tag_reasons',
+  'scorer_tag_confidences',
+  'scorer_ratings',
+  'scorer_rating_reasons',
+  'scorer_rating_confidences',
+] as const;
+export const SCORER_TEXTS = [
+  'span_agent_name',
+  'span_agent_version',
+  'span_status_code',
+  'span_conversation_id',
+  'span_trace_id',
+  'scorer_trace_id',
+] as const;
+
+const EMPTY: Partial<Record<string, Sql>> = {
+  scorer_tags: sql`'[]'`,
+  span_status_code: sql`'UNSET'`,
+};
+
+/** The value of one of them of the feedback `f`. Clients of weave read no null there. */
+export const scorerValue = (name: (typeof SCORER_JSON | typeof SCORER_TEXTS)[number]) =>
+  sql`coalesce(f.${identifier(name)}, ${EMPTY[name] ?? (SCORER_TEXTS.some((text) => text === name) ? sql`''` : sql`'{}'`)})`;
+
+/** Those of JSON, and all of them. */
+export const SCORER_JSON_COLUMNS = join(
+  SCORER_JSON.map((name) => sql`${scorerValue(name)} AS ${identifier(name)}`),
+);
+export const SCORER_COLUMNS = join([
+  SCORER_JSON_COLUMNS,
+  ...SCORER_TEXTS.map((name) => sql`${scorerValue(name)} AS ${identifier(name)}`),
+]);
+
+/** How many bytes those of JSON have. */
+export const SCORER_BYTES = sql`(${join(
+  SCORER_JSON.map((name) => sql`coalesce(octet_length(f.${identifier(name)}::text), 0)`),
+  ' + ',
+)})`;

@@ -1,0 +1,98 @@
+import { copyFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { runClient, startWeaveServer, type WeaveServer } from '../support/client.js';
+import { COSTS, sumCosts } from '../support/provider-costs.js';
+import { type Run, watched } from '../support/server.js';
+import { until } from '../support/until.js';
+
+/** `npm run test:clients` makes these and sets them; elsewhere these tests are skipped. */
+const venv = process.env['SKEIN_OTLP_VENV'];
+const packages = process.env['SKEIN_OTLP_NPM'];
+const PROGRAMS = 'test/fixtures/otlp/programs';
+// the packages are slow to load, and look for servers of their makers first
+const PATIENCE_MS = 300_000;
+
+let server: WeaveServer;
+let provider: Run & { url: string };
+beforeAll(async () => {
+  if (!venv && !packages) return;
+  const run = watched(process.execPath, ['scripts/fake-provider.mjs'], {});
+  const urlOf = () => /listens on (\S+)/.exec(run.output())?.[1];
+  await until(() => urlOf() !== undefined || run.process.exitCode !== null);
+  provider = { ...run, url: urlOf()! };
+  server = await startWeaveServer({ OTLP_GRPC_PORT: '0' });
+});
+afterAll(async () => {
+  provider?.process.kill();
+  await server?.close();
+});
+
+/** What a program is given: a provider of models, and the service in the place of the recorder. */
+function settings(project: string): Record<string, string> {
+  const grpc = /gRPC is taken on (http:\/\/[^"\s]+)/.exec(server.output())![1]!;
+  return {
+    OPENAI_API_KEY: 'none',
+    OPENAI_BASE_URL: `${provider.url}/v1`,
+    ANTHROPIC_API_KEY: 'none',
+    ANTHROPIC_BASE_URL: provider.url,
+    RECORDER_URL: server.url,
+    RECORDER_GRPC: grpc,
+    RECORDER_KEY: server.key,
+    PROJECT: project,
+    OTEL_EXPORTER_OTLP_ENDPOINT: server.url,
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${server.url}/v1/traces`,
+    OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${server.key},project_id=${encodeURIComponent(project)}`,
+  };
+}
+
+async function expectCosts(name: string, run: (env: Record<string, string>) => Promise<unknown>) {
+  const project = `acme/${name}`;
+  await run(settings(project));
+  const calls = await server.callsOf(project);
+  expect(sumCosts(calls, 'weave')).toBeCloseTo(COSTS[name]!, 12);
+  expect(calls.filter(({ exception }) => exception)).toEqual([]);
+}
+
+const TITLE = 'sends spans that cost what the provider asks';
+
+describe.each([
+  ['PyPI arize-phoenix-otel (gRPC)', 'phoenix-otel-grpc'],
+  ['PyPI langsmith', 'langsmith-langchain'],
+  ['PyPI litellm', 'litellm-otel'],
+  ['PyPI logfire', 'logfire-agent'],
+  ['PyPI mlflow-skinny', 'mlflow'],
+  ['PyPI openai-agents (by logfire)', 'logfire-openai-agents'],
+  ['PyPI openinference-instrumentation-openai', 'openinference-openai'],
+  ['PyPI opentelemetry-instrumentation-openai', 'openllmetry-openai'],
+  ['PyPI pydantic-ai-slim', 'pydantic-ai'],
+])('%s', (_, name) => {
+  (venv ? it : it.skip)(
+    TITLE,
+    () =>
+      expectCosts(name, (env) =>
+        runClient(join(venv!, 'bin/python'), [`${PROGRAMS}/${name}.py`], env),
+      ),
+    PATIENCE_MS,
+  );
+});
+
+describe.each([
+  ['npm ai', 'vercel-ai-7.mjs'],
+  ['npm @mastra/core', 'mastra.mjs'],
+  ['npm @anthropic-ai/claude-code', 'claude-code.sh'],
+])('%s', (_, file) => {
+  (packages ? it : it.skip)(
+    TITLE,
+    () =>
+      expectCosts(file.replace(/\.\w+$/, ''), (env) => {
+        const folder = join(packages!, file.replace(/\.\w+$/, ''));
+        const copy = join(folder, file); // its packages are found from there
+        copyFileSync(`${PROGRAMS}/${file}`, copy);
+        const bin = join(folder, 'node_modules/.bin');
+        return file.endsWith('.sh')
+          ? runClient('sh', [copy], { ...env, PATH: `${bin}${delimiter}${process.env['PATH']}` })
+          : runClient(process.execPath, [copy], env);
+      }),
+    PATIENCE_MS,
+  );
+});
