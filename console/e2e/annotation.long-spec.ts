@@ -46,7 +46,7 @@ describeConsole('queues, and datasets made of traces', () => {
     await select(page, ['answer 4', 'answer 3']);
     expect(page.url()).toMatch(/traces$/); // a click on a box opens no trace
     await button(page, 'Add to queue').click();
-    await page.getByLabel('Name').fill('Review');
+    await page.getByRole('dialog').getByLabel('Name').fill('Review');
     await page.getByLabel('Description').fill('How good is the answer?');
     for (const [name, kind] of [
       ['Stars', 'number'],

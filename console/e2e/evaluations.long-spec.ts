@@ -106,6 +106,12 @@ describeConsole('evaluations', () => {
     await rows.getByText('10 rows').waitFor();
     await items.nth(10).waitFor({ state: 'detached' });
     expect(await items.getByText('worse', { exact: true }).count()).toBe(10);
+    // an error rate that falls is no worse: the reader says which it is, and the address holds it
+    await page.getByRole('combobox', { name: 'Better is' }).selectOption('less');
+    await rows.getByText('0 rows').waitFor();
+    expect(page.url()).toContain('low=right');
+    await page.getByRole('combobox', { name: 'Better is' }).selectOption('more');
+    await rows.getByText('10 rows').waitFor();
     const worst = items.nth(0);
     expect(await worst.innerText()).toContain('In which country is City');
     const terse = worst.getByRole('group', { name: 'B, terse' });

@@ -149,6 +149,40 @@ describeConsole('metrics', () => {
     expect(await violations(page)).toEqual([]);
   });
 
+  it('shows what people and scorers said over time', async () => {
+    const svc_ref = `svc:///${PROJECT}/call/c1`;
+    for (const [feedback_type, payload, more] of [
+      [
+        'svc.runnable.correct',
+        { output: { score: 0.5, ok: true } },
+        { runnable_ref: `svc:///${PROJECT}/object/correct:1` },
+      ],
+      [
+        'svc.runnable.correct',
+        { output: { score: 1, ok: false } },
+        { runnable_ref: `svc:///${PROJECT}/object/correct:1` },
+      ],
+      ['svc.note.1', { note: 'No number' }, {}],
+    ] as const)
+      expect(
+        await console.app.post('/feedback/create', {
+          project_id: PROJECT,
+          svc_ref,
+          feedback_type,
+          payload,
+          ...more,
+        }),
+      ).toMatchObject({ status: 200 });
+    const page = await console.open(PATH);
+    const scores = page.getByRole('region', { name: 'Scores' });
+    await scores.locator('canvas').waitFor();
+    expect(await scores.getByRole('heading').allInnerTexts()).toEqual(['Scores', 'correct']);
+    const legend = (await scores.innerText()).replaceAll(/\s+/g, ' ');
+    expect(legend).toMatch(/ok ?0\.5/);
+    expect(legend).toMatch(/score ?0\.75/);
+    expect(await violations(page)).toEqual([]);
+  });
+
   it('says what is wrong, and works again when it is not', async () => {
     const page = await console.open('/connect');
     const problem = { code: 'internal', detail: 'the disk is full' };

@@ -75,10 +75,11 @@ describeConsole('objects', () => {
     expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(`:${second}`);
 
     // a third one, while the page is looked at
-    await created('prompt', JSON.stringify({ text: `${'word '.repeat(100)}\nThe end.` }));
+    await created('prompt', JSON.stringify({ text: `${'word '.repeat(12_000)}\nThe end.` }));
     await page.getByRole('button', { name: 'v2' }).click();
     await page.getByRole('tab', { name: 'Value' }).click();
     await page.getByRole('button', { name: 'show all' }).click();
+    await page.getByLabel('Text').press('End');
     await page.getByLabel('Text').getByText('The end.', { exact: true }).waitFor();
   });
 

@@ -1,6 +1,6 @@
 // Takes pictures of the console with the demo data. Needs a built service (npm run build).
 //   node console/e2e/screenshots.mjs                                       those of the README, into docs/pictures
-//   node console/e2e/screenshots.mjs <folder> [<words of a picture's name>]   all, in both themes and two widths
+//   node console/e2e/screenshots.mjs <folder> [<begin of a name>,…]        all, in both themes and two widths, or those of WIDTHS=390,720
 // Those that begin with `long` show a project of long names and odd sizes, those with `error` what a failing service leaves.
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,6 +28,20 @@ const PICTURES = [
     name: 'traces-filter',
     path: `${PROJECT}/traces?q=status%3Derror`,
     prepare: (page) => page.getByRole('combobox', { name: 'Filter' }).pressSequentially(' inputs.'),
+  },
+  {
+    name: 'traces-tag',
+    path: `${PROJECT}/traces?cols=${encodeURIComponent('["status","name","tags","feedback","started"]')}`,
+    prepare: async (page) => {
+      await page.getByRole('checkbox').nth(1).check();
+      await page.getByRole('checkbox').nth(3).check();
+      await page.getByRole('button', { name: 'Tag', exact: true }).click();
+      for (const tag of ['wrong tool', 'refund']) {
+        await page.getByLabel('Tag', { exact: true }).fill(tag);
+        await page.keyboard.press('Enter');
+        await page.getByText(`Added to 2 calls: ${tag}`).waitFor();
+      }
+    },
   },
   { name: 'trace', path: `${PROJECT}/traces/demo-003` },
   {
@@ -88,7 +102,10 @@ const PICTURES = [
   {
     name: 'training-job',
     path: `${PROJECT}/training?tab=jobs`,
-    prepare: (page) => page.getByRole('table').getByRole('link').first().click(),
+    prepare: async (page) => {
+      await page.getByRole('table').getByRole('link').first().click();
+      await page.getByRole('tab', { name: 'Lineage' }).waitFor(); // its code is loaded by now
+    },
   },
   ...['Facts', 'Samples', 'Lineage'].map((tab) => ({
     name: `training-build-${tab.toLowerCase()}`,
@@ -209,10 +226,15 @@ async function opened({ path, before, prepare }, look) {
 
 if (folder) {
   const looks = ['light', 'dark'].flatMap((theme) =>
-    [1440, 1024].map((width) => ({ theme, width })),
+    (process.env.WIDTHS ?? '1440,1024')
+      .split(',')
+      .map(Number)
+      .map((width) => ({ theme, width })),
   );
   for (const look of looks)
-    for (const picture of PICTURES.filter(({ name }) => name.includes(wanted))) {
+    for (const picture of PICTURES.filter(({ name }) =>
+      wanted.split(',').some((one) => name.startsWith(one)),
+    )) {
       const page = await opened(picture, look);
       await page.screenshot({
         path: join(folder, `${picture.name}-${look.width}-${look.theme}.png`),

@@ -246,6 +246,7 @@ describeConsole('the page of a trace', () => {
     await page.getByRole('tab', { name: 'Raw' }).click();
     await page.getByRole('region', { name: 'Raw call' }).waitFor();
     await row(page, 'h2').click();
+    await page.getByRole('tab', { name: 'Chat' }).click();
     await page.getByRole('list', { name: 'Conversation' }).getByText('<script>').waitFor();
     expect(
       await page.locator('main img, main script, main b, main a[href^="javascript"]').count(),

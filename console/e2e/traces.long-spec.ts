@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { type Console, describeConsole, openConsole, violations } from './support/console.js';
+import { record as recordCalls, type Recorded } from './support/record.js';
 
 const run = promisify(execFile);
 const HOSTILE = '<img src=x onerror=alert(1)>\u202Egnp.exe\u001B[31m';
@@ -25,33 +26,8 @@ describeConsole('the page of traces', () => {
   afterAll(() => console.close());
   afterEach(() => expect(console.faults).toEqual([]));
 
-  async function record(
-    project_id: string,
-    calls: (Record<string, any> & { started_at: string })[],
-  ) {
-    const batch = calls.flatMap(({ ms, exception, output, summary, ...start }) => [
-      { mode: 'start', req: { start: { project_id, ...start } } },
-      ...(ms === undefined
-        ? []
-        : [
-            {
-              mode: 'end',
-              req: {
-                end: {
-                  project_id,
-                  id: start['id'],
-                  ended_at: new Date(Date.parse(start.started_at) + ms).toISOString(),
-                  exception,
-                  output,
-                  summary,
-                },
-              },
-            },
-          ]),
-    ]);
-    const { body } = await console.app.post('/call/upsert_batch', { batch });
-    expect(body.res.filter((one: any) => one.error)).toEqual([]);
-  }
+  const record = (project_id: string, calls: Recorded[]) =>
+    recordCalls(console.app, project_id, calls);
 
   const rows = (page: Page) => page.getByRole('table', { name: 'Traces' }).getByRole('row');
   const row = (page: Page, name: string) => rows(page).filter({ hasText: name }).first();
@@ -101,7 +77,7 @@ describeConsole('the page of traces', () => {
 
   it('shows what the service says of a filter that it refuses', async () => {
     const page = await console.open('/p/acme/many/traces');
-    await filter(page).fill('nonsense=1');
+    await filter(page).fill('{"$nonsense":[]}');
     await filter(page).press('Enter');
     await page.getByRole('alert').getByText('nonsense').waitFor();
     await page
@@ -207,6 +183,23 @@ describeConsole('the page of traces', () => {
       payload: { emoji: '👍' },
     });
     await cells.getByRole('img', { name: 'Good' }).waitFor(); // without a reload
+  });
+
+  it('shows tokens, cost and user of the whole trace where its root says nothing', async () => {
+    const started_at = '2026-01-01T00:00:00Z';
+    const trace_id = 'whole';
+    await record('acme/whole', [
+      { id: 'root', op_name: 'serve', trace_id, started_at, ms: 60 },
+      {
+        ...{ id: 'model', op_name: 'chat', trace_id, started_at, ms: 50 },
+        parent_id: 'root',
+        attributes: { 'user.id': 'customer 9' },
+        summary: { usage: { 'gpt-4o-mini': { prompt_tokens: 1200, completion_tokens: 34 } } },
+      },
+    ]);
+    const page = await console.open('/p/acme/whole/traces');
+    for (const text of ['1,200 → 34', '$0.00020', 'customer 9'])
+      await row(page, 'serve').getByText(text).waitFor();
   });
 
   it('keeps views for the project, which a reader may open and not change', async () => {

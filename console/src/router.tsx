@@ -1,18 +1,17 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  redirect,
-} from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, redirect } from '@tanstack/react-router';
 import { queueSearch } from './annotation/search.ts';
 import { recentProjects } from './api/recent.ts';
+import { onlyKnown, textIn } from './api/search.ts';
 import { auditSearch } from './audit/search.ts';
 import { compareSearch, evaluationsSearch, leaderboardsSearch } from './evaluations/search.ts';
 import { metricsSearch } from './metrics/search.ts';
 import { objectSearch, objectsSearch } from './objects/search.ts';
+import { lazyPage } from './shell/lazy-page.ts';
+import { NoPage, ProjectPages } from './shell/Missing.tsx';
+import { PageFault } from './shell/PageFault.tsx';
 import { Shell } from './shell/Shell.tsx';
 import { threadsSearch } from './threads/search.ts';
+import { traceSearch } from './trace/search.ts';
 import { tracesSearch } from './traces/request.ts';
 import {
   buildSearch,
@@ -23,7 +22,7 @@ import {
   trainingSearch,
 } from './training/search.ts';
 
-const root = createRootRoute({ component: Shell });
+const root = createRootRoute({ component: Shell, notFoundComponent: NoPage });
 
 const index = createRoute({
   getParentRoute: () => root,
@@ -36,198 +35,190 @@ const index = createRoute({
   },
 });
 
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined;
-
 const connect = createRoute({
   getParentRoute: () => root,
   path: '/connect',
-  validateSearch: (search: Record<string, unknown>): { project?: string } => {
-    const project = text(search['project']);
+  validateSearch: onlyKnown((search: Record<string, unknown>): { project?: string } => {
+    const project = textIn(search['project']);
     return project === undefined ? {} : { project };
-  },
-  component: lazyRouteComponent(() => import('./connect/ConnectPage.tsx'), 'ConnectPage'),
+  }),
+  component: lazyPage(() => import('./connect/ConnectPage.tsx'), 'ConnectPage'),
 });
 
-const project = createRoute({ getParentRoute: () => root, path: '/p/$entity/$project' });
+const project = createRoute({
+  getParentRoute: () => root,
+  path: '/p/$entity/$project',
+  component: ProjectPages,
+});
 
 const traces = createRoute({
   getParentRoute: () => project,
   path: '/traces',
-  validateSearch: tracesSearch,
-  component: lazyRouteComponent(() => import('./traces/TracesPage.tsx'), 'TracesPage'),
+  validateSearch: onlyKnown(tracesSearch),
+  component: lazyPage(() => import('./traces/TracesPage.tsx'), 'TracesPage'),
 });
 
 const trace = createRoute({
   getParentRoute: () => project,
   path: '/traces/$traceId',
-  validateSearch: (search: Record<string, unknown>): { call?: string } => {
-    const call = text(search['call']);
-    return call === undefined ? {} : { call };
-  },
-  component: lazyRouteComponent(() => import('./trace/TracePage.tsx'), 'TracePage'),
+  validateSearch: onlyKnown(traceSearch),
+  component: lazyPage(() => import('./trace/TracePage.tsx'), 'TracePage'),
 });
 
 const threads = createRoute({
   getParentRoute: () => project,
   path: '/threads',
-  validateSearch: threadsSearch,
-  component: lazyRouteComponent(() => import('./threads/ThreadsPage.tsx'), 'ThreadsPage'),
+  validateSearch: onlyKnown(threadsSearch),
+  component: lazyPage(() => import('./threads/ThreadsPage.tsx'), 'ThreadsPage'),
 });
 
 const thread = createRoute({
   getParentRoute: () => project,
   path: '/threads/$threadId',
-  component: lazyRouteComponent(() => import('./threads/ThreadPage.tsx'), 'ThreadPage'),
+  component: lazyPage(() => import('./threads/ThreadPage.tsx'), 'ThreadPage'),
 });
 
 const metrics = createRoute({
   getParentRoute: () => project,
   path: '/metrics',
-  validateSearch: metricsSearch,
-  component: lazyRouteComponent(() => import('./metrics/MetricsPage.tsx'), 'MetricsPage'),
+  validateSearch: onlyKnown(metricsSearch),
+  component: lazyPage(() => import('./metrics/MetricsPage.tsx'), 'MetricsPage'),
 });
 
 const projects = createRoute({
   getParentRoute: () => root,
   path: '/projects',
-  validateSearch: (search: Record<string, unknown>): { sort?: string } => {
-    const sort = text(search['sort']);
+  validateSearch: onlyKnown((search: Record<string, unknown>): { sort?: string } => {
+    const sort = textIn(search['sort']);
     return sort === undefined ? {} : { sort };
-  },
-  component: lazyRouteComponent(() => import('./projects/ProjectsPage.tsx'), 'ProjectsPage'),
+  }),
+  component: lazyPage(() => import('./projects/ProjectsPage.tsx'), 'ProjectsPage'),
 });
 
 const keys = createRoute({
   getParentRoute: () => root,
   path: '/keys',
-  validateSearch: (search: Record<string, unknown>): { sort?: string; ended?: true } => {
-    const sort = text(search['sort']);
+  validateSearch: onlyKnown((search: Record<string, unknown>): { sort?: string; ended?: true } => {
+    const sort = textIn(search['sort']);
     return {
       ...(sort !== undefined && { sort }),
       ...(search['ended'] === true && { ended: true }),
     };
-  },
-  component: lazyRouteComponent(() => import('./keys/KeysPage.tsx'), 'KeysPage'),
+  }),
+  component: lazyPage(() => import('./keys/KeysPage.tsx'), 'KeysPage'),
 });
 
 const myKeys = createRoute({
   getParentRoute: () => root,
   path: '/my-keys',
-  component: lazyRouteComponent(() => import('./keys/MyKeysPage.tsx'), 'MyKeysPage'),
+  component: lazyPage(() => import('./keys/MyKeysPage.tsx'), 'MyKeysPage'),
 });
 
 const people = createRoute({
   getParentRoute: () => root,
   path: '/people',
-  validateSearch: (search: Record<string, unknown>): { scope?: string } => {
-    const scope = text(search['scope']);
+  validateSearch: onlyKnown((search: Record<string, unknown>): { scope?: string } => {
+    const scope = textIn(search['scope']);
     return scope === undefined ? {} : { scope };
-  },
-  component: lazyRouteComponent(() => import('./people/PeoplePage.tsx'), 'PeoplePage'),
+  }),
+  component: lazyPage(() => import('./people/PeoplePage.tsx'), 'PeoplePage'),
 });
 
 const audit = createRoute({
   getParentRoute: () => root,
   path: '/audit',
-  validateSearch: auditSearch,
-  component: lazyRouteComponent(() => import('./audit/AuditPage.tsx'), 'AuditPage'),
+  validateSearch: onlyKnown(auditSearch),
+  component: lazyPage(() => import('./audit/AuditPage.tsx'), 'AuditPage'),
 });
 
 const objects = createRoute({
   getParentRoute: () => project,
   path: '/objects',
-  validateSearch: objectsSearch,
-  component: lazyRouteComponent(() => import('./objects/ObjectsPage.tsx'), 'ObjectsPage'),
+  validateSearch: onlyKnown(objectsSearch),
+  component: lazyPage(() => import('./objects/ObjectsPage.tsx'), 'ObjectsPage'),
 });
 
 const object = createRoute({
   getParentRoute: () => project,
   path: '/objects/$objectId',
-  validateSearch: objectSearch,
-  component: lazyRouteComponent(() => import('./objects/ObjectPage.tsx'), 'ObjectPage'),
+  validateSearch: onlyKnown(objectSearch),
+  component: lazyPage(() => import('./objects/ObjectPage.tsx'), 'ObjectPage'),
 });
 
 const queues = createRoute({
   getParentRoute: () => project,
   path: '/queues',
-  component: lazyRouteComponent(() => import('./annotation/QueuesPage.tsx'), 'QueuesPage'),
+  component: lazyPage(() => import('./annotation/QueuesPage.tsx'), 'QueuesPage'),
 });
 
 const queue = createRoute({
   getParentRoute: () => project,
   path: '/queues/$queueId',
-  validateSearch: queueSearch,
-  component: lazyRouteComponent(() => import('./annotation/AnnotatePage.tsx'), 'AnnotatePage'),
+  validateSearch: onlyKnown(queueSearch),
+  component: lazyPage(() => import('./annotation/AnnotatePage.tsx'), 'AnnotatePage'),
 });
 
 const evaluations = createRoute({
   getParentRoute: () => project,
   path: '/evaluations',
-  validateSearch: evaluationsSearch,
-  component: lazyRouteComponent(
-    () => import('./evaluations/EvaluationsPage.tsx'),
-    'EvaluationsPage',
-  ),
+  validateSearch: onlyKnown(evaluationsSearch),
+  component: lazyPage(() => import('./evaluations/EvaluationsPage.tsx'), 'EvaluationsPage'),
 });
 
 const comparison = createRoute({
   getParentRoute: () => project,
   path: '/evaluations/compare',
-  validateSearch: compareSearch,
-  component: lazyRouteComponent(() => import('./evaluations/ComparePage.tsx'), 'ComparePage'),
+  validateSearch: onlyKnown(compareSearch),
+  component: lazyPage(() => import('./evaluations/ComparePage.tsx'), 'ComparePage'),
 });
 
 const leaderboards = createRoute({
   getParentRoute: () => project,
   path: '/evaluations/leaderboards',
-  validateSearch: leaderboardsSearch,
-  component: lazyRouteComponent(
-    () => import('./evaluations/LeaderboardsPage.tsx'),
-    'LeaderboardsPage',
-  ),
+  validateSearch: onlyKnown(leaderboardsSearch),
+  component: lazyPage(() => import('./evaluations/LeaderboardsPage.tsx'), 'LeaderboardsPage'),
 });
 
 const training = createRoute({
   getParentRoute: () => project,
   path: '/training',
-  validateSearch: trainingSearch,
-  component: lazyRouteComponent(() => import('./training/TrainingPage.tsx'), 'TrainingPage'),
+  validateSearch: onlyKnown(trainingSearch),
+  component: lazyPage(() => import('./training/TrainingPage.tsx'), 'TrainingPage'),
 });
 
 const model = createRoute({
   getParentRoute: () => project,
   path: '/training/models/$modelId',
-  validateSearch: modelSearch,
-  component: lazyRouteComponent(() => import('./training/ModelPage.tsx'), 'ModelPage'),
+  validateSearch: onlyKnown(modelSearch),
+  component: lazyPage(() => import('./training/ModelPage.tsx'), 'ModelPage'),
 });
 
 const checkpoint = createRoute({
   getParentRoute: () => project,
   path: '/training/models/$modelId/checkpoints/$step',
-  validateSearch: checkpointSearch,
-  component: lazyRouteComponent(() => import('./training/CheckpointPage.tsx'), 'CheckpointPage'),
+  validateSearch: onlyKnown(checkpointSearch),
+  component: lazyPage(() => import('./training/CheckpointPage.tsx'), 'CheckpointPage'),
 });
 
 const job = createRoute({
   getParentRoute: () => project,
   path: '/training/jobs/$jobId',
-  validateSearch: jobSearch,
-  component: lazyRouteComponent(() => import('./training/JobPage.tsx'), 'JobPage'),
+  validateSearch: onlyKnown(jobSearch),
+  component: lazyPage(() => import('./training/JobPage.tsx'), 'JobPage'),
 });
 
 const build = createRoute({
   getParentRoute: () => project,
   path: '/training/builds/$buildId',
-  validateSearch: buildSearch,
-  component: lazyRouteComponent(() => import('./training/BuildPage.tsx'), 'BuildPage'),
+  validateSearch: onlyKnown(buildSearch),
+  component: lazyPage(() => import('./training/BuildPage.tsx'), 'BuildPage'),
 });
 
 const recipes = createRoute({
   getParentRoute: () => project,
   path: '/training/recipes',
-  validateSearch: recipeSearch,
-  component: lazyRouteComponent(() => import('./training/RecipePage.tsx'), 'RecipePage'),
+  validateSearch: onlyKnown(recipeSearch),
+  component: lazyPage(() => import('./training/RecipePage.tsx'), 'RecipePage'),
 });
 
 const routeTree = root.addChildren([
@@ -265,6 +256,7 @@ export const makeRouter = () =>
     routeTree,
     basepath: '/console',
     defaultPreload: 'intent',
+    defaultErrorComponent: PageFault,
     scrollRestoration: false,
   });
 

@@ -16,6 +16,9 @@ const ARGS = [
 ];
 const AXE = readFileSync(createRequire(__filename).resolve('axe-core/axe.min.js'), 'utf8');
 
+const SERIOUS = ['serious', 'critical'];
+export const ANY_IMPACT = [...SERIOUS, 'moderate', 'minor'];
+
 export interface Look {
   /** The admin's when absent; null for nobody. */
   key?: string | null;
@@ -87,8 +90,8 @@ async function signIn(context: BrowserContext, app: TestApp, key: string): Promi
   if (!answer.ok()) throw new Error(`not signed in: ${answer.status()} ${await answer.text()}`);
 }
 
-/** The serious violations that axe finds on a page as it is. It is let in past the policy of the page. */
-export async function violations(page: Page): Promise<string[]> {
+/** The serious violations that axe finds on a page as it is, or all of them. It is let in past the policy of the page. */
+export async function violations(page: Page, impacts = SERIOUS): Promise<string[]> {
   const client = await page.context().newCDPSession(page);
   const { frameTree } = await client.send('Page.getFrameTree');
   const { executionContextId } = await client.send('Page.createIsolatedWorld', {
@@ -107,7 +110,7 @@ export async function violations(page: Page): Promise<string[]> {
   };
   await run(AXE);
   const found = (await run(`axe.run().then(({ violations }) => violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .filter(({ impact }) => ${JSON.stringify(impacts)}.includes(impact))
     .map(({ id, nodes }) => id + ': ' + nodes.map(({ html, any }) => html.slice(0, 120) + ' ' + (any[0]?.message ?? '')).slice(0, 5).join(' | ')))`)) as string[];
   await client.detach();
   return found;

@@ -14,6 +14,16 @@ export const derivedSummary = (call: CallRow): Derived => call.summary![wire.sum
 
 export const callUser = (call: CallRow): string | null => call[wire.userId] ?? null;
 
+/** The user whom an application says that it serves, else whose key made the call. */
+export const shownUser = (call: CallRow): string =>
+  derivedSummary(call).trace_user ?? callUser(call) ?? '';
+
+/** Of the call, or of its whole trace where it is a root that tells nothing itself and the list asked for this. */
+const costsOf = (call: CallRow): Record<string, Costs> => {
+  const { costs, trace_costs } = derivedSummary(call);
+  return costs && Object.keys(costs).length > 0 ? costs : (trace_costs ?? costs ?? {});
+};
+
 /** Input tokens with those that a cache served or stored. */
 export const inputTokens = (cost: Costs): number =>
   cost.prompt_tokens + cost.cache_read_input_tokens + cost.cache_creation_input_tokens;
@@ -23,7 +33,7 @@ export const inputTokens = (cost: Costs): number =>
  * without tokens and without a cost is one that could not be read.
  */
 export function callTokens(call: CallRow): { input: number; output: number } | null {
-  const known = Object.values(derivedSummary(call).costs ?? {}).flatMap((cost) => {
+  const known = Object.values(costsOf(call)).flatMap((cost) => {
     const [input, output] = [inputTokens(cost), cost.completion_tokens];
     return input + output === 0 && cost.total_cost === null ? [] : [{ input, output }];
   });
@@ -33,9 +43,7 @@ export function callTokens(call: CallRow): { input: number; output: number } | n
 
 /** What a call cost, as far as its models are priced; null when none is. */
 export function callCost(call: CallRow): number | null {
-  const totals = Object.values(derivedSummary(call).costs ?? {}).map(
-    ({ total_cost }) => total_cost,
-  );
+  const totals = Object.values(costsOf(call)).map(({ total_cost }) => total_cost);
   const known = totals.filter((total) => total !== null);
   return known.length === 0 ? null : known.reduce((sum, total) => sum + total, 0);
 }

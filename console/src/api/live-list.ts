@@ -58,6 +58,7 @@ export function useLiveList<Row>({
   project,
   isLive,
   pageSize,
+  isScrolled = false,
   read,
   onStillTick,
 }: {
@@ -65,12 +66,14 @@ export function useLiveList<Row>({
   project: string;
   isLive: boolean;
   pageSize: number;
+  /** The list is shown again where it was left, so its rows stay. */
+  isScrolled?: boolean;
   read: (behind: Row | undefined, signal: AbortSignal) => Promise<Row[]>;
   onStillTick?: () => unknown;
 }): LiveList<Row> {
   const client = useQueryClient();
   const [start, startBehind] = useState<Row>();
-  const [isStill, setStill] = useState(false);
+  const [isStill, setStill] = useState(isScrolled);
   const [hasTicked, setTicked] = useState(false);
   const [of, asSet] = useState(hashKey(queryKey));
   if (of !== hashKey(queryKey)) {

@@ -1,4 +1,4 @@
-import { useEffect, useEffectEvent, useRef } from 'react';
+import { useEffect, useEffectEvent, useRef, useSyncExternalStore } from 'react';
 import { type Schema, send } from './client.ts';
 import { Problem } from './problem.ts';
 
@@ -16,12 +16,47 @@ const RETRY_MS = 2000;
 const watched = new Map<string, { listeners: Set<Listener>; end: AbortController }>();
 
 /** What the tab that has the stream of a project tells the others. */
+interface Told {
+  project: string;
+  kinds?: ChangeKind[];
+  isConnected?: boolean;
+}
 const tabs = new BroadcastChannel('skein events');
-tabs.addEventListener(
-  'message',
-  ({ data }: MessageEvent<{ project: string; kinds: ChangeKind[] }>) =>
-    tell(data.project, data.kinds),
-);
+tabs.addEventListener('message', ({ data }: MessageEvent<Told>) => {
+  if (data.isConnected !== undefined) noteConnection(data.project, data.isConnected);
+  if (data.kinds) tell(data.project, data.kinds);
+});
+
+/** The service shows every 15 s that a stream lives. */
+const SILENT_MS = 45_000;
+
+/** Projects whose changes do not reach this browser now. */
+const away = new Set<string>();
+const onConnection = new Set<() => void>();
+
+function noteConnection(project: string, isConnected: boolean): void {
+  if (away.has(project) !== isConnected) return;
+  if (isConnected) away.delete(project);
+  else away.add(project);
+  for (const listener of onConnection) listener();
+}
+
+function connected(project: string, isConnected: boolean): void {
+  if (away.has(project) !== isConnected) return;
+  noteConnection(project, isConnected);
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has none
+  tabs.postMessage({ project, isConnected } satisfies Told);
+}
+
+/** Whether changes of the project reach the page; until a stream fails, they are expected to. */
+export const useIsConnected = (project: string): boolean =>
+  useSyncExternalStore(
+    (listener) => {
+      onConnection.add(listener);
+      return () => onConnection.delete(listener);
+    },
+    () => !away.has(project),
+  );
 
 /**
  * Calls `onTick` when something of these kinds may have changed in the project, at most four times a second. A tick also
@@ -129,12 +164,13 @@ async function readTicks(project: string, signal: AbortSignal): Promise<boolean>
     try {
       for await (const kinds of ticks(project, signal)) {
         // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has none
-        tabs.postMessage({ project, kinds });
+        tabs.postMessage({ project, kinds } satisfies Told);
         tell(project, kinds);
       }
     } catch (error) {
       if (error instanceof Problem && [400, 401, 403].includes(error.status)) return true;
     }
+    if (!signal.aborted) connected(project, false);
     if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
   return false;
@@ -142,10 +178,13 @@ async function readTicks(project: string, signal: AbortSignal): Promise<boolean>
 
 async function* ticks(project: string, signal: AbortSignal): AsyncGenerator<ChangeKind[]> {
   const path = `/events?project_id=${encodeURIComponent(project)}`;
-  const { body } = await send('GET', path, { signal });
+  const silent = new AbortController();
+  const { body } = await send('GET', path, { signal: AbortSignal.any([signal, silent.signal]) });
   const reader = body!.pipeThrough(new TextDecoderStream()).getReader();
+  connected(project, true);
   for (let rest = ''; ;) {
-    const { done, value } = await reader.read();
+    const timer = setTimeout(() => silent.abort(), SILENT_MS);
+    const { done, value } = await reader.read().finally(() => clearTimeout(timer));
     if (done) return;
     const events = (rest + value).split('\n\n');
     rest = events.pop()!;

@@ -1,8 +1,9 @@
+import type { components } from './schema.d.ts';
+
+type Document = components['schemas']['Problem'];
+
 /** A refused value: where it stands in the body, and why. */
-export interface Violation {
-  path: string;
-  message: string;
-}
+export type Violation = NonNullable<Document['errors']>[number];
 
 /** What the service refused, or that it could not be reached. */
 export class Problem extends Error {
@@ -27,11 +28,7 @@ export async function readProblem(response: Response): Promise<Problem> {
   const id = response.headers.get('x-request-id');
   const known = id === null ? {} : { requestId: id };
   try {
-    const { code, detail, errors } = (await response.json()) as {
-      code: string;
-      detail: string;
-      errors?: Violation[];
-    };
+    const { code, detail, errors } = (await response.json()) as Document;
     return new Problem(status, code, detail, { ...known, ...(errors && { violations: errors }) });
   } catch {
     return new Problem(status, 'unknown', `the service answered ${status}`, known);

@@ -1,24 +1,21 @@
-const KEY = 'skein.projects';
+import { keep, kept } from '../ui/kept.ts';
+
+const NAME = 'projects';
 const MOST = 20;
 
 /** The projects that were opened in this browser, the latest first. */
 export function recentProjects(): string[] {
-  try {
-    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? '[]');
-    return Array.isArray(kept) ? kept.filter((name) => typeof name === 'string') : [];
-  } catch {
-    return [];
-  }
+  const found = kept(NAME);
+  return Array.isArray(found) ? found.filter((name) => typeof name === 'string') : [];
 }
 
-export function noteProject(project: string): void {
-  const others = recentProjects().filter((name) => name !== project);
-  localStorage.setItem(KEY, JSON.stringify([project, ...others].slice(0, MOST)));
-}
+const others = (project: string) => recentProjects().filter((name) => name !== project);
 
-export function forgetProject(project: string): void {
-  localStorage.setItem(KEY, JSON.stringify(recentProjects().filter((name) => name !== project)));
-}
+export const noteProject = (project: string): void =>
+  keep(NAME, [project, ...others(project)].slice(0, MOST));
+
+export const forgetProject = (project: string): void => keep(NAME, others(project));
 
 /** What the service takes as the name of a project. */
-export const isProject = (text: string): boolean => /^[\w.-]{1,128}\/[\w.-]{1,128}$/.test(text);
+export const isProject = (text: string): boolean =>
+  /^(?!\.{1,2}\/)[\w.-]{1,128}\/(?!\.{1,2}$)[\w.-]{1,128}$/.test(text);

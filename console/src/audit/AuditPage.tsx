@@ -106,7 +106,7 @@ function Audit() {
               { name: 'target', title: 'To what', cell: ({ target }) => target ?? '' },
               {
                 name: 'detail',
-                title: '',
+                title: 'Detail',
                 cell: ({ detail }) => (
                   <code title={JSON.stringify(detail)}>{JSON.stringify(detail)}</code>
                 ),

@@ -1,3 +1,4 @@
+import { csvCell } from '../ui/csv.ts';
 import type { Schema } from '../api/client.ts';
 
 export type Event = Schema<'AuditEventDto'>;
@@ -13,18 +14,13 @@ const COLUMNS = [
   'id',
 ] as const;
 
-/** A cell that begins like a formula gets an apostrophe, so that no spreadsheet runs what somebody chose as a name. */
-const cell = (value: string): string => {
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-};
-
 export const csv = (events: readonly Event[]): string =>
   [
     [...COLUMNS, 'detail'].join(','),
     ...events.map((event) =>
-      [...COLUMNS.map((name) => cell(event[name] ?? '')), cell(JSON.stringify(event.detail))].join(
-        ',',
-      ),
+      [
+        ...COLUMNS.map((name) => csvCell(event[name] ?? '')),
+        csvCell(JSON.stringify(event.detail)),
+      ].join(','),
     ),
   ].join('\r\n') + '\r\n';

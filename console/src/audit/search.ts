@@ -1,3 +1,5 @@
+import { textIn } from '../api/search.ts';
+
 export interface AuditSearch {
   user?: string;
   action?: string;
@@ -8,8 +10,8 @@ export interface AuditSearch {
 export function auditSearch(search: Record<string, unknown>): AuditSearch {
   const found: AuditSearch = {};
   for (const name of ['user', 'action', 'project'] as const) {
-    const value = search[name];
-    if (typeof value === 'string' && value !== '') found[name] = value;
+    const value = textIn(search[name]);
+    if (value !== undefined) found[name] = value;
   }
   return found;
 }

@@ -103,9 +103,9 @@ async function objects(): Promise<void> {
     question: `Question ${n + 1} of the evaluation`,
     expected: n % 2 === 0 ? 'refund' : 'delivery',
   }));
-  const { digest } = (await post('/table/create', {
+  const { digest } = await post('/table/create', {
     table: { project_id: DEMO_PROJECT, rows },
-  })) as { digest: string };
+  });
   await post('/obj/create', {
     obj: {
       project_id: DEMO_PROJECT,

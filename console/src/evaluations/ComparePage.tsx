@@ -87,10 +87,11 @@ export function ComparePage() {
 }
 
 /** The same runs, compared with another one of them. Which rows are worse is another question then. */
-function withBaseline({ runs, score }: CompareSearch, id: string): CompareSearch {
+function withBaseline({ runs, score, low }: CompareSearch, id: string): CompareSearch {
   return {
     runs: [id, ...runs.filter((one) => one !== id)],
     ...(score !== undefined && { score }),
+    ...(low !== undefined && { low }),
   };
 }
 

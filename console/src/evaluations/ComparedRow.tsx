@@ -20,11 +20,13 @@ export function ComparedRow({
   sides,
   row,
   score,
+  isLowGood,
 }: {
   project: string;
   sides: readonly Side[];
   row: Row;
   score: ComparedScore | undefined;
+  isLowGood: boolean;
 }) {
   const [baseline] = sides;
   const first = row.trials.get(baseline!.run.id) ?? [];
@@ -45,9 +47,10 @@ export function ComparedRow({
             <div key={side.run.id} role="group" aria-label={`${side.letter}, ${runName(side.run)}`}>
               <h3>
                 {side.letter} <small>{visible(runName(side.run))}</small>
-                {!isBaseline && isWorse(row, baseline!.run.id, side.run.id) && (
-                  <span className={styles['bad']}>worse</span>
-                )}
+                {!isBaseline &&
+                  isWorse(row, { baseline: baseline!.run.id, other: side.run.id, isLowGood }) && (
+                    <span className={styles['bad']}>worse</span>
+                  )}
               </h3>
               {trials.length === 0 && <p className={styles['soft']}>This run has no such row.</p>}
               {trials.slice(0, MOST_TRIALS).map((trial, n) => (

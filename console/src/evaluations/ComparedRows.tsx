@@ -27,9 +27,11 @@ export function ComparedRows({
 }) {
   const scores = distinctScores(comparisons);
   const score = scores.find((one) => scoreName(one) === search.score) ?? scores[0];
-  const worse = score && worseRows(comparisons, scoreName(score), search.worse);
+  const isLowGood = score !== undefined && search.low === scoreName(score);
+  const worse =
+    score && worseRows(comparisons, { name: scoreName(score), isLowGood }, search.worse);
   const { page = 1 } = search;
-  const asked = { project, ids: sides.map(({ run }) => run.id), score, page, worse };
+  const asked = { project, ids: sides.map(({ run }) => run.id), score, isLowGood, page, worse };
   const { data, error, isPlaceholderData, refetch } = useQuery({
     ...rowsQuery(asked),
     placeholderData: keepPreviousData,
@@ -48,6 +50,7 @@ export function ComparedRows({
           scores={scores}
           score={score}
           worse={worse?.id}
+          isLowGood={isLowGood}
           search={rest}
           onSearch={onSearch}
         />
@@ -88,6 +91,7 @@ function RowList({
             sides={sides}
             row={row}
             score={asked.score}
+            isLowGood={asked.isLowGood}
           />
         ))}
       </ol>
@@ -106,6 +110,7 @@ function Choices({
   scores,
   score,
   worse,
+  isLowGood,
   search,
   onSearch,
 }: {
@@ -113,6 +118,7 @@ function Choices({
   scores: readonly ComparedScore[];
   score: ComparedScore | undefined;
   worse: string | undefined;
+  isLowGood: boolean;
   /** What stays when one is chosen. */
   search: CompareSearch;
   onSearch: (search: CompareSearch) => void;
@@ -134,6 +140,23 @@ function Choices({
           ))}
         </select>
       </label>
+      {score && (
+        <label>
+          Better is{' '}
+          <select
+            className={inputClass}
+            value={isLowGood ? 'low' : 'high'}
+            onChange={({ target }) => {
+              const { low: _low, ...others } = search;
+              const chosen = target.value === 'low' ? { low: scoreName(score) } : {};
+              onSearch({ ...others, ...chosen, ...(worse !== undefined && { worse }) });
+            }}
+          >
+            <option value="high">more</option>
+            <option value="low">less</option>
+          </select>
+        </label>
+      )}
       <label>
         Show{' '}
         <select
@@ -189,11 +212,11 @@ function distinctScores(comparisons: readonly Comparison[]) {
 /** The run that is asked for with how many rows are worse in it; without one, all rows are asked for. */
 function worseRows(
   comparisons: readonly Comparison[],
-  name: string,
+  { name, isLowGood }: { name: string; isLowGood: boolean },
   id: string | undefined,
 ): { id: string; count: number } | undefined {
   const comparison = comparisons.find((one) => one.evaluation_call_id === id);
   if (!comparison) return undefined;
   const score = comparison.scores.find((one) => scoreName(one) === name);
-  return { id: id!, count: score?.rows_down ?? 0 };
+  return { id: id!, count: (isLowGood ? score?.rows_up : score?.rows_down) ?? 0 };
 }

@@ -51,7 +51,20 @@ describe('rows of a comparison', () => {
       run('a', ...before.map((score) => trial(score))),
       run('b', ...after.map((score) => trial(score))),
     ]);
-    expect(isWorse(rows[0]!, 'a', 'b')).toBe(expected);
+    expect(isWorse(rows[0]!, { baseline: 'a', other: 'b', isLowGood: false })).toBe(expected);
+  });
+
+  it.each([
+    [[0.5], [0.25], false],
+    [[0.5], [0.75], true],
+    [[1], [1], false],
+    [[1], [null], false],
+  ])('of %j and %j does so where less is better', (before, after, expected) => {
+    const { rows } = read([
+      run('a', ...before.map((score) => trial(score))),
+      run('b', ...after.map((score) => trial(score))),
+    ]);
+    expect(isWorse(rows[0]!, { baseline: 'a', other: 'b', isLowGood: true })).toBe(expected);
   });
 
   it('escapes what would be a path in the name of a scorer', () => {

@@ -38,6 +38,8 @@ export interface RowsAsked {
   /** Ids of runs, the baseline first. */
   ids: readonly string[];
   score: ComparedScore | undefined;
+  /** Less of the score is better. */
+  isLowGood: boolean;
   page: number;
   /** Only rows whose score is worse in this run than in the baseline; the service said how many these are. */
   worse?: { id: string; count: number } | undefined;
@@ -49,7 +51,7 @@ const LOOKED_AT_ONCE = 100;
 /** Rows that are looked at for those that are worse. */
 const MOST_LOOKED_AT = 5000;
 
-/** A page of rows, those first in which the runs differ most, and of these those in which the last run is lowest. */
+/** A page of rows, those first in which the runs differ most, and of these those in which the last run is worst. */
 export const rowsQuery = (asked: RowsAsked) =>
   queryOptions({
     queryKey: ['evaluation rows', asked],
@@ -68,14 +70,14 @@ async function readPage(asked: RowsAsked, signal: AbortSignal): Promise<RowsPage
  * page that are worse.
  */
 async function readWorse(asked: RowsAsked, signal: AbortSignal): Promise<RowsPage> {
-  const { ids, page, worse } = asked;
+  const { ids, page, worse, isLowGood } = asked;
   const { id, count } = worse!;
   const wanted = Math.min(count, page * ROWS);
   const found: Row[] = [];
   let looked = 0;
   while (found.length < wanted && looked < MOST_LOOKED_AT) {
     const { rows } = await readRows(asked, LOOKED_AT_ONCE, looked, signal);
-    found.push(...rows.filter((row) => isWorse(row, ids[0]!, id)));
+    found.push(...rows.filter((row) => isWorse(row, { baseline: ids[0]!, other: id, isLowGood })));
     looked += LOOKED_AT_ONCE;
     if (rows.length < LOOKED_AT_ONCE) break;
   }
@@ -83,9 +85,14 @@ async function readWorse(asked: RowsAsked, signal: AbortSignal): Promise<RowsPag
   return { rows: found.slice((page - 1) * ROWS, page * ROWS), total: count, isCut };
 }
 
-export function isWorse({ trials }: Row, baseline: string, other: string): boolean {
-  const [before, after] = [baseline, other].map((id) => meanScore(trials.get(id) ?? []));
-  return before !== null && after !== null && after! < before!;
+export function isWorse(
+  { trials }: Row,
+  { baseline, other, isLowGood }: { baseline: string; other: string; isLowGood: boolean },
+): boolean {
+  const before = meanScore(trials.get(baseline) ?? []);
+  const after = meanScore(trials.get(other) ?? []);
+  if (before === null || after === null) return false;
+  return isLowGood ? after > before : after < before;
 }
 
 /** Passes count as 1. */
@@ -98,7 +105,7 @@ function meanScore(trials: readonly Trial[]): number | null {
 }
 
 async function readRows(
-  { project, ids, score, worse }: RowsAsked,
+  { project, ids, score, worse, isLowGood }: RowsAsked,
   limit: number,
   offset: number,
   signal: AbortSignal,
@@ -115,7 +122,7 @@ async function readRows(
     ...(field !== undefined && {
       sort_by: [
         { field, direction: 'desc', mode: 'difference' },
-        { field, direction: 'asc', evaluation_call_id: last },
+        { field, direction: isLowGood ? 'desc' : 'asc', evaluation_call_id: last },
       ],
     }),
   };

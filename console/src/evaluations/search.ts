@@ -1,3 +1,5 @@
+import { textIn } from '../api/search.ts';
+
 /** What stands in the address of the evaluations of a project. */
 export interface EvaluationsSearch {
   /** The name of an evaluation; the one that ran last when absent. */
@@ -17,6 +19,8 @@ export interface CompareSearch {
   score?: string;
   /** The id of a run: only rows whose score is worse in it than in the first run. */
   worse?: string;
+  /** The score of which less is better, such as an error rate; of all others more is. */
+  low?: string;
   page?: number;
 }
 
@@ -36,8 +40,8 @@ const texts = <Name extends string>(
 ): Partial<Record<Name, string>> =>
   Object.fromEntries(
     names.flatMap((name) => {
-      const value = search[name];
-      return typeof value === 'string' && value !== '' ? [[name, value]] : [];
+      const value = textIn(search[name]);
+      return value === undefined ? [] : [[name, value]];
     }),
   ) as Partial<Record<Name, string>>;
 
@@ -58,7 +62,7 @@ export function compareSearch(search: Record<string, unknown>): CompareSearch {
   const { page } = search;
   return {
     runs: runIds(search),
-    ...texts(search, ['score', 'worse']),
+    ...texts(search, ['score', 'worse', 'low']),
     ...(Number.isSafeInteger(page) && (page as number) > 1 && { page: page as number }),
   };
 }

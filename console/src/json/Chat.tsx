@@ -1,47 +1,106 @@
+import { createContext, useContext, useMemo, useState } from 'react';
+import { Button } from '../ui/Button.tsx';
+import { bytes } from '../ui/format.ts';
 import type { Conversation, Piece, Said } from './chat.ts';
 import styles from './json.module.css';
+import { type Block, markdown } from './markdown.ts';
+import { Markdown } from './Markdown.tsx';
+import { Picture } from './Picture.tsx';
 import { visible } from './visible.ts';
 
-const MOST_CHARACTERS = 20_000;
+const MOST_CHARACTERS = 4000;
 
-/** A conversation, as text: nothing that was said is markup. */
+/** Markdown is shown as it was written. */
+const AsWritten = createContext(false);
+
+/** A conversation, as text with the structure of its Markdown: nothing that was said is HTML. */
 export function Chat({ said, others = [] }: Pick<Conversation, 'said'> & Partial<Conversation>) {
+  const [asWritten, showAsWritten] = useState(false);
+  const hasMarkdown = useMemo(
+    () =>
+      said.some(({ pieces }) => pieces.some(({ kind, text }) => kind === 'text' && markdown(text))),
+    [said],
+  );
   return (
-    <div className={styles['chat']} tabIndex={0} role="group" aria-label="What was said">
-      <ol aria-label="Conversation">
-        {said.map(({ role, pieces, isTrained }, n) => (
-          <li key={n} data-role={role}>
-            <span className={styles['role']}>
-              {visible(role)}
-              {isTrained && <b title="The policy is trained on what it said here">trained</b>}
-            </span>
-            <Pieces of={pieces} most={MOST_CHARACTERS} whole="under Data" />
-          </li>
-        ))}
-      </ol>
-      {others.length > 0 && (
-        <p className={styles['others']}>Also under Data: {visible(others.join(', '))}</p>
+    <AsWritten value={asWritten}>
+      <div className={styles['chat']} tabIndex={0} role="group" aria-label="What was said">
+        {hasMarkdown && (
+          <Button
+            look="quiet"
+            className={styles['asWritten']}
+            aria-pressed={asWritten}
+            title="Text without the look of Markdown"
+            onClick={() => showAsWritten(!asWritten)}
+          >
+            As written
+          </Button>
+        )}
+        <ol aria-label="Conversation">
+          {said.map(({ role, pieces, isTrained }, n) => (
+            <li key={n} data-role={role}>
+              <span className={styles['role']}>
+                {visible(role)}
+                {isTrained && <b title="The policy is trained on what it said here">trained</b>}
+              </span>
+              <Pieces of={pieces} most={MOST_CHARACTERS} />
+            </li>
+          ))}
+        </ol>
+        {others.length > 0 && (
+          <p className={styles['others']}>Also under Data: {visible(others.join(', '))}</p>
+        )}
+      </div>
+    </AsWritten>
+  );
+}
+
+/** What a message says; of each long piece so many characters, until it is opened. */
+export const Pieces = ({ of, most }: { of: Said['pieces']; most: number }) =>
+  of.map((piece, n) => <PieceView key={n} piece={piece} most={most} />);
+
+function PieceView({ piece, most }: { piece: Piece; most: number }) {
+  const [isWhole, showWhole] = useState(false);
+  const { kind, text } = piece;
+  const isCut = !isWhole && text.length > most;
+  const shown = isCut ? `${visible(text.slice(0, most))}…` : visible(text);
+  const asWritten = useContext(AsWritten);
+  const blocks = useMemo(
+    () =>
+      kind === 'text' && !asWritten
+        ? markdown(isCut ? `${text.slice(0, most)}…` : text)
+        : undefined,
+    [kind, asWritten, isCut, text, most],
+  );
+  const label = pieceLabel(piece);
+  return (
+    <div className={styles['piece']} data-kind={kind}>
+      {label && <span className={styles['role']}>{visible(label)}</span>}
+      <Saying piece={piece} shown={shown} blocks={blocks} />
+      {isCut && (
+        <button type="button" className={styles['more']} onClick={() => showWhole(true)}>
+          show all {bytes(text.length)}
+        </button>
       )}
     </div>
   );
 }
 
-/** What a message says, of each piece at most so many characters; `whole` says where the rest is. */
-export function Pieces({ of, most, whole }: { of: Said['pieces']; most: number; whole: string }) {
-  return of.map((piece, n) => {
-    const { kind, name, text } = piece;
-    const shown =
-      visible(text.slice(0, most)) + (text.length > most ? `… (the whole is ${whole})` : '');
-    const label = pieceLabel(piece);
-    return (
-      <div key={n} className={styles['piece']} data-kind={kind}>
-        {label && <span className={styles['role']}>{visible(label)}</span>}
-        {kind === 'call' && <pre>{`${visible(name)}(${shown})`}</pre>}
-        {(kind === 'result' || kind === 'data') && <pre>{shown}</pre>}
-        {(kind === 'text' || kind === 'reasoning' || kind === 'exception') && <p>{shown}</p>}
-      </div>
-    );
-  });
+const PROSE = new Set<Piece['kind']>(['text', 'reasoning', 'exception']);
+
+function Saying({
+  piece: { kind, name, base64 },
+  shown,
+  blocks,
+}: {
+  piece: Piece;
+  shown: string;
+  blocks: Block[] | undefined;
+}) {
+  if (blocks) return <Markdown blocks={blocks} />;
+  if (PROSE.has(kind)) return <p>{shown}</p>;
+  const data = <pre>{kind === 'call' ? `${visible(name)}(${shown})` : shown}</pre>;
+  if (base64 === undefined) return data;
+  return <Picture base64={base64} label={visible(name)} otherwise={data} />;
 }
 
 const pieceLabel = ({ kind, name }: Piece): string =>

@@ -1,13 +1,14 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useRef } from 'react';
+import { useMemo, useRef } from 'react';
 import type { DiffRow } from './diff.ts';
 import styles from './json.module.css';
 import type { JsonIndex } from './json-index.ts';
 import { visible } from './visible.ts';
+import { type OwnWords, wordDifferences } from './words.ts';
 
 const ROW_HEIGHT = 20;
 /** Of a value; the whole of it is in the document. */
-const SHOWN = 400;
+const SHOWN = 4000;
 const SHOWN_KEY = 60;
 
 /** Two documents side by side, line by line. */
@@ -43,6 +44,8 @@ export function Differences({
           return (
             <div
               key={index}
+              ref={virtual.measureElement}
+              data-index={index}
               className={styles['difference']}
               data-state={state}
               style={{ transform: `translateY(${start}px)` }}
@@ -50,8 +53,7 @@ export function Differences({
               <span style={{ paddingLeft: Math.min(depth, 20) * 12 }}>
                 {visible(key?.slice(1, SHOWN_KEY + 1) ?? '–').replace(/"$/, '')}
               </span>
-              <span title={was}>{was}</span>
-              <span title={is}>{is}</span>
+              <Compared isChanged={state === 'changed'} was={was} is={is} />
             </div>
           );
         })}
@@ -65,3 +67,20 @@ function shown(index: JsonIndex, node: number | undefined): string {
   const { start, end } = index.nodes;
   return visible(index.text.slice(start[node], Math.min(end[node]!, start[node]! + SHOWN)));
 }
+
+/** Two values; of changed texts the words that differ are marked. */
+function Compared({ isChanged, was, is }: { isChanged: boolean; was: string; is: string }) {
+  const words = useMemo(
+    () => (isChanged ? wordDifferences(was, is) : undefined),
+    [isChanged, was, is],
+  );
+  return (
+    <>
+      <span>{words ? <Marked words={words[0]} as="del" /> : was}</span>
+      <span>{words ? <Marked words={words[1]} as="ins" /> : is}</span>
+    </>
+  );
+}
+
+const Marked = ({ words, as: Only }: { words: readonly OwnWords[]; as: 'del' | 'ins' }) =>
+  words.map(({ text, isOnlyHere }, n) => (isOnlyHere ? <Only key={n}>{text}</Only> : text));

@@ -5,7 +5,7 @@ import { bytes } from '../ui/format.ts';
 import styles from './json.module.css';
 import type { JsonIndex } from './json-index.ts';
 import { isOpen, rowsBelow } from './rows.ts';
-import { visible } from './visible.ts';
+import { decodedStart, hasLines, visible } from './visible.ts';
 
 export interface Section {
   title: string;
@@ -13,12 +13,18 @@ export interface Section {
 }
 
 const ROW_HEIGHT = 20;
-const SHOWN_CHARACTERS = 240;
+/** Of a value; more is shown when it is asked for, so much of it in its place. */
+const SHOWN_CHARACTERS = 1200;
+const SHOWN_LINES = 16;
+const MOST_IN_PLACE = 50_000;
 const SHOWN_KEY = 80;
 const MOST_COUNTED = 1000;
 const MOST_INDENT = 40;
 
-/** Documents exactly as they were sent. Only the rows in sight are in the page, and of each the beginning. */
+/**
+ * Documents exactly as they were sent, but that a text of several lines has them. Only the rows in sight are in the page, and of
+ * long values the beginning, until they are opened.
+ */
 export function JsonView({
   index,
   sections,
@@ -26,11 +32,12 @@ export function JsonView({
 }: {
   index: JsonIndex;
   sections: Section[];
-  /** Shows a long string whole. */
+  /** Shows a string whole that is too long to be opened in its place. */
   onText?: (node: number) => void;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
   const [toggled, setToggled] = useState<ReadonlySet<number>>(new Set());
+  const [whole, openWhole] = useState<ReadonlySet<number>>(new Set());
   const rows = useMemo(
     () =>
       sections.flatMap((section) => [
@@ -43,6 +50,7 @@ export function JsonView({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: (n) => (rows[n]!.node === undefined ? 34 : ROW_HEIGHT),
+    getItemKey: (n) => rows[n]!.node ?? rows[n]!.section.title,
     overscan: 20,
   });
   const toggle = (node: number) => {
@@ -64,7 +72,13 @@ export function JsonView({
           const at = { transform: `translateY(${start}px)` };
           if (node === undefined)
             return (
-              <div key={key} className={styles['title']} style={at}>
+              <div
+                key={key}
+                ref={virtual.measureElement}
+                data-index={n}
+                className={styles['title']}
+                style={at}
+              >
                 <h2>{section.title}</h2>
                 <span className={styles['size']}>{bytes(index.nodeLength(section.root))}</span>
                 <CopyButton
@@ -78,6 +92,8 @@ export function JsonView({
           return (
             <div
               key={key}
+              ref={virtual.measureElement}
+              data-index={n}
               className={styles['row']}
               style={{ ...at, paddingLeft: 12 + Math.min(depth, MOST_INDENT) * 14 }}
             >
@@ -87,7 +103,11 @@ export function JsonView({
                 isRoot={node === section.root}
                 isOpen={isOpen(index, node, section.root, toggled)}
                 onToggle={() => toggle(node)}
-                onText={onText && (() => onText(node))}
+                isWhole={whole.has(node)}
+                onWhole={() => {
+                  if (onText && index.nodeLength(node) > MOST_IN_PLACE) onText(node);
+                  else openWhole(new Set(whole).add(node));
+                }}
               />
             </div>
           );
@@ -103,10 +123,11 @@ interface RowProps {
   isRoot: boolean;
   isOpen: boolean;
   onToggle: () => void;
-  onText: (() => void) | undefined;
+  isWhole: boolean;
+  onWhole: () => void;
 }
 
-function Row({ index, node, isRoot, isOpen: open, onToggle, onText }: RowProps) {
+function Row({ index, node, isRoot, isOpen: open, onToggle, isWhole, onWhole }: RowProps) {
   const kind = index.kind(node);
   const key = isRoot ? undefined : index.nodeKey(node)?.slice(1, -1);
   const name = key === undefined ? undefined : shortened(key);
@@ -127,26 +148,54 @@ function Row({ index, node, isRoot, isOpen: open, onToggle, onText }: RowProps) 
         <Copy index={index} node={node} />
       </>
     );
-  const length = index.nodeLength(node);
-  const { text } = index;
-  const from = index.nodes.start[node]!;
-  const shown = text.slice(from, from + Math.min(length, SHOWN_CHARACTERS));
   return (
     <>
       <span className={styles['leaf']} />
       {label}
-      <span className={styles[kind]}>
-        {visible(shown)}
-        {length > shown.length && '…'}
-      </span>
-      {onText && length > SHOWN_CHARACTERS && (
-        <button type="button" className={styles['more']} onClick={onText}>
-          show all {bytes(length)}
-        </button>
-      )}
+      <Leaf index={index} node={node} isWhole={isWhole} onWhole={onWhole} />
       <Copy index={index} node={node} />
     </>
   );
+}
+
+function Leaf({
+  index,
+  node,
+  isWhole,
+  onWhole,
+}: Pick<RowProps, 'index' | 'node' | 'isWhole' | 'onWhole'>) {
+  const { text, isCut, isText } = shownValue(index, node, isWhole);
+  return (
+    <span
+      className={`${styles['value']} ${styles[index.kind(node)]}`}
+      data-text={isText || undefined}
+    >
+      {visible(text)}
+      {isCut && '…'}
+      {isCut && !isWhole && (
+        <button type="button" className={styles['more']} onClick={onWhole}>
+          show all {bytes(index.nodeLength(node))}
+        </button>
+      )}
+    </span>
+  );
+}
+
+/** A value as it was written, but of a text with several lines what it means. */
+function shownValue(index: JsonIndex, node: number, isWhole: boolean) {
+  const from = index.nodes.start[node]!;
+  const length = index.nodeLength(node);
+  const most = isWhole ? MOST_IN_PLACE : SHOWN_CHARACTERS;
+  const json = index.text.slice(from, from + Math.min(length, most));
+  if (index.kind(node) !== 'string' || !hasLines(json))
+    return { text: json, isCut: length > most, isText: false };
+  const lines = decodedStart(length > most ? json : json.slice(0, -1)).split('\n');
+  const kept = isWhole ? lines : lines.slice(0, SHOWN_LINES);
+  return {
+    text: kept.join('\n'),
+    isCut: length > most || kept.length < lines.length,
+    isText: true,
+  };
 }
 
 const Copy = ({ index, node }: { index: JsonIndex; node: number }) => (

@@ -1,16 +1,27 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useMemo, useRef } from 'react';
+import { useLayoutEffect, useMemo, useRef, useState } from 'react';
 import styles from './json.module.css';
 import { shortLines, visible } from './visible.ts';
 
 const LINE_HEIGHT = 18;
-/** Longer lines are broken: a browser cannot lay out a line of megabytes. */
+/** Longer lines are broken also where there is room: nobody reads them, and a browser cannot lay out a line of megabytes. */
 const MOST_CHARACTERS = 160;
+const LEAST_CHARACTERS = 20;
+const PADDING = 24;
 
 /** A text of any length, of which only the lines in sight are in the page. */
 export function LongText({ text, label }: { text: string; label: string }) {
   const scroller = useRef<HTMLDivElement>(null);
-  const lines = useMemo(() => shortLines(text, MOST_CHARACTERS), [text]);
+  const [width, setWidth] = useState(MOST_CHARACTERS);
+  useLayoutEffect(() => {
+    const box = scroller.current!;
+    const measure = () => setWidth(characters(box, box.clientWidth));
+    measure(); // before it is drawn, so that its end is where it stays
+    const sizes = new ResizeObserver(measure);
+    sizes.observe(box);
+    return () => sizes.disconnect();
+  }, []);
+  const lines = useMemo(() => shortLines(text, width), [text, width]);
   const virtual = useVirtualizer({
     count: lines.length,
     getScrollElement: () => scroller.current,
@@ -32,4 +43,12 @@ export function LongText({ text, label }: { text: string; label: string }) {
       </div>
     </div>
   );
+}
+
+/** How many characters of the fixed-width font there is room for. */
+function characters(element: Element, width: number): number {
+  const pen = document.createElement('canvas').getContext('2d')!;
+  pen.font = getComputedStyle(element).font;
+  const fitting = Math.floor((width - PADDING) / pen.measureText('0').width);
+  return Math.max(LEAST_CHARACTERS, Math.min(MOST_CHARACTERS, fitting));
 }

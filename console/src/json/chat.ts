@@ -1,9 +1,13 @@
+import { imageIn } from './chat-images.ts';
+
 /** A piece of a message. `data` is what has no other form, as JSON. */
 export interface Piece {
   kind: 'text' | 'reasoning' | 'call' | 'result' | 'data' | 'exception';
   /** Of a call and a result the tool, of data what it is; else empty. */
   name: string;
   text: string;
+  /** An image, of which the text says only what it is. */
+  base64?: string;
 }
 
 /** A message. It has at least one piece, and all of it is blank only when nothing was sent. */
@@ -50,7 +54,12 @@ export function readChat(
     ? [saidBy('exception', [{ kind: 'exception', name: '', text: exception }])]
     : [];
   return {
-    said: [...system, ...asked.said, ...(answers?.said ?? resultIn(output)), ...failed],
+    said: [
+      ...system,
+      ...asked.said,
+      ...(answers ? newIn(answers.said, asked.said) : resultIn(output)),
+      ...failed,
+    ],
     others: [
       ...untaken('inputs', inputs, asked.taken),
       ...(answers
@@ -87,6 +96,14 @@ const untaken = (name: string, document: unknown, taken: string[]): string[] =>
         .filter(([member, value]) => !taken.includes(member) && !isEmpty(value))
         .map(([member]) => `${name}.${member}`)
     : [];
+
+/** An output that is the state of a graph says again what came in, before what is new. */
+function newIn(said: Said[], before: readonly Said[]): Said[] {
+  const isRepeated =
+    said.length > before.length &&
+    JSON.stringify(said.slice(0, before.length)) === JSON.stringify(before);
+  return isRepeated ? said.slice(before.length) : said;
+}
 
 const SYSTEM = ['system', 'instructions', 'system_instructions', 'system_instruction'];
 const HISTORY = ['chat_history', 'history'];
@@ -302,7 +319,12 @@ function readPart(part: unknown, member = ''): Piece {
         : TEXTS.includes(type)
           ? readText(part)
           : undefined;
-  return known ?? data(type, part);
+  return known ?? imageOf(part) ?? data(type, part);
+}
+
+function imageOf(part: Json): Piece | undefined {
+  const image = imageIn(part);
+  return image && { ...data(image.type, part), base64: image.base64 };
 }
 
 /** Parts that are told by their one member, as Google's are. */
@@ -325,7 +347,7 @@ function readUntyped(part: Json, member: string): Piece {
               ? readPart(value)
               : undefined
         : undefined;
-  return known ?? data(name, value ?? part);
+  return known ?? imageOf(part) ?? data(name, value ?? part);
 }
 
 function readText(part: Json): Piece | undefined {

@@ -2,13 +2,14 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { mayActAs, useMe } from '../api/session.ts';
+import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { count, duration, opName } from '../ui/format.ts';
 import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
 import { costOrder, costShown } from './cost.tsx';
-import { DEFAULT_RANGE, type MetricsSearch, type Range } from './search.ts';
+import { DEFAULT_RANGE, type MetricsSearch } from './search.ts';
 import { groupsQuery, type Row, type Stats } from './stats.ts';
 import styles from './metrics.module.css';
 
@@ -72,11 +73,18 @@ const CALLS: TableColumn<Row> = {
   cell: ({ calls }) => count(calls),
 };
 
+const isNamed = (field: string, name: string) =>
+  `${field}="${name.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+
+/** The same window for the page of traces. */
+const tracesWindow = ({ range = DEFAULT_RANGE, from, to }: MetricsSearch) =>
+  from === undefined || to === undefined ? { range } : { from, to };
+
 /** The name, and the way to the calls that it stands for. */
 const named = (
   title: string,
   field: 'model' | 'op' | 'user',
-  { project, search: { range = DEFAULT_RANGE, from } }: BreakdownProps,
+  { project, search }: BreakdownProps,
 ): TableColumn<Row> => ({
   name: 'name',
   title,
@@ -84,24 +92,18 @@ const named = (
   cell: (row) => {
     if (row.name === null) return <em>{NO_USER}</em>;
     const [entity, name] = project.split('/') as [string, string];
-    const q = `${field}="${row.name.replaceAll(/["\\]/g, '\\$&')}"`;
-    const isKnown = from === undefined && isTracesRange(range);
     return (
       <Link
         to="/p/$entity/$project/traces"
         params={{ entity, project: name }}
-        search={{ q, all: true, ...(isKnown && { range }) }}
+        search={{ q: isNamed(field, row.name), all: true, ...tracesWindow(search) }}
         title={row.name}
       >
-        {rowName(row)}
+        {visible(rowName(row)!)}
       </Link>
     );
   },
 });
-
-/** The page of traces knows shorter ranges only. */
-const isTracesRange = (range: Range): range is '1h' | '24h' | '7d' | '30d' =>
-  ['1h', '24h', '7d', '30d'].includes(range);
 
 const unpriced = (onPrice?: (model: string) => void): TableColumn<Row> => ({
   name: 'unpriced',
@@ -162,13 +164,28 @@ const LATENCIES = (['p50', 'p95', 'p99'] as const).map((name): TableColumn<Row> 
   cell: (row) => duration(row[name]),
 }));
 
-const ERRORS: TableColumn<Row> = {
+/** How many failed, and the way to them. */
+const errors = (field: 'op' | 'user', { project, search }: BreakdownProps): TableColumn<Row> => ({
   name: 'errors',
   title: 'Errors',
   isNumber: true,
-  sortBy: ({ errors }) => errors ?? 0,
-  cell: ({ errors }) => <span className={errors ? styles['bad'] : undefined}>{errors}</span>,
-};
+  sortBy: (row) => row.errors ?? 0,
+  cell: ({ errors: failed, name }) => {
+    if (!failed || name === null) return failed;
+    const [entity, of] = project.split('/') as [string, string];
+    return (
+      <Link
+        to="/p/$entity/$project/traces"
+        params={{ entity, project: of }}
+        search={{ q: `${isNamed(field, name)} status=error`, all: true, ...tracesWindow(search) }}
+        className={styles['bad']}
+        aria-label={`${failed} errors of ${name}`}
+      >
+        {failed}
+      </Link>
+    );
+  },
+});
 
 /** More rows are shown when they are asked for. */
 const MOST = 100;
@@ -193,7 +210,7 @@ function Groups(props: BreakdownProps & { by: 'op' | 'user' }) {
         columns={[
           named(by === 'op' ? 'Op' : 'User', by, props),
           CALLS,
-          ERRORS,
+          errors(by, props),
           ...LATENCIES,
           ...SPENT,
           unpriced(),

@@ -7,13 +7,14 @@ import { inputClass } from '../ui/Field.tsx';
 import { count, duration } from '../ui/format.ts';
 import { Empty } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
+import { TimeRange } from '../ui/TimeRange.tsx';
 import { Breakdown } from './Breakdown.tsx';
 import { Charts } from './Charts.tsx';
 import { costShown } from './cost.tsx';
+import { ScoreCharts } from './ScoreCharts.tsx';
 import {
   DEFAULT_RANGE,
   type MetricsSearch,
-  type Range,
   RANGES,
   type Step,
   STEPS,
@@ -34,6 +35,10 @@ export function MetricsPage() {
   useEffect(() => noteProject(project), [project]);
   const stats = useQuery({ ...statsQuery(project, search), placeholderData: keepPreviousData });
   const set = (next: MetricsSearch) => void navigate({ search: next });
+  const zoom = (from: number, to: number) => {
+    const { range: _, ...rest } = search;
+    set({ ...rest, from: toIsoTime(from), to: toIsoTime(Math.max(to, from + 1)) });
+  };
   const { data, error } = stats;
   return (
     <Page
@@ -50,13 +55,8 @@ export function MetricsPage() {
       {data && data.whole.calls > 0 && (
         <div className={styles['body']} aria-busy={stats.isPlaceholderData}>
           <Totals whole={data.whole} />
-          <Charts
-            stats={data}
-            onZoom={(from, to) => {
-              const { range: _, ...rest } = search;
-              set({ ...rest, from: toIsoTime(from), to: toIsoTime(Math.max(to, from + 1)) });
-            }}
-          />
+          <Charts stats={data} onZoom={zoom} />
+          <ScoreCharts project={project} search={search} onZoom={zoom} />
           <Breakdown project={project} search={search} whole={data.whole} onSearch={set} />
         </div>
       )}
@@ -67,14 +67,6 @@ export function MetricsPage() {
 /** Whole seconds are enough of a window that was dragged over. */
 const toIsoTime = (seconds: number) => new Date(Math.round(seconds) * 1000).toISOString();
 
-const shortTime = (iso: string) =>
-  new Date(iso).toLocaleString('en-GB', {
-    day: 'numeric',
-    month: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-  });
-
 function Choices({
   search,
   onSearch,
@@ -82,7 +74,7 @@ function Choices({
   search: MetricsSearch;
   onSearch: (search: MetricsSearch) => void;
 }) {
-  const { from, to, step, roots } = search;
+  const { step, roots } = search;
   const { start, end } = searchWindow(search, Date.now());
   const steps = stepsFor((end - start) / 1000);
   return (
@@ -98,26 +90,14 @@ function Choices({
       >
         Roots only
       </Button>
-      <select
-        aria-label="Time range"
-        className={inputClass}
-        value={from === undefined ? (search.range ?? DEFAULT_RANGE) : ''}
-        onChange={({ target }) => {
+      <TimeRange
+        ranges={RANGES}
+        value={{ range: DEFAULT_RANGE, ...search }}
+        onChoose={(chosen) => {
           const { range: _, from: _from, to: _to, ...rest } = search;
-          onSearch({ ...rest, range: target.value as Range });
+          onSearch({ ...rest, ...chosen });
         }}
-      >
-        {from !== undefined && to !== undefined && (
-          <option value="">
-            {shortTime(from)} – {shortTime(to)}
-          </option>
-        )}
-        {Object.entries(RANGES).map(([value, [label]]) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </select>
+      />
       <select
         aria-label="Buckets"
         className={inputClass}
@@ -167,7 +147,7 @@ function Totals({ whole }: { whole: Stats['whole'] }) {
 
 /** As high as what comes. */
 const Waiting = () => (
-  <div className={styles['body']} aria-busy="true" aria-label="Loading">
+  <div className={styles['body']} role="progressbar" aria-busy="true" aria-label="Loading">
     <div className={styles['totals']} />
     <div className={styles['charts']}>
       {Array.from({ length: 4 }, (_, n) => (

@@ -1,3 +1,5 @@
+import { windowIn } from '../api/search.ts';
+
 /** What stands in the address of the page. */
 export interface MetricsSearch {
   /** The last day when absent. */
@@ -47,14 +49,12 @@ export type Step = keyof typeof STEPS;
 const isOneOf = <T extends string>(names: Record<T, unknown>, value: unknown): value is T =>
   typeof value === 'string' && Object.hasOwn(names, value);
 
-const isTime = (value: unknown): value is string =>
-  typeof value === 'string' && !Number.isNaN(Date.parse(value));
-
 export function metricsSearch(search: Record<string, unknown>): MetricsSearch {
-  const { range, from, to, step, by, sort, roots } = search;
-  const isWindow = isTime(from) && isTime(to) && Date.parse(from) < Date.parse(to);
+  const { range, step, by, sort, roots } = search;
+  const window = windowIn(search);
   return {
-    ...(isWindow ? { from, to } : isOneOf(RANGES, range) && { range }),
+    ...window,
+    ...(window.from === undefined && isOneOf(RANGES, range) && { range }),
     ...(isOneOf(STEPS, step) && { step }),
     ...((by === 'op' || by === 'user') && { by }),
     ...(typeof sort === 'string' && { sort }),

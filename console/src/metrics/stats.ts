@@ -64,7 +64,7 @@ const statsRequest = (project_id: string, search: MetricsSearch) => {
 };
 
 /** A window that ends now moves on. */
-const refresh = ({ from }: MetricsSearch) => ({
+export const refresh = ({ from }: MetricsSearch) => ({
   refetchInterval: from === undefined ? REFRESH_MS : (false as const),
   staleTime: REFRESH_MS,
 });

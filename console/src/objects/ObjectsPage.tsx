@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useEffect, useMemo } from 'react';
 import { useLive } from '../api/live.ts';
+import { VIEW_CLASS } from '../api/objects.ts';
 import { noteProject } from '../api/recent.ts';
 import { inputClass } from '../ui/Field.tsx';
 import { bytes } from '../ui/format.ts';
@@ -25,6 +26,7 @@ export function ObjectsPage() {
   const navigate = route.useNavigate();
   useEffect(() => noteProject(project), [project]);
   const filter = {
+    exclude_base_object_classes: [VIEW_CLASS],
     latest_only: true,
     ...(search.kind !== undefined && { is_op: search.kind === 'op' }),
   };

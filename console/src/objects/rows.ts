@@ -1,6 +1,7 @@
 import { send } from '../api/client.ts';
 import { indexed } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
+import { csvCell } from '../ui/csv.ts';
 import { decoded } from '../json/visible.ts';
 
 /** Rows of a table where they stand in the answer: every digit as it was sent. */
@@ -49,11 +50,7 @@ export function cellText({ index }: TableRows, row: number, name: string): strin
 export const jsonLines = ({ index, nodes }: TableRows): string =>
   nodes.map((node) => `${index.nodeText(node).replaceAll(/[\r\n]+/g, ' ')}\n`).join('');
 
-/** As RFC 4180 has it. */
-const quoted = (cell: string): string =>
-  /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
-
-export const csvLine = (cells: readonly string[]): string => `${cells.map(quoted).join(',')}\r\n`;
+export const csvLine = (cells: readonly string[]): string => `${cells.map(csvCell).join(',')}\r\n`;
 
 export const csvLines = (rows: TableRows, columns: readonly string[]): string =>
   rows.nodes.map((node) => csvLine(columns.map((name) => cellText(rows, node, name)))).join('');

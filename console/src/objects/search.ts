@@ -1,3 +1,5 @@
+import { textIn } from '../api/search.ts';
+
 /** What stands in the address of the list. */
 export interface ObjectsSearch {
   /** Everything that is no op, or ops only. */
@@ -24,9 +26,6 @@ export interface ObjectSearch {
 const TABS = ['rows', 'value', 'changes', 'calls'] as const;
 type Tab = (typeof TABS)[number];
 
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined;
-
 export function objectsSearch({ kind, sort }: Record<string, unknown>): ObjectsSearch {
   const order = SORTS.find((one) => one === sort);
   return {
@@ -36,7 +35,11 @@ export function objectsSearch({ kind, sort }: Record<string, unknown>): ObjectsS
 }
 
 export function objectSearch(search: Record<string, unknown>): ObjectSearch {
-  const [version, other, sort] = [text(search['version']), text(search['with']), search['sort']];
+  const [version, other, sort] = [
+    textIn(search['version']),
+    textIn(search['with']),
+    search['sort'],
+  ];
   const tab = TABS.find((one) => one === search['tab']);
   const { page } = search;
   return {
@@ -44,6 +47,6 @@ export function objectSearch(search: Record<string, unknown>): ObjectSearch {
     ...(other !== undefined && { with: other }),
     ...(tab !== undefined && { tab }),
     ...(Number.isSafeInteger(page) && (page as number) > 1 && { page: page as number }),
-    ...(text(sort) !== undefined && { sort: text(sort)! }),
+    ...(textIn(sort) !== undefined && { sort: textIn(sort)! }),
   };
 }

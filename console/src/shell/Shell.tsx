@@ -1,17 +1,18 @@
 import { useQuery } from '@tanstack/react-query';
 import { Outlet } from '@tanstack/react-router';
-import { Suspense } from 'react';
+import { type ReactNode, Suspense } from 'react';
 import { sessionQuery } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
+import { AddressNote } from './AddressNote.tsx';
 import { Login } from './Login.tsx';
 import { Sidebar } from './Sidebar.tsx';
 import styles from './shell.module.css';
 
 /** What stays around every page; those who are not signed in see the way in, whatever the address. */
-export function Shell() {
+export function Shell(): ReactNode {
   const { data, error, refetch } = useQuery(sessionQuery);
-  if (error)
+  if (error && !data)
     return (
       <main className={styles['centre']}>
         <ErrorNote error={error} />
@@ -27,6 +28,7 @@ export function Shell() {
       </a>
       <Sidebar />
       <main id="main" tabIndex={-1} className={styles['main']}>
+        <AddressNote />
         <Suspense fallback={null}>
           <Outlet />
         </Suspense>

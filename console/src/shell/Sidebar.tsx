@@ -3,6 +3,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { mayActAs, signOut, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
+import { Keyboard } from './Keyboard.tsx';
 import { Mark } from './Mark.tsx';
 import { ProjectSwitch } from './ProjectSwitch.tsx';
 import styles from './shell.module.css';
@@ -11,12 +12,22 @@ import { applyTheme, theme, THEMES } from './theme.ts';
 export function Sidebar() {
   const me = useMe();
   const { entity, project } = useParams({ strict: false });
+  const [isSeeking, seek] = useState(false);
   return (
     <nav className={styles['sidebar']} aria-label="Console">
       <div className={styles['brand']}>
         <Mark /> Skein
       </div>
       <ProjectSwitch current={entity && project ? `${entity}/${project}` : undefined} />
+      <button
+        type="button"
+        className={styles['goTo']}
+        title="Go to a page, a project, a trace (Ctrl K)"
+        onClick={() => seek(true)}
+      >
+        <span>Go to</span> <kbd>Ctrl K</kbd>
+      </button>
+      <Keyboard isOpen={isSeeking} onClose={() => seek(false)} />
       {entity && project && (
         <ul className={styles['nav']}>
           <li>

@@ -1,32 +1,24 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { type CallRow, derivedSummary, callTokens } from '../api/calls.ts';
-import { send } from '../api/client.ts';
+import { type CallRow, callCost, callTokens, derivedSummary } from '../api/calls.ts';
 import { useReread } from '../api/live-list.ts';
 import { useLive } from '../api/live.ts';
+import { type Remarks, useRemarks } from '../api/remarks.ts';
 import { Pieces } from '../json/Chat.tsx';
-import { readChat, isQuestion, parsedExactly, type Piece, type Said } from '../json/chat.ts';
-import { indexed } from '../json/indexed.ts';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
-import { count, duration } from '../ui/format.ts';
+import { count, duration, money } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
+import { RemarksMarks } from '../ui/Remarks.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
 import styles from './threads.module.css';
+import { PAGE, readTurns, type Turn } from './turns.ts';
 
 const route = getRouteApi('/p/$entity/$project/threads/$threadId');
-const PAGE = 20;
-/** So many characters of a piece are shown; the trace has all of it. */
+/** So many characters of a piece are shown before it is opened. */
 const SHOWN = 4800;
-
-interface Turn {
-  call: CallRow;
-  said: Said[];
-  /** How many messages came before what the user said last. */
-  earlier: number;
-}
 
 /** A conversation, turn by turn, the oldest first. */
 export function ThreadPage() {
@@ -46,9 +38,13 @@ export function ThreadPage() {
     });
   useLive(project, ['calls'], useReread(queryKey));
   const turns = data?.pages.flat() ?? [];
+  const remarks = useRemarks(
+    project,
+    turns.map(({ call }) => call.id),
+  );
   return (
     <Page
-      title={threadId}
+      title={visible(threadId)}
       isFull
       note={
         <Link to="/p/$entity/$project/threads" params={{ entity, project: name }}>
@@ -62,44 +58,14 @@ export function ThreadPage() {
         {isPending && <Skeleton rows={12} />}
         {data && turns.length === 0 && <Empty title="No such thread" />}
         <ol aria-label="Turns">
-          {turns.map(({ call, said, earlier }) => {
-            const { status, latency_ms, trace_name } = derivedSummary(call);
-            const tokens = callTokens(call);
-            return (
-              <li key={call.id} className={styles['turn']}>
-                <p className={styles['facts']}>
-                  <Status status={status} isShort />
-                  <Link
-                    to="/p/$entity/$project/traces/$traceId"
-                    params={{ entity, project: name, traceId: call.trace_id }}
-                    search={{ call: call.id }}
-                  >
-                    {trace_name}
-                  </Link>
-                  <span>{duration(latency_ms)}</span>
-                  {tokens && (
-                    <span>
-                      {count(tokens.input)} → {count(tokens.output)} tokens
-                    </span>
-                  )}
-                  <Time at={call.started_at} />
-                </p>
-                {earlier > 0 && (
-                  <p className={styles['earlier']}>
-                    {count(earlier)} earlier {earlier === 1 ? 'message' : 'messages'} in the trace
-                  </p>
-                )}
-                {said.map(({ role, pieces }, n) => (
-                  <div key={n} className={styles['said']} data-role={role}>
-                    <span>{visible(role)}</span>
-                    <div>
-                      <Pieces of={pieces} most={SHOWN} whole="in the trace" />
-                    </div>
-                  </div>
-                ))}
-              </li>
-            );
-          })}
+          {turns.map((turn) => (
+            <TurnView
+              key={turn.call.id}
+              project={project}
+              turn={turn}
+              remarks={remarks.get(turn.call.id)}
+            />
+          ))}
         </ol>
         {hasNextPage && (
           <Button disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
@@ -111,51 +77,111 @@ export function ThreadPage() {
   );
 }
 
-async function readTurns(
-  project_id: string,
-  threadId: string,
-  after: string[] | undefined,
-  signal: AbortSignal,
-): Promise<Turn[]> {
-  const body = {
-    project_id,
-    filter: { thread_ids: [threadId] },
-    query: { $expr: { $eq: [{ $getField: 'id' }, { $getField: 'turn_id' }] } },
-    sort_by: ['started_at', 'id'].map((field) => ({ field, direction: 'asc' })),
-    limit: PAGE,
-    columns: ['inputs', 'output', 'exception', 'ended_at', 'summary'],
-    ...(after && { after }),
-    include_costs: true,
-  };
-  const response = await send('POST', '/calls/stream_query', { body, signal });
-  const lines = (await response.text()).split('\n').slice(0, -1);
-  return Promise.all(lines.map((line) => readTurn(line, signal)));
+function TurnView({
+  project,
+  turn: { call, said, earlier, steps },
+  remarks,
+}: {
+  project: string;
+  turn: Turn;
+  remarks: Remarks | undefined;
+}) {
+  const { status, latency_ms, trace_name } = derivedSummary(call);
+  const tokens = callTokens(call);
+  const cost = callCost(call);
+  const hasAnswered = said.some(({ role }) => !ASKING.has(role));
+  return (
+    <li className={styles['turn']}>
+      <p className={styles['facts']}>
+        <Status status={status} isShort />
+        <CallLink project={project} call={call}>
+          {trace_name}
+        </CallLink>
+        <span>{duration(latency_ms)}</span>
+        {tokens && (
+          <span>
+            {count(tokens.input)} → {count(tokens.output)} tokens
+          </span>
+        )}
+        {cost !== null && <span>{money(cost)}</span>}
+        <Time at={call.started_at} />
+        <RemarksMarks of={remarks} />
+      </p>
+      {earlier > 0 && (
+        <p className={styles['earlier']}>
+          {count(earlier)} earlier {earlier === 1 ? 'message' : 'messages'} in the trace
+        </p>
+      )}
+      {said.map(({ role, pieces }, n) => (
+        <div key={n} className={styles['said']} data-role={role}>
+          <span>{visible(role)}</span>
+          <div>
+            <Pieces of={pieces} most={SHOWN} />
+          </div>
+        </div>
+      ))}
+      {steps.length > 0 && <Steps project={project} steps={steps} />}
+      {!hasAnswered && (
+        <p className={styles['earlier']}>{status === 'running' ? 'Still running' : 'No answer'}</p>
+      )}
+    </li>
+  );
 }
 
-/** A turn as a conversation, or its documents as they were sent. */
-async function readTurn(line: string, signal: AbortSignal): Promise<Turn> {
-  const index = await indexed(line, signal);
-  const call = JSON.parse(line) as CallRow;
-  const memberText = (name: string) => {
-    const node = index.member(0, name);
-    return node === undefined ? 'null' : index.nodeText(node);
-  };
-  const [inputs, output] = [memberText('inputs'), memberText('output')];
-  const chat = readChat(parsedExactly(inputs), parsedExactly(output), call.exception);
-  if (!chat) return { call, said: documents(inputs, output, call.exception), earlier: 0 };
-  // what came before is in the turns above
-  const earlier = Math.max(0, chat.said.findLastIndex(isQuestion));
-  return { call, said: chat.said.slice(earlier), earlier };
+/** Who says something that is no answer yet. */
+const ASKING = new Set(['user', 'system', 'developer', 'human', 'in']);
+
+/** What the turn called on its way, folded; what failed is told at once. */
+function Steps({ project, steps }: { project: string; steps: CallRow[] }) {
+  const failed = steps.filter(({ exception }) => exception);
+  return (
+    <>
+      <details className={styles['steps']}>
+        <summary>
+          {steps.length === 1 ? '1 call' : `${count(steps.length)} calls`}:{' '}
+          {visible([...new Set(steps.map((step) => derivedSummary(step).trace_name))].join(', '))}
+        </summary>
+        <ul>
+          {steps.map((step) => (
+            <li key={step.id}>
+              <Status status={derivedSummary(step).status} isShort />
+              <CallLink project={project} call={step}>
+                {derivedSummary(step).trace_name}
+              </CallLink>
+              <span>{duration(derivedSummary(step).latency_ms)}</span>
+            </li>
+          ))}
+        </ul>
+      </details>
+      {failed.map((step) => (
+        <p key={step.id} className={styles['failed']}>
+          <CallLink project={project} call={step}>
+            {derivedSummary(step).trace_name}
+          </CallLink>{' '}
+          {visible(step.exception!.slice(0, SHOWN))}
+        </p>
+      ))}
+    </>
+  );
 }
 
-function documents(inputs: string, output: string, exception: string | null = null): Said[] {
-  const said = (role: string, text: string, kind: Piece['kind'] = 'data'): Said => ({
-    role,
-    pieces: [{ kind, name: '', text }],
-  });
-  return [
-    said('in', inputs),
-    ...(exception === null ? [] : [said('exception', exception, 'exception')]),
-    ...(output === 'null' && exception !== null ? [] : [said('out', output)]),
-  ];
+function CallLink({
+  project,
+  call,
+  children,
+}: {
+  project: string;
+  call: CallRow;
+  children: string;
+}) {
+  const [entity, name] = project.split('/') as [string, string];
+  return (
+    <Link
+      to="/p/$entity/$project/traces/$traceId"
+      params={{ entity, project: name, traceId: call.trace_id }}
+      search={{ call: call.id }}
+    >
+      {visible(children)}
+    </Link>
+  );
 }

@@ -3,11 +3,13 @@ import { useEffect } from 'react';
 import { allLines, type Schema } from '../api/client.ts';
 import { useLiveList } from '../api/live-list.ts';
 import { noteProject } from '../api/recent.ts';
+import { visible } from '../json/visible.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import { count, duration } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Time } from '../ui/Time.tsx';
+import { scrollPlace } from '../ui/scroll-places.ts';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
 import type { Sort } from './search.ts';
 import styles from './threads.module.css';
@@ -28,6 +30,7 @@ export function ThreadsPage() {
     queryKey: ['threads', project, sort, up],
     project,
     isLive: true,
+    isScrolled: scrollPlace('Threads') > 0,
     pageSize: PAGE,
     read: (behind, signal) =>
       allLines(
@@ -70,7 +73,7 @@ export function ThreadsPage() {
           params={{ entity, project: name, threadId: row.thread_id }}
           title={row.thread_id}
         >
-          {row.thread_id}
+          {visible(row.thread_id)}
         </Link>
       ),
     },
@@ -120,7 +123,7 @@ export function ThreadsPage() {
             <Button
               look="primary"
               onClick={() => {
-                document.querySelector('[role="table"] [tabindex="0"]')?.scrollTo({ top: 0 });
+                document.querySelector('[role="rowgroup"][tabindex="0"]')?.scrollTo({ top: 0 });
                 toTop();
               }}
             >

@@ -13,7 +13,7 @@ export function Annotations({
 }: {
   project: string;
   isBusy: boolean;
-  onGive: (name: string, ref: string, value: unknown) => void;
+  onGive: (name: string, ref: string, value: unknown) => Promise<unknown>;
 }) {
   const { data } = useQuery(specsQuery(project));
   return data?.map((spec) => (
@@ -33,7 +33,7 @@ function Annotation({
 }: {
   spec: Spec;
   isBusy: boolean;
-  onGive: (value: unknown) => void;
+  onGive: (value: unknown) => Promise<unknown>;
 }) {
   const id = useId();
   const [text, setText] = useState('');
@@ -42,8 +42,10 @@ function Annotation({
   const isNumber = schema.type === 'number' || schema.type === 'integer';
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    onGive(choices ? choices[Number(text)] : isNumber ? Number(text) : text);
-    setText('');
+    onGive(choices ? choices[Number(text)] : isNumber ? Number(text) : text).then(
+      () => setText(''),
+      () => undefined,
+    );
   };
   return (
     <form className={styles['note']} onSubmit={submit}>

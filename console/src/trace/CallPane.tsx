@@ -6,14 +6,15 @@ import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
 import { LongText } from '../json/LongText.tsx';
 import { readCall } from '../json/read-call.ts';
-import { decoded } from '../json/visible.ts';
+import { decoded, visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import { bytes, count, duration } from '../ui/format.ts';
 import { ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Status } from '../ui/Status.tsx';
-import { Tabs } from '../ui/Tabs.tsx';
+import { type Tab as TabOf, Tabs } from '../ui/Tabs.tsx';
 import { Time } from '../ui/Time.tsx';
+import type { Tab } from './search.ts';
 import styles from './trace.module.css';
 import type { TraceSpan } from './useTrace.ts';
 
@@ -29,11 +30,21 @@ const Compare = lazy(() => import('./Compare.tsx').then((module) => ({ default: 
 /** Longer documents are not made into a conversation. */
 const MOST_CHAT = 1_000_000;
 
-type Tab = 'chat' | 'json' | 'more' | 'cost' | 'feedback' | 'compare' | 'raw';
-
 /** The chosen call with all that it holds. */
-export function CallPane({ project, span }: { project: string; span: TraceSpan }) {
-  const [tab, show] = useState<Tab>();
+export function CallPane({
+  project,
+  span,
+  tab,
+  other,
+  onShow,
+}: {
+  project: string;
+  span: TraceSpan;
+  tab: Tab | undefined;
+  /** The id of the call that it is compared with. */
+  other: string | undefined;
+  onShow: (shown: { tab: Tab; with?: string }) => void;
+}) {
   const [text, showText] = useState<number>();
   const { data, error, refetch } = useQuery({
     queryKey: ['call', project, span.id, span.end],
@@ -46,7 +57,7 @@ export function CallPane({ project, span }: { project: string; span: TraceSpan }
   return (
     <section className={styles['pane']} aria-label="Call">
       <header className={styles['paneHeader']}>
-        <h2 title={span.opName}>{span.name}</h2>
+        <h2 title={span.opName}>{visible(span.name)}</h2>
         <p className={styles['paneFacts']}>
           <Status status={span.status} />
           <span>{span.latency === null ? 'running' : duration(span.latency)}</span>
@@ -86,7 +97,8 @@ export function CallPane({ project, span }: { project: string; span: TraceSpan }
           span={span}
           index={data}
           tab={tab}
-          onTab={show}
+          other={other}
+          onShow={onShow}
           onText={showText}
         />
       )}
@@ -99,14 +111,15 @@ interface DocumentsProps {
   span: TraceSpan;
   index: JsonIndex;
   tab: Tab | undefined;
-  onTab: (tab: Tab) => void;
+  other: string | undefined;
+  onShow: (shown: { tab: Tab; with?: string }) => void;
   onText: (node: number) => void;
 }
 
-function Documents({ project, span, index, tab, onTab, onText }: DocumentsProps) {
+function Documents({ project, span, index, tab, other, onShow, onText }: DocumentsProps) {
   const call = index.member(0, 'call') ?? 0;
   const { sections, more, chat } = useMemo(() => callParts(index, call), [index, call]);
-  const tabs = [
+  const tabs: TabOf<Tab>[] = [
     ...(chat ? [{ value: 'chat' as const, label: 'Chat', content: <Chat {...chat} /> }] : []),
     {
       value: 'json' as const,
@@ -131,7 +144,15 @@ function Documents({ project, span, index, tab, onTab, onText }: DocumentsProps)
     {
       value: 'compare' as const,
       label: 'Compare',
-      content: <Compare project={project} id={span.id} index={index} />,
+      content: (
+        <Compare
+          project={project}
+          id={span.id}
+          index={index}
+          other={other}
+          onCompare={(id) => onShow({ tab: 'compare', with: id })}
+        />
+      ),
     },
     {
       value: 'raw' as const,
@@ -150,7 +171,12 @@ function Documents({ project, span, index, tab, onTab, onText }: DocumentsProps)
   return (
     <div className={styles['tabs']}>
       <Suspense fallback={<Skeleton rows={6} />}>
-        <Tabs isFull value={tab ?? (chat ? 'chat' : 'json')} onChange={onTab} tabs={tabs} />
+        <Tabs
+          isFull
+          value={tab && tabs.some(({ value }) => value === tab) ? tab : tabs[0]!.value}
+          onChange={(next) => onShow({ tab: next })}
+          tabs={tabs}
+        />
       </Suspense>
     </div>
   );

@@ -13,9 +13,21 @@ import styles from './trace.module.css';
 const PARTS = ['inputs', 'output', 'attributes', 'exception', 'summary'];
 
 /** The call beside another one, line by line. */
-export function Compare({ project, id, index }: { project: string; id: string; index: JsonIndex }) {
-  const [typed, setTyped] = useState('');
-  const [other, setOther] = useState<string>();
+export function Compare({
+  project,
+  id,
+  index,
+  other,
+  onCompare,
+}: {
+  project: string;
+  id: string;
+  index: JsonIndex;
+  /** The id of the other one. */
+  other: string | undefined;
+  onCompare: (id: string) => void;
+}) {
+  const [typed, setTyped] = useState(other ?? '');
   const before = useQuery({
     queryKey: ['call before', project, id],
     queryFn: ({ signal }) => callBefore(project, index, signal),
@@ -30,7 +42,7 @@ export function Compare({ project, id, index }: { project: string; id: string; i
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    setOther(typed.trim());
+    onCompare(typed.trim());
   };
   const isMissing =
     read.data !== undefined && read.data.nodeText(read.data.member(0, 'call') ?? 0) === 'null';
@@ -49,7 +61,7 @@ export function Compare({ project, id, index }: { project: string; id: string; i
           disabled={!before.data}
           onClick={() => {
             setTyped(before.data!);
-            setOther(before.data!);
+            onCompare(before.data!);
           }}
         >
           With the one before

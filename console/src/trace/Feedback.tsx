@@ -3,14 +3,17 @@ import { type FormEvent, useState } from 'react';
 import { post, type Schema } from '../api/client.ts';
 import { useLive } from '../api/live.ts';
 import { mayActAs, useMe } from '../api/session.ts';
+import { tagOf } from '../api/tags.ts';
 import { wire } from '../api/wire.ts';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { Field } from '../ui/Field.tsx';
+import { localTime } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
 import { Thumb } from '../ui/Thumb.tsx';
 import { Time } from '../ui/Time.tsx';
 import { Annotations } from './Annotations.tsx';
+import { Tags } from './Tags.tsx';
 import styles from './trace.module.css';
 
 type Given = Schema<'FeedbackDto'>;
@@ -50,32 +53,57 @@ export function Feedback({ project, callId }: { project: string; callId: string 
     }) => post('/feedback/create', { project_id: project, [wire.ref]: ref, ...said }),
     onSuccess: again,
   });
-  const react = (emoji: string) =>
-    give.mutate({ feedback_type: `${wire.feedback}.reaction.1`, payload: { emoji } });
-  const error = given.error ?? give.error;
+  const take = useMutation({
+    mutationFn: (ids: string[]) => {
+      const among = ids.map((id) => ({ $literal: id }));
+      const query = { $expr: { $in: [{ $getField: 'id' }, among] } };
+      return post('/feedback/purge', { project_id: project, query });
+    },
+    onSuccess: again,
+  });
+  const isWriter = mayActAs(me, 'writer', project);
+  const isMine = (one: Given) => one[wire.userId] === me.user;
+  const thumbs = given.data?.filter((one) => isMine(one) && thumbOf(one) !== undefined) ?? [];
+  /** One has one opinion: the other thumb takes its place, the same one takes it back. */
+  const react = async (emoji: string) => {
+    const isGiven = thumbs.some((one) => thumbOf(one) === emoji);
+    if (thumbs.length > 0) await take.mutateAsync(thumbs.map(({ id }) => id));
+    if (!isGiven)
+      await give.mutateAsync({ feedback_type: `${wire.feedback}.reaction.1`, payload: { emoji } });
+  };
+  const isBusy = give.isPending || take.isPending;
+  const error = given.error ?? give.error ?? take.error;
   return (
     <div className={styles['feedback']}>
-      {mayActAs(me, 'writer', project) && (
+      {isWriter && (
         <>
           <div className={styles['thumbs']}>
-            <Button disabled={give.isPending} onClick={() => react('👍')}>
-              <Thumb isUp /> Good
-            </Button>
-            <Button disabled={give.isPending} onClick={() => react('👎')}>
-              <Thumb isUp={false} /> Bad
-            </Button>
+            {(['👍', '👎'] as const).map((emoji) => (
+              <Button
+                key={emoji}
+                className={styles['thumb']}
+                aria-pressed={thumbs.some((one) => thumbOf(one) === emoji)}
+                disabled={isBusy || !given.data}
+                onClick={() => {
+                  // what went wrong stands below
+                  react(emoji).catch(() => undefined);
+                }}
+              >
+                <Thumb isUp={emoji === '👍'} /> {emoji === '👍' ? 'Good' : 'Bad'}
+              </Button>
+            ))}
           </div>
           <Note
             isBusy={give.isPending}
             onNote={(note) =>
-              give.mutate({ feedback_type: `${wire.feedback}.note.1`, payload: { note } })
+              give.mutateAsync({ feedback_type: `${wire.feedback}.note.1`, payload: { note } })
             }
           />
           <Annotations
             project={project}
             isBusy={give.isPending}
             onGive={(name, annotation_ref, value) =>
-              give.mutate({
+              give.mutateAsync({
                 feedback_type: `${wire.feedback}.annotation.${name}`,
                 annotation_ref,
                 payload: { value },
@@ -84,22 +112,69 @@ export function Feedback({ project, callId }: { project: string; callId: string 
           />
         </>
       )}
+      <Tags
+        project={project}
+        callId={callId}
+        given={given.data ?? []}
+        mayChange={isWriter}
+        onChanged={again}
+      />
       {error && <ErrorNote error={error} />}
       {given.data?.length === 0 && (
         <p className={styles['soft']}>Nobody has said anything of this call.</p>
       )}
-      <ul className={styles['given']} aria-label="Feedback given">
-        {given.data?.map((one) => (
-          <li key={one.id}>
-            <Said one={one} />
-            <span className={styles['by']}>
-              {one.creator ?? one[wire.userId]}, <Time at={one.created_at} />
-            </span>
-          </li>
-        ))}
-      </ul>
+      <GivenList
+        given={given.data ?? []}
+        mayDelete={(one) => isWriter && isMine(one)}
+        isBusy={isBusy}
+        onDelete={(id) => take.mutate([id])}
+      />
     </div>
   );
+}
+
+/** All but the tags, which stand above. */
+function GivenList({
+  given,
+  mayDelete,
+  isBusy,
+  onDelete,
+}: {
+  given: readonly Given[];
+  mayDelete: (one: Given) => boolean;
+  isBusy: boolean;
+  onDelete: (id: string) => void;
+}) {
+  const said = given.filter((one) => tagOf(one.feedback_type) === undefined);
+  return (
+    <ul className={styles['given']} aria-label="Feedback given">
+      {said.map((one) => (
+        <li key={one.id}>
+          <Said one={one} />
+          <span className={styles['by']}>
+            {one.creator ?? one[wire.userId]}, <Time at={one.created_at} />
+            {mayDelete(one) && (
+              <Button
+                look="quiet"
+                aria-label={`Delete what I said at ${localTime(one.created_at)}`}
+                disabled={isBusy}
+                onClick={() => onDelete(one.id)}
+              >
+                Delete
+              </Button>
+            )}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The thumb that a piece of feedback is, whatever its colour. */
+function thumbOf({ feedback_type, payload }: Given): '👍' | '👎' | undefined {
+  if (feedback_type !== `${wire.feedback}.reaction.1`) return undefined;
+  const emoji = String(payload['emoji']);
+  return (['👍', '👎'] as const).find((thumb) => emoji.startsWith(thumb));
 }
 
 function Said({ one }: { one: Given }) {
@@ -121,12 +196,15 @@ function Said({ one }: { one: Given }) {
   );
 }
 
-function Note({ isBusy, onNote }: { isBusy: boolean; onNote: (note: string) => void }) {
+/** What is typed stays until it is stored. */
+function Note({ isBusy, onNote }: { isBusy: boolean; onNote: (note: string) => Promise<unknown> }) {
   const [note, setNote] = useState('');
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    onNote(note.trim());
-    setNote('');
+    onNote(note.trim()).then(
+      () => setNote(''),
+      () => undefined,
+    );
   };
   return (
     <form className={styles['note']} onSubmit={submit}>

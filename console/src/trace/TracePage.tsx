@@ -1,17 +1,35 @@
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
+import {
+  type CSSProperties,
+  lazy,
+  Suspense,
+  useEffect,
+  useEffectEvent,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
+import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import { count, duration } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
+import { Splitter, useSplit } from '../ui/Splitter.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
+import { useTitle } from '../ui/useTitle.ts';
+import { Fact, Spent } from './Spent.tsx';
+import { callKind } from './call-kind.ts';
 import { CallPane } from './CallPane.tsx';
 import styles from './trace.module.css';
 import { criticalPath, visibleRows, type Tree } from './tree.ts';
 import { MOST_CALLS, type TraceSpan, useTrace } from './useTrace.ts';
 import { Waterfall } from './Waterfall.tsx';
+
+const GraphView = lazy(() =>
+  import('./GraphView.tsx').then((module) => ({ default: module.GraphView })),
+);
 
 const route = getRouteApi('/p/$entity/$project/traces/$traceId');
 
@@ -51,22 +69,28 @@ export function TracePage() {
 const FAILED = new Set(['error']);
 
 function TraceView({ project, tree }: { project: string; tree: Tree<TraceSpan> }) {
-  const { entity, project: name } = route.useParams();
-  const { call } = route.useSearch();
+  const { call, tab, with: other, view } = route.useSearch();
   const navigate = route.useNavigate();
   const [closed, close] = useState<ReadonlySet<string>>(new Set());
   const [sought, seek] = useState('');
   const [isCritical, showCritical] = useState(false);
+  const split = useSplit('trace', 44);
   const search = useRef<HTMLInputElement>(null);
   const path = useMemo(() => (isCritical ? criticalPath(tree) : undefined), [tree, isCritical]);
   const errors = useMemo(() => tree.spans.filter(({ status }) => FAILED.has(status)), [tree]);
   const selected = chosenSpan(tree, call, errors);
   const found = useMemo(() => matches(tree, sought), [tree, sought]);
   const rows = useMemo(() => visibleRows(tree, closed), [tree, closed]);
+  const hasGraph = useMemo(() => tree.spans.some((_, n) => callKind(tree, n)), [tree]);
+  const isGraph = hasGraph && view === 'graph';
+  const kept = view === undefined ? {} : { view };
 
   const pick = (id: string) => {
     close(opened(tree, closed, id));
-    void navigate({ search: { call: id }, replace: true });
+    void navigate({
+      search: { call: id, ...(tab !== undefined && tab !== 'compare' && { tab }), ...kept },
+      replace: true,
+    });
   };
   const step = (list: readonly { id: string }[], by: number) => {
     if (list.length === 0) return;
@@ -78,8 +102,8 @@ function TraceView({ project, tree }: { project: string; tree: Tree<TraceSpan> }
     if (!next.delete(id)) next.add(id);
     close(next);
   };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
+  const onKeyDown = useEffectEvent((event: KeyboardEvent) => {
+    if (event.defaultPrevented || isMeantElsewhere(event)) return;
     const number = tree.numberById.get(selected.id)!;
     const at = rows.indexOf(number);
     const hasChildren = tree.behind[number]! > number + 1;
@@ -98,43 +122,17 @@ function TraceView({ project, tree }: { project: string; tree: Tree<TraceSpan> }
     if (!Object.hasOwn(actions, key)) return;
     actions[key]!();
     event.preventDefault();
-  };
-  const first = tree.spans[0]!;
-  const runs = tree.spans.some(({ end }) => end === null);
+  });
+  // of the document: a page that was just opened has no focus
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => onKeyDown(event);
+    document.addEventListener('keydown', listener);
+    return () => document.removeEventListener('keydown', listener);
+  }, []);
+  useTitle(visible(tree.spans[0]!.name));
   return (
-    // keys work wherever the focus is on the page, except in boxes
-    <div className={styles['page']} onKeyDown={onKeyDown} role="presentation">
-      <header className={styles['header']}>
-        <Link
-          to="/p/$entity/$project/traces"
-          params={{ entity, project: name }}
-          className={styles['back']}
-        >
-          Traces
-        </Link>
-        <h1 title={first.opName}>{first.name}</h1>
-        <Status status={first.status} />
-        <dl className={styles['facts']}>
-          <Fact name="Duration">{runs ? 'running' : duration(tree.to - tree.from)}</Fact>
-          <Fact name="Calls">
-            {tree.spans.length.toLocaleString('en-US')}
-            {tree.spans.length === MOST_CALLS && '+'}
-          </Fact>
-          <Fact name="Started">
-            <Time at={first.startedAt} />
-          </Fact>
-          {first.threadId && (
-            <Fact name="Thread">
-              <Link
-                to="/p/$entity/$project/threads/$threadId"
-                params={{ entity, project: name, threadId: first.threadId }}
-              >
-                {first.threadId}
-              </Link>
-            </Fact>
-          )}
-        </dl>
-      </header>
+    <div className={styles['page']}>
+      <Header project={project} tree={tree} />
       <div className={styles['tools']}>
         <input
           ref={search}
@@ -152,9 +150,19 @@ function TraceView({ project, tree }: { project: string; tree: Tree<TraceSpan> }
         <span className={styles['found']} role="status">
           {found && `${count(found.length)} found`}
         </span>
-        <Button look="quiet" aria-pressed={isCritical} onClick={() => showCritical(!isCritical)}>
-          Critical path
-        </Button>
+        {hasGraph && (
+          <ViewSwitch
+            view={isGraph ? 'graph' : undefined}
+            onSwitch={(next) =>
+              void navigate({ search: (now) => ({ ...now, view: next }), replace: true })
+            }
+          />
+        )}
+        {!isGraph && (
+          <Button look="quiet" aria-pressed={isCritical} onClick={() => showCritical(!isCritical)}>
+            Critical path
+          </Button>
+        )}
         <Button
           look="quiet"
           className={errors.length > 0 ? controls['danger'] : ''}
@@ -166,22 +174,91 @@ function TraceView({ project, tree }: { project: string; tree: Tree<TraceSpan> }
             : `${errors.length} ${errors.length === 1 ? 'error' : 'errors'}`}
         </Button>
       </div>
-      <div className={styles['split']}>
-        <Waterfall
-          tree={tree}
-          rows={rows}
-          closed={closed}
-          selected={selected.id}
-          marked={found}
-          path={path}
-          onPick={pick}
-          onToggle={toggle}
+      <div className={styles['split']} style={{ '--call': `${split.share}%` } as CSSProperties}>
+        {isGraph ? (
+          <Suspense fallback={<Skeleton rows={12} />}>
+            <GraphView tree={tree} selected={selected.id} marked={found} onPick={pick} />
+          </Suspense>
+        ) : (
+          <Waterfall
+            tree={tree}
+            rows={rows}
+            closed={closed}
+            selected={selected.id}
+            marked={found}
+            path={path}
+            onPick={pick}
+            onToggle={toggle}
+          />
+        )}
+        <Splitter label="Width of the call" {...split} />
+        <CallPane
+          key={selected.id}
+          project={project}
+          span={selected}
+          tab={tab}
+          other={other}
+          onShow={(next) =>
+            void navigate({ search: { call: selected.id, ...next, ...kept }, replace: true })
+          }
         />
-        <CallPane key={selected.id} project={project} span={selected} />
       </div>
     </div>
   );
 }
+
+function Header({ project, tree }: { project: string; tree: Tree<TraceSpan> }) {
+  const { entity, project: name, traceId } = route.useParams();
+  const first = tree.spans[0]!;
+  const runs = tree.spans.some(({ end }) => end === null);
+  return (
+    <header className={styles['header']}>
+      <Link
+        to="/p/$entity/$project/traces"
+        params={{ entity, project: name }}
+        className={styles['back']}
+      >
+        Traces
+      </Link>
+      <h1 title={first.opName}>{visible(first.name)}</h1>
+      <Status status={first.status} />
+      <dl className={styles['facts']}>
+        <Fact name="Duration">{runs ? 'running' : duration(tree.to - tree.from)}</Fact>
+        <Fact name="Calls">
+          {tree.spans.length.toLocaleString('en-US')}
+          {tree.spans.length === MOST_CALLS && '+'}
+        </Fact>
+        <Spent project={project} traceId={traceId} tree={tree} />
+        <Fact name="Started">
+          <Time at={first.startedAt} />
+        </Fact>
+        {first.threadId && (
+          <Fact name="Thread">
+            <Link
+              to="/p/$entity/$project/threads/$threadId"
+              params={{ entity, project: name, threadId: first.threadId }}
+            >
+              {first.threadId}
+            </Link>
+          </Fact>
+        )}
+      </dl>
+    </header>
+  );
+}
+
+type View = 'graph' | undefined;
+
+const ViewSwitch = ({ view, onSwitch }: { view: View; onSwitch: (view: View) => void }) => (
+  <div role="group" aria-label="View">
+    <Button look="quiet" aria-pressed={view === undefined} onClick={() => onSwitch(undefined)}>
+      Tree
+    </Button>
+    <Button look="quiet" aria-pressed={view === 'graph'} onClick={() => onSwitch('graph')}>
+      Graph
+    </Button>
+  </div>
+);
 
 const ARROWS: Record<string, string> = {
   ArrowDown: 'j',
@@ -190,9 +267,13 @@ const ARROWS: Record<string, string> = {
   ArrowRight: 'l',
 };
 
-const isTyping = (target: EventTarget) =>
-  target instanceof HTMLElement &&
-  target.matches('input, textarea, select, [role="tab"], pre, [role="dialog"] *');
+/** Boxes and dialogs have keys of their own; what scrolls or moves by arrows keeps them. */
+function isMeantElsewhere({ target, key, metaKey, ctrlKey, altKey }: KeyboardEvent): boolean {
+  if (metaKey || ctrlKey || altKey || document.querySelector('[role="dialog"]')) return true;
+  if (!(target instanceof HTMLElement)) return false;
+  if (target.matches('input, textarea, select')) return true;
+  return key in ARROWS && target.closest('[role="tablist"], [role="region"], pre, nav') !== null;
+}
 
 /** The call of the address; without one, the first that failed, else the root. */
 const chosenSpan = (
@@ -220,10 +301,3 @@ function opened(
     next.delete(tree.spans[n]!.id);
   return next.size === closed.size ? closed : next;
 }
-
-const Fact = ({ name, children }: { name: string; children: React.ReactNode }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-);

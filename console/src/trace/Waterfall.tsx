@@ -1,7 +1,10 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo, useRef } from 'react';
-import { duration } from '../ui/format.ts';
+import { visible } from '../json/visible.ts';
+import { count, duration, money } from '../ui/format.ts';
+import { Kind } from '../ui/Kind.tsx';
 import { Status } from '../ui/Status.tsx';
+import { callKind } from './call-kind.ts';
 import styles from './trace.module.css';
 import type { Tree } from './tree.ts';
 import type { TraceSpan } from './useTrace.ts';
@@ -104,8 +107,9 @@ export function Waterfall({
                     }}
                   />
                   <Status status={span.status} isShort />
+                  <Kind kind={callKind(tree, number)} />
                   <span className={styles['label']} title={span.name}>
-                    {span.name}
+                    {visible(span.name)}
                   </span>
                 </span>
                 <span className={styles['track']}>
@@ -116,6 +120,10 @@ export function Waterfall({
                   <span className={styles['took']} style={{ left: `calc(${left + width}% + 6px)` }}>
                     {span.latency === null ? 'running' : duration(span.latency)}
                   </span>
+                </span>
+                <span className={styles['spent']}>
+                  {span.tokens && `${count(span.tokens.input + span.tokens.output)} tokens`}
+                  {span.cost !== null && <b>{money(span.cost)}</b>}
                 </span>
               </div>
             );

@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
-import { type CallRow, derivedSummary, callTokens } from '../api/calls.ts';
-import { lines, post } from '../api/client.ts';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMemo, useRef } from 'react';
+import { callCost, type CallRow, derivedSummary, callTokens } from '../api/calls.ts';
+import { lines, post, type RequestBody } from '../api/client.ts';
 import { useLive } from '../api/live.ts';
 import { opName } from '../ui/format.ts';
 import type { CallStatus } from '../ui/Status.tsx';
@@ -13,9 +13,14 @@ export interface TraceSpan extends Span {
   opName: string;
   startedAt: string;
   threadId: string | null;
+  /** What the span says that it does. */
+  operation: string | null;
   latency: number | null;
   tokens: { input: number; output: number } | null;
+  cost: number | null;
 }
+
+type CallsRequest = RequestBody<'/calls/stream_query'>;
 
 /** The bound of what the page is made for. */
 export const MOST_CALLS = 50_000;
@@ -33,46 +38,68 @@ const toSpan = (call: CallRow): TraceSpan => {
     opName: call.op_name,
     startedAt: call.started_at,
     threadId: call.thread_id ?? null,
+    operation: call.operation ?? null,
     latency: latency_ms,
     tokens: callTokens(call),
+    cost: callCost(call),
   };
 };
 
 /** Milliseconds with the microseconds of `…T01:02:03.456789Z`. */
 const precise = (iso: string): number => Date.parse(iso) + Number(iso.slice(23, 26)) / 1000;
 
-async function read(
-  project_id: string,
-  traceId: string,
-  signal: AbortSignal,
-): Promise<TraceSpan[]> {
+const COLUMNS = ['parent_id', 'thread_id', 'ended_at', 'summary', 'operation'];
+
+async function read(request: CallsRequest, signal?: AbortSignal): Promise<TraceSpan[]> {
   const spans: TraceSpan[] = [];
-  const request = {
-    project_id,
-    filter: { trace_ids: [traceId] },
-    columns: ['parent_id', 'thread_id', 'ended_at', 'summary'],
-    limit: MOST_CALLS,
-    include_costs: true,
-  };
-  for await (const some of lines('/calls/stream_query', request, signal))
+  const whole = { ...request, columns: COLUMNS, limit: MOST_CALLS, include_costs: true };
+  for await (const some of lines('/calls/stream_query', whole, signal))
     for (const call of some) spans.push(toSpan(call));
   return spans;
 }
 
-/** A trace as a tree. It grows while one looks, as long as something of it is new or runs. */
+/** So many running calls are looked after at each tick; the others at each reading of the whole. */
+const MOST_RUNNING = 200;
+/** The whole is read again at most so often, when something of it came that is not at its end. */
+const LEAST_BETWEEN_MS = 5000;
+
+/**
+ * A trace as a tree. It grows while one looks: each tick reads what began after the last call that is known, and the calls that
+ * ran. Only when that is not all, because calls came late or were deleted, the whole is read again, and for large traces seldom.
+ */
 export function useTrace(project: string, traceId: string) {
+  const client = useQueryClient();
+  const queryKey = ['trace', project, traceId];
+  const base = { project_id: project, filter: { trace_ids: [traceId] } };
+  const lastWhole = useRef({ at: 0, took: 0 });
   const query = useQuery({
-    queryKey: ['trace', project, traceId],
-    queryFn: ({ signal }) => read(project, traceId, signal),
+    queryKey,
+    queryFn: async ({ signal }) => {
+      const began = performance.now();
+      const spans = await read(base, signal);
+      const at = performance.now();
+      lastWhole.current = { at, took: at - began };
+      return spans;
+    },
     staleTime: Infinity,
+    structuralSharing: false,
   });
   const { data, refetch, dataUpdatedAt, isFetching } = query;
   useLive(project, ['calls'], async () => {
     // what is on its way may have been answered before the change
     const known = isFetching ? (await refetch({ cancelRefetch: false })).data : data;
-    if (!known) return;
-    const isRunning = known.some(({ end }) => end === null);
-    if (isRunning || (await hasGrown(project, traceId, known.length))) await refetch();
+    if (!known || known.length >= MOST_CALLS) return;
+    const stored = async () =>
+      (await post('/calls/query_stats', { ...base, limit: MOST_CALLS })).count;
+    const before = await stored();
+    const grown = await readOn(base, known);
+    if (grown) client.setQueryData(queryKey, grown);
+    const { length } = grown ?? known;
+    // calls that come meanwhile are neither late nor deleted
+    const isComplete = before === length || (before < length && (await stored()) >= length);
+    const { at, took } = lastWhole.current;
+    if (isComplete || performance.now() - at < Math.max(LEAST_BETWEEN_MS, 20 * took)) return;
+    await refetch();
   });
   const tree = useMemo(
     () => (data ? makeTree(data, dataUpdatedAt) : undefined),
@@ -81,11 +108,28 @@ export function useTrace(project: string, traceId: string) {
   return { ...query, tree };
 }
 
-async function hasGrown(project_id: string, traceId: string, known: number): Promise<boolean> {
-  const { count } = await post('/calls/query_stats', {
-    project_id,
-    filter: { trace_ids: [traceId] },
-    limit: MOST_CALLS,
-  });
-  return count !== known;
+/** The calls with those that began later or ended meanwhile; undefined when nothing has changed. */
+async function readOn(
+  base: { project_id: string; filter: { trace_ids: string[] } },
+  known: TraceSpan[],
+): Promise<TraceSpan[] | undefined> {
+  const latest = known.reduce((last, { startedAt }) => (startedAt > last ? startedAt : last), '');
+  const later = { $gte: [{ $getField: 'started_at' }, { $literal: latest }] };
+  const running = known.filter(({ end }) => end === null).slice(-MOST_RUNNING);
+  const reads = [
+    read(known.length === 0 ? base : { ...base, query: { $expr: later } }),
+    ...(running.length === 0
+      ? []
+      : [read({ ...base, filter: { ...base.filter, call_ids: running.map(({ id }) => id) } })]),
+  ];
+  const found = new Map((await Promise.all(reads)).flat().map((span) => [span.id, span]));
+  const isNews = (span: TraceSpan) => {
+    const now = found.get(span.id);
+    return now !== undefined && (now.end !== span.end || now.status !== span.status);
+  };
+  const changed = known.some(isNews);
+  const merged = known.map((span) => found.get(span.id) ?? span);
+  const ids = new Set(known.map(({ id }) => id));
+  const added = [...found.values()].filter(({ id }) => !ids.has(id));
+  return changed || added.length > 0 ? [...merged, ...added] : undefined;
 }

@@ -1,36 +1,61 @@
-import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import type { CallRow } from '../api/calls.ts';
 import { allLines } from '../api/client.ts';
+import { visible } from '../json/visible.ts';
 import controls from '../ui/controls.module.css';
 import { BadFilter, parseExpression } from './filter.ts';
-import { suggestions, wordAt } from './suggest.ts';
 import styles from './traces.module.css';
+
+type Completion = typeof import('./suggest.ts');
+type Seen = import('./suggest.ts').Seen;
+
+/** What may stand from a place on, beside what does. */
+function offers(
+  completion: Completion | undefined,
+  { text, caret, ...seen }: Seen & { text: string; caret: number },
+) {
+  if (!completion) return { from: caret, offered: [] };
+  const place = completion.placeAt(text, caret);
+  const typed = text.slice(place.from, caret);
+  const offered = completion.suggestions(place, seen);
+  return { from: place.from, offered: offered.filter((one) => one.text !== typed) };
+}
 
 /** So many rows are read whole, to learn which paths their documents have. */
 const SAMPLE = 3;
 
-/** A line of terms, with completion of fields and of values that are on the page. Enter applies it. */
+/**
+ * A line of conditions, with completion of fields and of values that are on the page. Enter applies it; one that cannot be read is
+ * told at its place instead.
+ */
 export function FilterBar({
   project,
   value,
-  rows,
+  shown,
   onApply,
 }: {
   project: string;
   value: string;
-  rows: CallRow[];
+  /** The rows that are shown. */
+  shown: RefObject<CallRow[]>;
   onApply: (text: string) => void;
 }) {
   const id = useId();
+  const client = useQueryClient();
   const box = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(value);
   const [caret, setCaret] = useState(0);
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState(-1);
-  useEffect(() => setText(value), [value]);
+  const [tried, setTried] = useState(value);
+  useEffect(() => {
+    setText(value);
+    setTried(value);
+  }, [value]);
 
+  const rows = isOpen ? shown.current : [];
   const sample = rows.slice(0, SAMPLE).map((row) => row.id);
   const documents = useQuery({
     queryKey: ['documents', project, sample],
@@ -48,16 +73,28 @@ export function FilterBar({
     staleTime: Infinity,
     retry: false,
   });
-  const { word, from } = wordAt(text, caret);
-  const offered = isOpen
-    ? suggestions(word, rows, documents.data ?? []).filter((one) => one !== word)
-    : [];
+  // not before the rows: what is loaded first has a bound
+  const { data: completion } = useQuery({
+    queryKey: ['completion of filters'],
+    queryFn: () => import('./suggest.ts'),
+    enabled: isOpen,
+    staleTime: Infinity,
+    structuralSharing: false,
+  });
+  const { from, offered } = offers(isOpen ? completion : undefined, {
+    text,
+    caret,
+    rows,
+    documents: documents.data ?? [],
+    tags: completion?.seenTags(client, project) ?? [],
+  });
   const fault = filterFault(text);
 
   const take = (suggestion: string) => {
     const isField = !/[=<>~]/.test(suggestion);
-    const next = `${text.slice(0, from)}${suggestion}${isField ? '' : ' '}${text.slice(caret)}`;
-    const at = from + suggestion.length + (isField ? 0 : 1);
+    const isBegun = isField || /[=<>~]$/.test(suggestion);
+    const next = `${text.slice(0, from)}${suggestion}${isBegun ? '' : ' '}${text.slice(caret)}`;
+    const at = from + suggestion.length + (isBegun ? 0 : 1);
     // at once: a frame later the caret would jump back under who goes on typing
     flushSync(() => {
       setText(next);
@@ -66,17 +103,21 @@ export function FilterBar({
     });
     box.current?.setSelectionRange(at, at);
   };
+  const apply = () => {
+    setOpen(false);
+    setTried(text);
+    if (fault) box.current?.setSelectionRange(fault.from, fault.to);
+    else onApply(text.trim());
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       const step = event.key === 'ArrowDown' ? 1 : -1;
       setOpen(true);
       setActive((now) => Math.max(-1, Math.min(offered.length - 1, now + step)));
     } else if ((event.key === 'Enter' || event.key === 'Tab') && offered[active] !== undefined)
-      take(offered[active]);
-    else if (event.key === 'Enter') {
-      setOpen(false);
-      if (!fault) onApply(text.trim());
-    } else if (event.key === 'Escape') {
+      take(offered[active].text);
+    else if (event.key === 'Enter') apply();
+    else if (event.key === 'Escape') {
       setOpen(false);
       setActive(-1);
     } else return;
@@ -94,7 +135,7 @@ export function FilterBar({
         aria-invalid={fault !== undefined || undefined}
         aria-describedby={`${id}-fault`}
         className={controls['input']}
-        placeholder="status=error  latency>2000  op=answer  inputs.question~refund"
+        placeholder="status=error  latency>2s  text~refund  op=a OR op=b"
         value={text}
         spellCheck={false}
         autoComplete="off"
@@ -106,7 +147,10 @@ export function FilterBar({
         }}
         onSelect={({ currentTarget }) => setCaret(currentTarget.selectionStart ?? 0)}
         onFocus={() => setOpen(true)}
-        onBlur={() => setOpen(false)}
+        onBlur={() => {
+          setOpen(false);
+          setTried(text);
+        }}
         onKeyDown={onKeyDown}
       />
       {text !== '' && (
@@ -129,36 +173,49 @@ export function FilterBar({
         className={`${controls['popup']} ${styles['suggestions']}`}
         hidden={offered.length === 0}
       >
-        {offered.map((suggestion, n) => (
+        {offered.map(({ text: suggestion, about }, n) => (
           <li
             key={suggestion}
             id={`${id}-${n}`}
             role="option"
             aria-selected={n === active}
-            className={controls['item']}
+            aria-label={suggestion}
+            className={`${controls['item']} ${styles['suggestion']}`}
             data-highlighted={n === active || undefined}
             onMouseDown={(event) => {
               event.preventDefault(); // the box keeps the focus
               take(suggestion);
             }}
           >
-            {suggestion}
+            {suggestion} <small>{about}</small>
           </li>
         ))}
       </ul>
-      <span id={`${id}-fault`} className="visually-hidden">
-        {fault}
-      </span>
+      <div id={`${id}-fault`} role="status">
+        {fault && tried === text && <Fault text={text} fault={fault} />}
+      </div>
     </div>
   );
 }
 
-function filterFault(text: string): string | undefined {
+/** What is wrong, and where. */
+const Fault = ({ text, fault: { from, to, message } }: { text: string; fault: BadFilter }) => (
+  <p className={styles['fault']}>
+    <code>
+      {visible(text.slice(0, from))}
+      <mark>{visible(text.slice(from, to))}</mark>
+      {visible(text.slice(to))}
+    </code>
+    {message}
+  </p>
+);
+
+function filterFault(text: string): BadFilter | undefined {
   try {
     parseExpression(text);
     return undefined;
   } catch (error) {
-    if (error instanceof BadFilter) return error.message;
+    if (error instanceof BadFilter) return error;
     throw error;
   }
 }

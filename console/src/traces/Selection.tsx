@@ -1,6 +1,14 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { post, send } from '../api/client.ts';
 import { Collect } from '../collect/Collect.tsx';
+import { TagCalls } from '../collect/TagCalls.tsx';
+import { parts } from '../collect/tags.ts';
 import { Button } from '../ui/Button.tsx';
+import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { count } from '../ui/format.ts';
+import { ErrorNote } from '../ui/Notice.tsx';
+import { save } from '../ui/save.ts';
 import styles from './traces.module.css';
 
 /** What can be done with the rows that are chosen. It is loaded when there are some. */
@@ -12,16 +20,85 @@ export function Selection({
   project: string;
   selected: ReadonlySet<string>;
   onClear: () => void;
-}) {
+}): ReactNode {
+  const ids = [...selected];
+  const [asked, ask] = useState<'delete' | 'tag'>();
+  const exported = useMutation({
+    mutationFn: async () => {
+      const lines: Blob[] = [];
+      for (const call_ids of parts(ids)) {
+        const body = { project_id: project, filter: { call_ids }, include_costs: true };
+        lines.push(await (await send('POST', '/calls/stream_query', { body })).blob());
+      }
+      save(`${project.replace('/', '-')}-calls.jsonl`, new Blob(lines));
+    },
+  });
   return (
     <div className={styles['bar']} role="region" aria-label="Selection">
       <span role="status" className={styles['selected']}>
         {count(selected.size)} selected
       </span>
-      <Collect project={project} callIds={[...selected]} />
+      <Button onClick={() => ask('tag')}>Tag</Button>
+      <Collect project={project} callIds={ids} />
+      <Button disabled={exported.isPending} onClick={() => exported.mutate()}>
+        Export as JSONL
+      </Button>
+      <Button look="danger" onClick={() => ask('delete')}>
+        Delete
+      </Button>
       <Button look="quiet" onClick={onClear}>
         Clear
       </Button>
+      {exported.error && <ErrorNote error={exported.error} />}
+      {asked === 'tag' && (
+        <TagCalls project={project} callIds={ids} onClose={() => ask(undefined)} />
+      )}
+      {asked === 'delete' && (
+        <DeleteCalls project={project} ids={ids} onClose={() => ask(undefined)} onDone={onClear} />
+      )}
     </div>
+  );
+}
+
+function DeleteCalls({
+  project,
+  ids,
+  onClose,
+  onDone,
+}: {
+  project: string;
+  ids: string[];
+  onClose: () => void;
+  onDone: () => void;
+}) {
+  const client = useQueryClient();
+  const removed = useMutation({
+    mutationFn: async () => {
+      for (const call_ids of parts(ids))
+        await post('/calls/delete', { project_id: project, call_ids });
+    },
+    onSuccess: async () => {
+      onClose();
+      onDone();
+      await client.invalidateQueries({ queryKey: ['traces'] });
+    },
+  });
+  return (
+    <Dialog
+      title={`Delete ${count(ids.length)} ${ids.length === 1 ? 'call' : 'calls'}?`}
+      isOpen
+      onClose={onClose}
+    >
+      <p>
+        They go with all calls below them. Feedback and costs stay, and nobody sees the calls again.
+      </p>
+      {removed.error && <ErrorNote error={removed.error} />}
+      <DialogActions>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button look="danger" disabled={removed.isPending} onClick={() => removed.mutate()}>
+          Delete
+        </Button>
+      </DialogActions>
+    </Dialog>
   );
 }

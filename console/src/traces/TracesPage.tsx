@@ -1,20 +1,24 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
+import { lazy, type RefObject, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import type { CallRow } from '../api/calls.ts';
 import { useReread } from '../api/live-list.ts';
-import { useLive } from '../api/live.ts';
+import { useIsConnected, useLive } from '../api/live.ts';
 import { noteProject } from '../api/recent.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
-import controls from '../ui/controls.module.css';
+import { keptNow } from '../ui/scroll-places.ts';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import { Fault } from '../ui/Fault.tsx';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
+import { TimeRange } from '../ui/TimeRange.tsx';
 import { VirtualTable } from '../ui/VirtualTable.tsx';
 import { selectionColumn, traceColumns } from './columns.tsx';
+import { isPath } from './column-names.ts';
 import { counted, shown } from './count.ts';
+import { keepColumns, keptColumns } from './kept-columns.ts';
+import { useDocuments } from './useDocuments.ts';
 import { BadFilter } from './filter.ts';
 import { FilterBar } from './FilterBar.tsx';
 import {
@@ -22,16 +26,18 @@ import {
   type CallsRequest,
   choice,
   pageRequest,
-  type Range,
   RANGES,
   type TracesSearch,
 } from './request.ts';
 import styles from './traces.module.css';
-import { useRemarks } from './useRemarks.ts';
-import { useTraces } from './useTraces.ts';
+import { useRemarks } from '../api/remarks.ts';
+import { LABEL, useTraces } from './useTraces.ts';
 
 const route = getRouteApi('/p/$entity/$project/traces');
 const Views = lazy(() => import('./Views.tsx').then((module) => ({ default: module.Views })));
+const ArrangeColumns = lazy(() =>
+  import('./ArrangeColumns.tsx').then((module) => ({ default: module.ArrangeColumns })),
+);
 const Selection = lazy(() =>
   import('./Selection.tsx').then((module) => ({ default: module.Selection })),
 );
@@ -43,33 +49,28 @@ export function TracesPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   useEffect(() => noteProject(project), [project]);
-  const chosen = useMemo(() => chosenBy(project, search), [project, search]);
+  const chosen = useMemo(() => chosenBy(project, search, keptNow()), [project, search]);
+  const shown = useRef<CallRow[]>([]);
   const [isLive, setLive] = useState(true);
   const [isChoosing, choose] = useState(false);
+  const [isArranging, arrange] = useState(false);
   const set = (next: TracesSearch) => void navigate({ search: next });
   return (
     <Page
       title="Traces"
       isFull
-      note={<Count chosen={chosen} isLive={isLive} />}
+      note={chosen && <Count chosen={chosen} isLive={isLive} />}
       actions={
         <>
-          <select
-            aria-label="Time range"
-            className={controls['input']}
-            value={search.range ?? ''}
-            onChange={({ target }) => {
-              const { range: _, ...rest } = search;
-              set(target.value === '' ? rest : { ...rest, range: target.value as Range });
+          <TimeRange
+            ranges={RANGES}
+            value={search}
+            all="All time"
+            onChoose={(chosenTime) => {
+              const { range: _, from: _from, to: _to, ...rest } = search;
+              set({ ...rest, ...chosenTime });
             }}
-          >
-            <option value="">All time</option>
-            {Object.entries(RANGES).map(([value, [label]]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </select>
+          />
           <Button
             look="quiet"
             aria-pressed={search.all === true}
@@ -81,25 +82,61 @@ export function TracesPage() {
           >
             All calls
           </Button>
-          <Button look="quiet" aria-pressed={isLive} onClick={() => setLive(!isLive)}>
-            Live
-          </Button>
+          <Live project={project} isLive={isLive} onLive={setLive} />
+          <Button onClick={() => arrange(true)}>Columns</Button>
           <Button onClick={() => choose(true)}>Views</Button>
-          <CopyButton
-            label="Copy as curl"
-            text={() => asCurl(location.origin, pageRequest(chosen))}
-          />
+          {chosen && (
+            <CopyButton
+              label="Copy as curl"
+              text={() => asCurl(location.origin, pageRequest(chosen, { sort: search.sort }))}
+            />
+          )}
         </>
       }
     >
-      <List
-        key={JSON.stringify([project, search])}
-        project={project}
-        search={search}
-        chosen={chosen}
-        isLive={isLive}
-        onSearch={set}
-      />
+      <div className={styles['bar']}>
+        <FilterBar
+          project={project}
+          value={search.q ?? ''}
+          shown={shown}
+          onApply={(q) => {
+            const { q: _, ...rest } = search;
+            set(q === '' ? rest : { ...rest, q });
+          }}
+        />
+      </div>
+      {chosen ? (
+        <List
+          key={JSON.stringify([project, search])}
+          project={project}
+          search={search}
+          chosen={chosen}
+          isLive={isLive}
+          shown={shown}
+          onSearch={set}
+        />
+      ) : (
+        <Empty title="The filter cannot be read">
+          <p>
+            Nothing is shown, since it is not clear what is asked for. What is wrong stands above.
+          </p>
+          <Button onClick={() => set({})}>Show all traces</Button>
+        </Empty>
+      )}
+      {isArranging && (
+        <Suspense fallback={null}>
+          <ArrangeColumns
+            chosen={search.cols ?? keptColumns(project)}
+            onChoose={(cols) => {
+              arrange(false);
+              keepColumns(project, cols);
+              const { cols: _, ...rest } = search;
+              set(cols ? { ...rest, cols } : rest);
+            }}
+            onClose={() => arrange(false)}
+          />
+        </Suspense>
+      )}
       {isChoosing && (
         <Suspense fallback={null}>
           <Views
@@ -117,14 +154,50 @@ export function TracesPage() {
   );
 }
 
-/** A filter in the address that cannot be read chooses all. */
-function chosenBy(project: string, search: TracesSearch): CallsRequest {
+/** Whether the rows follow what is stored; it goes out when changes do not reach the page. */
+function Live({
+  project,
+  isLive,
+  onLive,
+}: {
+  project: string;
+  isLive: boolean;
+  onLive: (isLive: boolean) => void;
+}) {
+  const isConnected = useIsConnected(project);
+  const isAway = isLive && !isConnected;
+  return (
+    <Button
+      look="quiet"
+      aria-pressed={isLive && isConnected}
+      title={isAway ? 'The service sends no changes now' : undefined}
+      onClick={() => onLive(!isLive)}
+    >
+      {isAway ? 'Reconnecting…' : 'Live'}
+    </Button>
+  );
+}
+
+/** Shows the top of the list. */
+const Newer = ({ onClick, children }: { onClick: () => void; children: string }) => (
+  <Button
+    look="primary"
+    onClick={() => {
+      document.querySelector('[role="rowgroup"][tabindex="0"]')?.scrollTo({ top: 0 });
+      onClick();
+    }}
+  >
+    {children}
+  </Button>
+);
+
+/** Undefined for a filter that cannot be read. */
+function chosenBy(project: string, search: TracesSearch, now: number): CallsRequest | undefined {
   try {
-    return choice(project, search, Date.now());
+    return choice(project, search, now);
   } catch (error) {
     if (!(error instanceof BadFilter)) throw error;
-    const { q: _, ...rest } = search;
-    return choice(project, rest, Date.now());
+    return undefined;
   }
 }
 
@@ -133,52 +206,57 @@ interface ListProps {
   search: TracesSearch;
   chosen: CallsRequest;
   isLive: boolean;
+  /** Is told the rows. */
+  shown: RefObject<CallRow[]>;
   onSearch: (search: TracesSearch) => void;
 }
 
-function List({ project, search, chosen, isLive, onSearch }: ListProps) {
+function List({ project, search, chosen, isLive, shown: told, onSearch }: ListProps) {
   const navigate = useNavigate();
   const [entity, name] = project.split('/') as [string, string];
-  const { pages, rows, waiting, idsInView, isLater, goOn, toTop, table } = useTraces(chosen, {
+  const { sort } = search;
+  const names = search.cols ?? keptColumns(project);
+  const list = useTraces(chosen, {
     isLive,
+    sort,
+    withSizes: names.some(isPath),
+    before: search.to,
   });
+  const { pages, rows, waiting, idsInView, inView, isLater, isCut, goOn, toTop, table } = list;
+  const documents = useDocuments(project, rows.slice(...inView), names);
+  useEffect(() => void (told.current = rows), [told, rows]);
   const remarks = useRemarks(project, idsInView);
   const [selected, select] = useState<ReadonlySet<string>>(new Set());
   const isWriter = mayActAs(useMe(), 'writer', project);
   const columns = useMemo(() => {
-    const all = traceColumns(project, remarks);
+    const all = traceColumns(names, {
+      project,
+      remarks,
+      documents,
+      sort,
+      onSort: (next) => {
+        const { sort: _, ...rest } = search;
+        onSearch(next ? { ...rest, sort: next } : rest);
+      },
+    });
     return isWriter ? [selectionColumn(rows, selected, select), ...all] : all;
-  }, [project, remarks, isWriter, rows, selected]);
+    // the names change with the search only
+  }, [project, search, remarks, documents, isWriter, rows, selected]); // eslint-disable-line react-hooks/exhaustive-deps
   const open = (row: CallRow) =>
     void navigate({
       to: '/p/$entity/$project/traces/$traceId',
       params: { entity, project: name, traceId: row.trace_id },
       search: row.parent_id ? { call: row.id } : {},
     });
-  const isFiltered = search.q !== undefined || search.range !== undefined;
   return (
     <>
-      <div className={styles['bar']}>
-        <FilterBar
-          project={project}
-          value={search.q ?? ''}
-          rows={rows}
-          onApply={(q) => {
-            const { q: _, ...rest } = search;
-            onSearch(q === '' ? rest : { ...rest, q });
-          }}
-        />
+      <div className={styles['pills']}>
         {(waiting || isLater) && (
-          <Button
-            look="primary"
-            onClick={() => {
-              document.querySelector('[role="table"] [tabindex="0"]')?.scrollTo({ top: 0 });
-              toTop();
-            }}
-          >
-            {waiting ? `${waiting} new` : 'Newest'}
-          </Button>
+          <Newer onClick={toTop}>
+            {waiting ? `${waiting} new` : sort ? 'From the first' : 'Newest'}
+          </Newer>
         )}
+        <Rootless isCut={isCut} search={search} onSearch={onSearch} />
         {goOn && (
           <Button onClick={goOn}>Older than these {rows.length.toLocaleString('en-US')}</Button>
         )}
@@ -187,11 +265,11 @@ function List({ project, search, chosen, isLive, onSearch }: ListProps) {
       {pages.error && <Fault error={pages.error} onRetry={() => void pages.refetch()} />}
       {pages.isPending && <Skeleton rows={24} />}
       {pages.data && rows.length === 0 && (
-        <Nothing isFiltered={isFiltered} project={project} onAll={() => onSearch({})} />
+        <Nothing search={search} project={project} onAll={() => onSearch({})} />
       )}
       {rows.length > 0 && (
         <VirtualTable
-          label="Traces"
+          label={LABEL}
           rows={rows}
           rowKey={({ id }) => id}
           columns={columns}
@@ -200,6 +278,25 @@ function List({ project, search, chosen, isLive, onSearch }: ListProps) {
         />
       )}
     </>
+  );
+}
+
+/** Leads to the calls whose parent is not stored, where not all traces that begin with one are shown; and back. */
+function Rootless({
+  isCut,
+  search,
+  onSearch,
+}: { isCut: boolean } & Pick<ListProps, 'search' | 'onSearch'>) {
+  const { orphans, ...rest } = search;
+  if (orphans) return <Button onClick={() => onSearch(rest)}>All traces</Button>;
+  if (!isCut) return null;
+  return (
+    <Button
+      title="Between these traces lie too many calls to look for all traces of which no root is stored"
+      onClick={() => onSearch({ ...search, orphans: true })}
+    >
+      Traces without a root
+    </Button>
   );
 }
 
@@ -213,15 +310,15 @@ function Chosen(props: Parameters<typeof Selection>[0]) {
 }
 
 function Nothing({
-  isFiltered,
+  search: { q, range, from, orphans },
   project,
   onAll,
 }: {
-  isFiltered: boolean;
+  search: TracesSearch;
   project: string;
   onAll: () => void;
 }) {
-  if (isFiltered)
+  if ((q ?? range ?? from ?? orphans) !== undefined)
     return (
       <Empty title="No trace matches">
         <p>Nothing in this project is as the filter and the time range ask.</p>

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { post } from '../api/client.ts';
+import { VIEW_CLASS } from '../api/objects.ts';
 import { useMe, mayActAs } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
@@ -10,7 +11,7 @@ import { type TracesSearch, tracesSearch } from './request.ts';
 import styles from './traces.module.css';
 
 /** The class of the objects that saved views are: one object a view, so that it has versions and a history. */
-const CLASS = 'ConsoleView';
+const CLASS = VIEW_CLASS;
 
 interface View {
   object_id: string;
@@ -36,13 +37,19 @@ async function views(project_id: string, signal: AbortSignal): Promise<View[]> {
   });
 }
 
-const viewId = (label: string) =>
-  `view.${
-    label
-      .normalize('NFKD')
-      .replaceAll(/[^\w-]+/g, '-')
-      .slice(0, 100) || 'unnamed'
-  }`;
+/** The words of a label, and what tells labels with the same words apart. */
+function viewId(label: string): string {
+  const words = label
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[^\w]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .toLowerCase()
+    .slice(0, 80);
+  let hash = 0;
+  for (const character of label) hash = (Math.imul(hash, 31) + character.codePointAt(0)!) | 0;
+  return ['view', words, (hash >>> 0).toString(36)].filter((part) => part !== '').join('.');
+}
 
 /** Searches that the project keeps, for everybody in it. */
 export function Views({
@@ -69,7 +76,7 @@ export function Views({
       post('/obj/create', {
         obj: {
           project_id: project,
-          object_id: viewId(label),
+          object_id: viewId(label.trim()),
           val: {
             _type: CLASS,
             _class_name: CLASS,

@@ -1,20 +1,70 @@
 import { Link } from '@tanstack/react-router';
-import { type CallRow, callCost, derivedSummary, callTokens, callUser } from '../api/calls.ts';
+import { type CallRow, callCost, derivedSummary, callTokens, shownUser } from '../api/calls.ts';
+import { visible } from '../json/visible.ts';
 import { count, duration, money, opName } from '../ui/format.ts';
+import { RemarksMarks } from '../ui/Remarks.tsx';
+import { Kind, kindOf } from '../ui/Kind.tsx';
+import { Tags } from '../ui/Tags.tsx';
 import { Status } from '../ui/Status.tsx';
-import { Thumb } from '../ui/Thumb.tsx';
 import { Time } from '../ui/Time.tsx';
 import type { Column } from '../ui/VirtualTable.tsx';
 import styles from './traces.module.css';
-import type { Remarks } from './useRemarks.ts';
+import type { Remarks } from '../api/remarks.ts';
+import { columnTitle } from './column-names.ts';
+import type { Sort } from './request.ts';
+import { type Documents, isSmall } from './useDocuments.ts';
 
-/** The columns of the list. */
-export function traceColumns(
-  project: string,
-  remarks: ReadonlyMap<string, Remarks>,
-): Column<CallRow>[] {
+interface Shown {
+  project: string;
+  remarks: ReadonlyMap<string, Remarks>;
+  /** Of the rows in sight, where a column leads into them. */
+  documents: Documents;
+  sort: Sort | undefined;
+  onSort: (sort: Sort | undefined) => void;
+}
+
+/** The columns of the list, by their names or paths. */
+export function traceColumns(names: readonly string[], shown: Shown): Column<CallRow>[] {
+  const known = new Map(knownColumns(shown).map((column) => [column.name, column]));
+  return names.map((name) => known.get(name) ?? pathColumn(name, shown.documents));
+}
+
+/** The beginning of what a path leads to. */
+const pathColumn = (path: string, documents: Documents): Column<CallRow> => ({
+  name: path,
+  title: columnTitle(path),
+  width: 'minmax(160px, 1fr)',
+  cell: (row) => {
+    if (!isSmall(row)) return <em title="Open the call to see it">too large</em>;
+    const text = documents.get(row.id)?.get(path);
+    return text !== undefined && <span>{visible(text)}</span>;
+  },
+});
+
+function knownColumns({ project, remarks, sort, onSort }: Shown): Column<CallRow>[] {
   const [entity, name] = project.split('/') as [string, string];
   return [
+    {
+      name: 'model',
+      title: 'Model',
+      width: '130px',
+      cell: (row) => {
+        const models = Object.keys(row.summary?.['usage'] ?? {}).join(', ');
+        return <span title={models}>{visible(models)}</span>;
+      },
+    },
+    {
+      name: 'op',
+      title: 'Op',
+      width: '150px',
+      cell: (row) => <span title={row.op_name}>{visible(opName(row.op_name))}</span>,
+    },
+    {
+      name: 'id',
+      title: 'Id',
+      width: '150px',
+      cell: (row) => <code title={row.id}>{visible(row.id)}</code>,
+    },
     {
       name: 'status',
       title: <span className="visually-hidden">Status</span>,
@@ -26,19 +76,22 @@ export function traceColumns(
       title: 'Name',
       width: 'minmax(140px, 1fr)',
       cell: (row) => (
-        <Link
-          to="/p/$entity/$project/traces/$traceId"
-          params={{ entity, project: name, traceId: row.trace_id }}
-          search={row.parent_id ? { call: row.id } : {}}
-          title={row.op_name}
-        >
-          {derivedSummary(row).trace_name || opName(row.op_name)}
-        </Link>
+        <span className={styles['name']}>
+          <Kind kind={kindOf(row.operation ?? null, false)} />
+          <Link
+            to="/p/$entity/$project/traces/$traceId"
+            params={{ entity, project: name, traceId: row.trace_id }}
+            search={row.parent_id ? { call: row.id } : {}}
+            title={row.op_name}
+          >
+            {visible(derivedSummary(row).trace_name || opName(row.op_name))}
+          </Link>
+        </span>
       ),
     },
     {
       name: 'latency',
-      title: 'Latency',
+      title: <SortLatency sort={sort} onSort={onSort} />,
       width: '74px',
       isNumber: true,
       cell: (row) => duration(derivedSummary(row).latency_ms),
@@ -55,19 +108,25 @@ export function traceColumns(
       name: 'feedback',
       title: 'Feedback',
       width: '68px',
-      cell: (row) => <Feedback of={remarks.get(row.id)} />,
+      cell: (row) => <RemarksMarks of={remarks.get(row.id)} />,
+    },
+    {
+      name: 'tags',
+      title: 'Tags',
+      width: '160px',
+      cell: (row) => <Tags of={remarks.get(row.id)?.tags} />,
     },
     {
       name: 'user',
       title: 'User',
       width: '64px',
-      cell: (row) => <span title={callUser(row) ?? ''}>{callUser(row)}</span>,
+      cell: (row) => <span title={shownUser(row)}>{visible(shownUser(row))}</span>,
     },
     {
       name: 'thread',
       title: 'Thread',
       width: '92px',
-      cell: (row) => <span title={row.thread_id ?? ''}>{row.thread_id}</span>,
+      cell: (row) => <span title={row.thread_id ?? ''}>{visible(row.thread_id ?? '')}</span>,
     },
     {
       name: 'started',
@@ -77,6 +136,21 @@ export function traceColumns(
     },
   ];
 }
+
+/** By time, the slowest first, the quickest first. */
+const SortLatency = ({ sort, onSort }: Pick<Shown, 'sort' | 'onSort'>) => (
+  <button
+    type="button"
+    className={styles['sort']}
+    aria-label="Sort by latency"
+    aria-pressed={sort !== undefined}
+    onClick={() =>
+      onSort(sort === undefined ? '-latency' : sort === '-latency' ? 'latency' : undefined)
+    }
+  >
+    Latency{sort && (sort === 'latency' ? ' ↑' : ' ↓')}
+  </button>
+);
 
 /** Chooses rows, or all that are loaded. A click on it opens nothing. */
 export function selectionColumn(
@@ -116,25 +190,4 @@ export function selectionColumn(
 function tokens(row: CallRow) {
   const sum = callTokens(row);
   return sum ? `${count(sum.input)} → ${count(sum.output)}` : '–';
-}
-
-function Feedback({ of }: { of: Remarks | undefined }) {
-  if (!of) return null;
-  return (
-    <span className={styles['remarks']}>
-      {of.up > 0 && (
-        <span>
-          <Thumb isUp label="Good" />
-          {of.up > 1 && of.up}
-        </span>
-      )}
-      {of.down > 0 && (
-        <span>
-          <Thumb isUp={false} label="Bad" />
-          {of.down > 1 && of.down}
-        </span>
-      )}
-      {of.others > 0 && <span title="Other remarks">✎{of.others > 1 && of.others}</span>}
-    </span>
-  );
 }

@@ -1,55 +1,46 @@
-import { wire } from '../api/wire.ts';
+import {
+  escaped,
+  type FieldKind,
+  fieldNamed,
+  type FilterField,
+  nearestName,
+  shortFields,
+} from './fields.ts';
+import { BadValue, operand, type Operand } from './filter-values.ts';
 
-/** A text that is no filter: what is wrong, and where. */
-export class BadFilter extends Error {}
-
-/** Short names of what people ask for, and the fields behind them. */
-export const shortNames = (): Record<string, string> => ({
-  op: 'op_name',
-  name: `summary.${wire.summary}.trace_name`,
-  status: `summary.${wire.summary}.status`,
-  latency: `summary.${wire.summary}.latency_ms`,
-  user: wire.userId,
-  thread: 'thread_id',
-  trace: 'trace_id',
-  run: wire.runId,
-});
-
-/** Fields whose values are text, whatever they look like. */
-const TEXTS = new Set([
-  'op_name',
-  'thread_id',
-  'trace_id',
-  'id',
-  'parent_id',
-  'turn_id',
-  'display_name',
-  'exception',
-]);
-
-const TERM = /^([^\s=!<>~"]+)(!=|>=|<=|!~|=|>|<|~)(?:"((?:[^"\\]|\\.)*)"|(\S*))/;
-const WORD = /^(?:"((?:[^"\\]|\\.)*)"|(\S+))/;
+/** A text that is no filter: what is wrong, and from where to where it stands. */
+export class BadFilter extends Error {
+  constructor(
+    message: string,
+    readonly from: number,
+    readonly to: number,
+  ) {
+    super(message);
+  }
+}
 
 type Expression = Record<string, unknown>;
 
 /**
- * The expression that a filter stands for: `status=error latency>2000 inputs.question~refund model=gpt-4o`, every term of
- * which must hold. A word alone is looked for in the name. A text that begins with `{` is the expression itself, as the
- * query language spells it. Undefined for an empty text.
+ * A condition and its opposite, one of which holds of each call. `$not` alone would leave out the calls that have no such value,
+ * of which neither holds.
+ */
+interface Condition {
+  is: Expression;
+  isNot: Expression;
+}
+
+/** Deeper queries are refused by the service. */
+const MOST_DEPTH = 12;
+
+/**
+ * The expression that a filter stands for: docs/filters.md has the grammar. A text that begins with `{` is the expression itself,
+ * as the query language spells it. Undefined for an empty text. An `age` counts from `now`.
  * @throws BadFilter
  */
-export function parseExpression(text: string): Expression | undefined {
-  const trimmed = text.trim();
-  if (trimmed === '') return undefined;
-  if (trimmed.startsWith('{')) return written(trimmed);
-  const terms: Expression[] = [];
-  for (let rest = trimmed; rest !== '';) {
-    const found = TERM.exec(rest) ?? WORD.exec(rest);
-    if (!found) throw new BadFilter(`a quotation mark is not closed: ${rest.slice(0, 40)}`);
-    terms.push(found.length === 5 ? parseTerm(found) : nameHas(unquoted(found[1]) ?? found[2]!));
-    rest = rest.slice(found[0].length).trimStart();
-  }
-  return terms.length === 1 ? terms[0] : { $and: terms };
+export function parseExpression(text: string, now = Date.now()): Expression | undefined {
+  if (text.trim() === '') return undefined;
+  return text.trimStart().startsWith('{') ? written(text) : new Parser(text, now).whole().is;
 }
 
 function written(text: string): Expression {
@@ -57,57 +48,280 @@ function written(text: string): Expression {
     const { $expr, ...rest } = JSON.parse(text) as Expression;
     return ($expr ?? rest) as Expression;
   } catch {
-    throw new BadFilter('what begins with { must be a whole expression in JSON');
+    throw new BadFilter(
+      'What begins with { must be a whole expression of the query language, in JSON.',
+      0,
+      text.length,
+    );
   }
 }
 
-const unquoted = (text: string | undefined) => text?.replaceAll(/\\(.)/g, '$1');
+const FIELD = /(?:[^\s=!<>~"()[]|\[[^\]]*\]|!(?![=~]))+/y;
+const OPERATOR = /\s*(!=|>=|<=|!~|==|=|>|<|~)\s*/y;
+const QUOTED = /"((?:[^"\\]|\\.)*)"/y;
+const SPACE = /\s*/y;
+
+/** `or` of `and`s of terms, from left to right. */
+class Parser {
+  private at = 0;
+
+  constructor(
+    private readonly text: string,
+    private readonly now: number,
+  ) {}
+
+  whole(): Condition {
+    const found = this.either(0);
+    if (this.at < this.text.length) throw this.bad('There is no ( for this.', this.at, this.at + 1);
+    return found;
+  }
+
+  private either(depth: number): Condition {
+    const sides = [this.all(depth)];
+    while (this.word('OR')) sides.push(this.all(depth));
+    return some(sides);
+  }
+
+  private all(depth: number): Condition {
+    const terms = [this.one(depth)];
+    for (;;) {
+      const isJoined = this.word('AND');
+      if (!isJoined && (this.isAtEnd() || this.sees('OR'))) break;
+      terms.push(this.one(depth));
+    }
+    return every(terms);
+  }
+
+  private one(depth: number): Condition {
+    const from = this.skipSpace();
+    if (depth > MOST_DEPTH)
+      throw this.bad(
+        `Use at most ${MOST_DEPTH} NOTs and parentheses in each other.`,
+        from,
+        from + 1,
+      );
+    if (this.word('NOT')) return opposite(this.one(depth + 1));
+    for (const word of ['OR', 'AND'])
+      if (this.sees(word))
+        throw this.bad(
+          `${word} stands between two conditions. Quote it to look for the word.`,
+          from,
+          from + word.length,
+        );
+    if (this.text[from] === '(') return this.group(depth);
+    if (this.isAtEnd())
+      throw from === 0 || this.text[from] === ')'
+        ? this.bad('A condition is missing here.', from, from + 1)
+        : this.bad('A condition is missing at the end.', from - 1, from);
+    return this.term();
+  }
+
+  private group(depth: number): Condition {
+    const from = this.at;
+    this.at++;
+    const found = this.either(depth + 1);
+    if (this.text[this.skipSpace()] !== ')')
+      throw this.bad('This ( is not closed.', from, from + 1);
+    this.at++;
+    return found;
+  }
+
+  private term(): Condition {
+    const from = this.at;
+    if (this.text[from] === '"') return nameHas(this.quoted());
+    const name = this.match(FIELD)?.[0];
+    const operator = name === undefined ? undefined : this.match(OPERATOR);
+    if (!operator) {
+      this.at = from;
+      return this.searched(from);
+    }
+    const field = fieldNamed(name!) ?? this.noField(name!, from);
+    return this.compared(field, operator[1]!.replace('==', '='), { name: name!, from });
+  }
+
+  /** A word alone is looked for in the name. */
+  private searched(from: number): Condition {
+    const word = this.bare();
+    const [, name, value] = /^(\w+):(.+)$/.exec(word) ?? [];
+    if (name !== undefined && Object.hasOwn(shortFields(), name))
+      throw this.bad(`Write ${name}=${value}, or quote it to look for the word.`, from, this.at);
+    if (/^([=<>~]|!$|!~|$)/.test(word))
+      throw this.bad('The name of a field is missing before this.', from, from + 1);
+    return nameHas(word);
+  }
+
+  private noField(name: string, from: number): never {
+    const to = from + name.length;
+    if (name === 'cost')
+      throw this.bad(
+        'The service prices calls as it answers them, so it cannot filter by cost. Filter by tokens and model.',
+        from,
+        to,
+      );
+    const like = nearestName(name);
+    throw this.bad(
+      `There is no field ${name}.${like ? ` Did you mean ${like}?` : ' Fields inside documents begin with inputs., output., attributes. or summary.'}`,
+      from,
+      to,
+    );
+  }
+
+  private compared(
+    field: FilterField,
+    operator: string,
+    { name, from }: { name: string; from: number },
+  ): Condition {
+    const valueAt = this.at;
+    const isQuoted = this.text[valueAt] === '"';
+    const text = isQuoted ? this.quoted() : this.bare();
+    if (text === '' && !isQuoted)
+      throw this.bad(`${name}${operator} needs a value.`, from, valueAt);
+    const wrong = wrongOperator(field.kind, operator, name);
+    if (wrong) throw this.bad(wrong, from, this.at);
+    try {
+      const found = this.condition(field, operator, { text, isQuoted });
+      return operator.startsWith('!') ? opposite(found) : found;
+    } catch (error) {
+      if (!(error instanceof BadValue)) throw error;
+      throw this.bad(error.message, valueAt, this.at);
+    }
+  }
+
+  /** As if the operator had no `!`. */
+  private condition(
+    { kind, paths }: FilterField,
+    operator: string,
+    { text, isQuoted }: { text: string; isQuoted: boolean },
+  ): Condition {
+    if (kind === 'whole') return exists(paths[0]!.replace('*', () => escaped(text)));
+    if (operator.endsWith('~')) return some(paths.map((path) => contains(path, text)));
+    const value = operand(kind, text, { isQuoted, now: this.now });
+    if (kind === 'thumbs') return contains(paths[0]!, value.$literal as string);
+    const compared = COMPARED[kind === 'age' ? OPPOSITE[operator]! : operator]!;
+    return some(paths.map((path) => compare(compared, path, value)));
+  }
+
+  private quoted(): string {
+    const from = this.at;
+    const found = this.match(QUOTED);
+    if (!found) throw this.bad('This quotation mark is not closed.', from, this.text.length);
+    return found[1]!.replaceAll(/\\(.)/g, '$1');
+  }
+
+  /** Up to a space, or to a parenthesis that closes none of its own. */
+  private bare(): string {
+    const from = this.at;
+    let open = 0;
+    for (; this.at < this.text.length; this.at++) {
+      const character = this.text[this.at]!;
+      if (/\s/.test(character)) break;
+      if (character === '(') open++;
+      if (character === ')' && open-- === 0) break;
+    }
+    return this.text.slice(from, this.at);
+  }
+
+  private isAtEnd(): boolean {
+    const at = this.skipSpace();
+    return at >= this.text.length || this.text[at] === ')';
+  }
+
+  /** Whether a word stands here that is more than the beginning of another one. */
+  private sees(word: string): boolean {
+    const at = this.skipSpace();
+    return this.text.startsWith(word, at) && /^[\s()"]?$/.test(this.text[at + word.length] ?? '');
+  }
+
+  private word(word: string): boolean {
+    if (!this.sees(word)) return false;
+    this.at += word.length;
+    return true;
+  }
+
+  private match(pattern: RegExp): RegExpExecArray | null {
+    pattern.lastIndex = this.at;
+    const found = pattern.exec(this.text);
+    if (found) this.at += found[0].length;
+    return found;
+  }
+
+  private skipSpace(): number {
+    this.match(SPACE);
+    return this.at;
+  }
+
+  private bad(message: string, from: number, to: number): BadFilter {
+    return new BadFilter(message, from, Math.max(to, from + 1));
+  }
+}
+
+const either = (sides: Expression[]) => (sides.length === 1 ? sides[0]! : { $or: sides });
+const both = (sides: Expression[]) => (sides.length === 1 ? sides[0]! : { $and: sides });
+const some = (all: Condition[]): Condition => ({
+  is: either(all.map(({ is }) => is)),
+  isNot: both(all.map(({ isNot }) => isNot)),
+});
+const every = (all: Condition[]): Condition => ({
+  is: both(all.map(({ is }) => is)),
+  isNot: either(all.map(({ isNot }) => isNot)),
+});
+const opposite = ({ is, isNot }: Condition): Condition => ({ is: isNot, isNot: is });
 
 const getField = (path: string) => ({ $getField: path });
-const contains = (path: string, substr: string) => ({
-  $contains: { input: getField(path), substr: { $literal: substr }, case_insensitive: true },
-});
-const not = (expression: Expression) => ({ $not: [expression] });
-const nameHas = (word: string) => contains(shortNames()['name']!, word);
+
+/** Each call has these. */
+const ALWAYS = /^(op_name|id|trace_id|started_at)$|^summary\.[a-z]+\.(status|trace_name)$/;
+
+function orMissing(path: string, expression: Expression): Expression {
+  return ALWAYS.test(path)
+    ? expression
+    : { $or: [expression, { $eq: [getField(path), { $literal: null }] }] };
+}
+
+function contains(path: string, substr: string): Condition {
+  const is = {
+    $contains: { input: getField(path), substr: { $literal: substr }, case_insensitive: true },
+  };
+  return { is, isNot: orMissing(path, { $not: [is] }) };
+}
+
+const nameHas = (word: string) => contains(shortFields()['name']!.paths[0]!, word);
 
 const COMPARED: Record<string, string> = {
   '=': '$eq',
-  '!=': '$ne',
+  '!=': '$eq',
   '>': '$gt',
   '>=': '$gte',
   '<': '$lt',
   '<=': '$lte',
 };
+/** An older call began earlier. */
+const OPPOSITE: Record<string, string> = { '>': '<', '>=': '<=', '<': '>', '<=': '>=' };
 
-function parseTerm([, field, operator, quoted, bare]: RegExpExecArray): Expression {
-  const value = unquoted(quoted) ?? bare!;
-  if (value === '' && quoted === undefined)
-    throw new BadFilter(`${field}${operator} needs a value`);
-  if (field === 'model') return ofModel(operator!, value);
-  const path = shortNames()[field!] ?? field!;
-  if (operator === '~') return contains(path, value);
-  if (operator === '!~') return not(contains(path, value));
-  const literal =
-    quoted !== undefined || TEXTS.has(path) || path === wire.userId ? value : parseValue(value);
-  return { [COMPARED[operator!]!]: [getField(path), { $literal: literal }] };
+function wrongOperator(kind: FieldKind, operator: string, name: string): string | undefined {
+  const isEquality = operator === '=' || operator === '!=';
+  if (kind === 'whole' && !isEquality) return `Write ${name}= or ${name}!= and the whole name.`;
+  if (kind === 'thumbs' && !isEquality) return 'Write thumbs=up or thumbs=down.';
+  if (kind === 'age' && !(operator in OPPOSITE)) return 'Write age<2h or age>7d.';
+  if (kind === 'words' && !operator.endsWith('~')) return `Write ${name}~word or ${name}!~word.`;
+  return undefined;
 }
 
-const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
-
-function parseValue(text: string): unknown {
-  if (text === 'true' || text === 'false') return text === 'true';
-  if (text === 'null') return null;
-  return NUMBER.test(text) ? Number(text) : text;
+function compare(operator: string, path: string, value: Operand): Condition {
+  const sides = [getField(path), value];
+  const is = { [operator]: sides };
+  const opposed = operator === '$eq' ? { $ne: sides } : { $not: [is] };
+  return { is, isNot: value.$literal === null ? opposed : orMissing(path, opposed) };
 }
 
-/** Models are the names of members of `summary.usage`. */
-function ofModel(operator: string, model: string): Expression {
-  if (operator !== '=' && operator !== '!=') throw new BadFilter('model takes = and != only');
-  const path = `summary.usage.${model.replaceAll(/[.\\]/g, '\\$&')}`;
-  const isUsed = { $convert: { input: getField(path), to: 'exists' } };
-  return operator === '=' ? isUsed : not(isUsed);
+function exists(path: string): Condition {
+  const is = { $convert: { input: getField(path), to: 'exists' } };
+  return { is, isNot: { $not: [is] } };
 }
+
+/** Read back as the same value: no unit, no word with a meaning. */
+const PLAIN = /^[^\s"=!<>~()[\]{}]+$/;
 
 /** A term as it would be typed. */
 export const term = (field: string, operator: string, value: string): string =>
-  `${field}${operator}${/^[^\s"=!<>~]+$/.test(value) ? value : `"${value.replaceAll(/["\\]/g, '\\$&')}"`}`;
+  `${field}${operator}${PLAIN.test(value) && value !== 'null' ? value : `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"`}`;

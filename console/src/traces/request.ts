@@ -1,5 +1,8 @@
+import { type CallRow, derivedSummary } from '../api/calls.ts';
 import type { RequestBody } from '../api/client.ts';
+import { textIn, windowIn } from '../api/search.ts';
 import { wire } from '../api/wire.ts';
+import { columnsIn } from './column-names.ts';
 import { parseExpression } from './filter.ts';
 
 /** What stands in the address of the page. */
@@ -7,72 +10,123 @@ export interface TracesSearch {
   /** The text of the filter bar. */
   q?: string;
   range?: Range;
+  /** A window instead of a range, in ISO 8601. */
+  from?: string;
+  to?: string;
   /** Every call, not only the roots of traces. */
   all?: true;
+  /** The calls whose parent is not stored. */
+  orphans?: true;
+  /** The columns in their order; the usual ones when absent. */
+  cols?: string[];
+  /** The newest first when absent. */
+  sort?: Sort;
 }
+
+/** Orders beside that by time; the first letter says which end comes first. */
+const SORTS = ['-latency', 'latency'] as const;
+export type Sort = (typeof SORTS)[number];
 
 export const RANGES = {
   '15m': ['Last 15 minutes', 15 * 60],
   '1h': ['Last hour', 3600],
+  '6h': ['Last 6 hours', 6 * 3600],
   '24h': ['Last 24 hours', 86_400],
   '7d': ['Last 7 days', 7 * 86_400],
   '30d': ['Last 30 days', 30 * 86_400],
+  '90d': ['Last 90 days', 90 * 86_400],
+  '365d': ['Last year', 365 * 86_400],
 } as const;
-export type Range = keyof typeof RANGES;
+type Range = keyof typeof RANGES;
 
 export function tracesSearch(search: Record<string, unknown>): TracesSearch {
-  const { q, range, all } = search;
+  const { range, all, orphans } = search;
+  const q = textIn(search['q']);
+  const window = windowIn(search);
+  const cols = columnsIn(search['cols']);
+  const sort = SORTS.find((one) => one === search['sort']);
+  const isRange = typeof range === 'string' && Object.hasOwn(RANGES, range);
   return {
-    ...(typeof q === 'string' && q !== '' && { q }),
-    ...(typeof range === 'string' && Object.hasOwn(RANGES, range) && { range: range as Range }),
+    ...(q !== undefined && { q }),
+    ...window,
+    ...(isRange && window.from === undefined && { range: range as Range }),
     ...(all === true && { all }),
+    ...(orphans === true && { orphans }),
+    ...(cols && { cols }),
+    ...(sort && { sort }),
   };
 }
 
 export type CallsRequest = RequestBody<'/calls/stream_query'>;
 
 /** One direction for both, so that an index finds a page wherever it lies. */
-const NEWEST_FIRST = ['started_at', 'id'].map((field) => ({ field, direction: 'desc' as const }));
+export const NEWEST_FIRST = ['started_at', 'id'].map((field) => ({
+  field,
+  direction: 'desc' as const,
+}));
 export const PAGE = 100;
 
 /** What chooses the rows. The time range counts from `now`. @throws BadFilter */
 export function choice(
   project_id: string,
-  { q, range, all }: TracesSearch,
+  { q, range, from, to, all, orphans }: TracesSearch,
   now: number,
 ): CallsRequest {
+  const since = range ? new Date(now - RANGES[range][1] * 1000).toISOString() : from;
   const conditions = [
-    q === undefined ? undefined : parseExpression(q),
-    range && {
-      $gte: [
-        { $getField: 'started_at' },
-        { $literal: new Date(now - RANGES[range][1] * 1000).toISOString() },
-      ],
-    },
+    q === undefined ? undefined : parseExpression(q, now),
+    since === undefined ? undefined : started('$gte', since),
+    to === undefined ? undefined : started('$lt', to),
   ].filter((condition) => condition !== undefined);
   return {
     project_id,
-    ...(!all && { filter: { trace_roots_only: true } }),
+    ...(orphans
+      ? { filter: { orphans_only: true } }
+      : !all && { filter: { trace_roots_only: true } }),
     ...(conditions.length > 0 && { query: { $expr: and(conditions) } }),
   };
 }
 
+const started = (operator: '$gte' | '$lt', time: string) => ({
+  [operator]: [{ $getField: 'started_at' }, { $literal: time }],
+});
+
 const and = (conditions: object[]) =>
   conditions.length === 1 ? conditions[0]! : { $and: conditions };
 
-/** The rows of a choice that come behind a row, the newest first. */
+/** The rows of a choice in an order, which come behind a row. */
 export function pageRequest(
   chosen: CallsRequest,
-  behind?: { id: string; started_at: string },
+  {
+    behind,
+    sort,
+    withSizes,
+  }: { behind?: CallRow | undefined; sort?: Sort | undefined; withSizes?: boolean } = {},
 ): CallsRequest {
-  const columns = ['display_name', 'ended_at', 'thread_id', wire.userId, 'summary'];
+  const columns = [
+    'operation',
+    'parent_id',
+    'display_name',
+    'ended_at',
+    'thread_id',
+    wire.userId,
+    'summary',
+  ];
+  const direction = sort === 'latency' ? ('asc' as const) : ('desc' as const);
+  const sort_by = [
+    { field: `summary.${wire.summary}.latency_ms`, direction },
+    { field: 'id', direction },
+  ];
+  const first = (row: CallRow) => (sort ? derivedSummary(row).latency_ms : row.started_at);
   return {
     ...chosen,
-    sort_by: NEWEST_FIRST,
+    sort_by: sort ? sort_by : NEWEST_FIRST,
     limit: PAGE,
     columns,
     include_costs: true,
-    ...(behind && { after: [behind.started_at, behind.id] }),
+    include_trace_totals: true,
+    ...(withSizes && { include_storage_size: true }),
+    ...(behind && { after: [first(behind), behind.id] }),
   };
 }
 
@@ -88,13 +142,21 @@ export function newerRequest(
   ];
   const ofThatTime = and([{ $eq: at }, orSame ? { $gte: of } : { $gt: of }]);
   // the first condition is implied by the second, and is the one that an index serves
-  const isInFront = and([{ $gte: at }, { $or: [{ $gt: at }, ofThatTime] }]);
-  const { query } = chosen;
-  return {
-    ...chosen,
-    query: { $expr: query ? and([query.$expr as object, isInFront]) : isInFront },
-  };
+  return withAlso(chosen, and([{ $gte: at }, { $or: [{ $gt: at }, ofThatTime] }]));
 }
+
+/** The rows of a choice from a time on. */
+export const sinceRequest = (chosen: CallsRequest, time: string): CallsRequest =>
+  withAlso(chosen, started('$gte', time));
+
+/** The rows of a choice before a time. */
+export const beforeRequest = (chosen: CallsRequest, time: string): CallsRequest =>
+  withAlso(chosen, started('$lt', time));
+
+const withAlso = ({ query, ...rest }: CallsRequest, condition: object): CallsRequest => ({
+  ...rest,
+  query: { $expr: query ? and([query.$expr as object, condition]) : condition },
+});
 
 /** The request as a command for a terminal; the key comes from its environment. */
 export const asCurl = (url: string, request: CallsRequest): string =>

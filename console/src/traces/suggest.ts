@@ -1,39 +1,136 @@
 import type { CallRow } from '../api/calls.ts';
 import { derivedSummary, callUser } from '../api/calls.ts';
-import { shortNames, term } from './filter.ts';
+import { fieldNamed, shortFields } from './fields.ts';
+import { seenTags } from '../collect/tags.ts';
+import { term } from './filter.ts';
+import { STATUSES } from './filter-values.ts';
+
+export { seenTags };
 
 const MOST = 12;
 const MOST_PATHS = 200;
 const MAX_DEPTH = 4;
 
-/** The word that the caret is in or behind, and where it begins. */
-export function wordAt(text: string, caret: number): { word: string; from: number } {
+export interface Suggestion {
+  text: string;
+  about: string;
+}
+
+interface Place {
+  /** Where what is suggested begins. */
+  from: number;
+  field?: string;
+  operator?: string;
+  /** What is typed of the field or, behind an operator, of the value. */
+  begun: string;
+}
+
+const VALUE =
+  /((?:[^\s=!<>~"()[]|\[[^\]]*\])+)\s*(!=|>=|<=|!~|=|>|<|~)\s*("(?:[^"\\]|\\.)*|[^\s"]*)$/;
+const WORD = /(?:[^\s=!<>~"()[]|\[[^\]]*\]?)*$/;
+
+/** The field or the value that the caret is in or behind. */
+export function placeAt(text: string, caret: number): Place {
   const before = text.slice(0, caret);
-  const last = [...before.matchAll(/(?:[^\s"]|"(?:[^"\\]|\\.)*(?:"|$))+/g)].at(-1);
-  const isOpen = last !== undefined && last.index + last[0].length === caret;
-  const from = isOpen ? last.index : caret;
-  return { word: text.slice(from, caret), from };
+  const value = VALUE.exec(before);
+  if (value) {
+    const [, field, operator, begun] = value as unknown as [string, string, string, string];
+    return { from: value.index, field, operator, begun: begun.replace(/^"/, '') };
+  }
+  const word = WORD.exec(before)!;
+  return { from: word.index, begun: word[0] };
 }
 
-/** What may stand where a word does: names of fields, and behind an operator the values that were seen. */
-export function suggestions(word: string, rows: CallRow[], documents: CallRow[]): string[] {
-  const [, field, operator, begun] = /^([^\s=!<>~"]+)(!=|>=|<=|!~|=|>|<|~)"?(.*)$/.exec(word) ?? [];
-  if (field === undefined)
-    return suggestFields(documents)
-      .filter((name) => name.toLowerCase().includes(word.toLowerCase()))
-      .slice(0, MOST);
-  return suggestValues(field, rows)
-    .filter((value) => value.toLowerCase().includes(begun!.toLowerCase()))
-    .slice(0, MOST)
-    .map((value) => term(field, operator!, value));
+const WORDS: Suggestion[] = [
+  { text: 'OR', about: 'One of both' },
+  { text: 'NOT', about: 'The opposite' },
+  { text: 'AND', about: 'Both, as without it' },
+];
+
+const ABOUT: Record<string, string> = {
+  op: 'Op',
+  name: 'Name in the list',
+  status: 'success, error, descendant_error, running',
+  latency: '500ms, 1.5s, 2m',
+  tokens: 'In and out: 800, 10k',
+  tokens_in: 'With cached ones',
+  tokens_out: '800, 10k',
+  model: 'Whole name',
+  user: 'Who sent it',
+  end_user: 'Whom the application serves',
+  thread: 'Id of a thread',
+  trace: 'Id of a trace',
+  run: 'Id of a run',
+  age: 'Since the start: 30m, 2h, 7d',
+  started: '2026-11-20, 2026-11-20T10:00',
+  ended: '2026-11-20, 2026-11-20T10:00',
+  text: 'Inputs, output and exception',
+  exception: 'Text of the exception',
+  thumbs: 'up, down',
+  tag: 'Whole tag',
+  note: 'Latest note',
+};
+
+const OPERATORS: Partial<Record<string, string[]>> = {
+  status: ['=', '!='],
+  whole: ['=', '!='],
+  thumbs: ['='],
+  age: ['<', '>'],
+  duration: ['>', '<', '>=', '<='],
+  count: ['>', '<', '>=', '<='],
+  time: ['>=', '<'],
+  words: ['~', '!~'],
+};
+const EXAMPLES: Partial<Record<string, string[]>> = {
+  status: STATUSES,
+  thumbs: ['up', 'down'],
+  age: ['15m', '1h', '24h', '7d'],
+  duration: ['500ms', '1s', '10s', '1m'],
+  count: ['1k', '10k', '100k'],
+};
+
+/** What is on the page. */
+export interface Seen {
+  rows: CallRow[];
+  /** Some of them, whole. */
+  documents: CallRow[];
+  tags: string[];
 }
 
-function suggestFields(documents: CallRow[]): string[] {
-  const paths = new Set<string>([...Object.keys(shortNames()), 'model']);
+/** What may stand at a place: names of fields, then operators, and behind these the values that were seen. */
+export function suggestions(
+  { field, operator, begun }: Place,
+  { rows, documents, tags }: Seen,
+): Suggestion[] {
+  const text = begun.toLowerCase();
+  if (field !== undefined)
+    return suggestValues(field, { rows, tags })
+      .filter((value) => value.toLowerCase().includes(text))
+      .slice(0, MOST)
+      .map((value) => ({ text: term(field, operator!, value), about: '' }));
+  const fields = suggestFields(documents);
+  const isWhole = fields.some((one) => one.text === begun);
+  const operators = isWhole
+    ? (OPERATORS[fieldNamed(begun)?.kind ?? 'any'] ?? ['=', '~', '!='])
+    : [];
+  const words = begun !== '' && begun === begun.toUpperCase() ? WORDS : [];
+  return [
+    ...operators.map((one) => ({ text: begun + one, about: '' })),
+    ...[...words, ...fields].filter(
+      (one) => one.text !== begun && one.text.toLowerCase().includes(text),
+    ),
+  ].slice(0, MOST);
+}
+
+function suggestFields(documents: CallRow[]): Suggestion[] {
+  const paths = new Set<string>();
   for (const call of documents)
     for (const name of ['inputs', 'output', 'attributes', 'summary'] as const)
       collect(call[name], name, 1, paths);
-  return [...paths];
+  return [
+    ...Object.keys(shortFields()).map((text) => ({ text, about: ABOUT[text] ?? '' })),
+    ...[...paths].map((text) => ({ text, about: '' })),
+  ];
 }
 
 function collect(value: unknown, path: string, depth: number, paths: Set<string>): void {
@@ -44,11 +141,17 @@ function collect(value: unknown, path: string, depth: number, paths: Set<string>
   if (depth > MAX_DEPTH) return;
   for (const [name, member] of Object.entries(value).slice(0, 50)) {
     if (paths.size >= MOST_PATHS) return;
-    collect(member, `${path}.${name.replaceAll(/[.\\]/g, '\\$&')}`, depth + 1, paths);
+    collect(member, `${path}.${stepOf(name)}`, depth + 1, paths);
   }
 }
 
-function suggestValues(field: string, rows: CallRow[]): string[] {
+/** A step of a path, in brackets where it could be taken for something else. */
+const stepOf = (name: string) =>
+  /[\s=!<>~"()[]/.test(name) && !name.includes(']')
+    ? `[${name}]`
+    : name.replaceAll(/[.\\]/g, String.raw`\$&`);
+
+function suggestValues(name: string, { rows, tags }: Omit<Seen, 'documents'>): string[] {
   const read: Record<string, (row: CallRow) => (string | null | undefined)[]> = {
     op: (row) => [row.op_name],
     name: (row) => [derivedSummary(row).trace_name],
@@ -56,7 +159,9 @@ function suggestValues(field: string, rows: CallRow[]): string[] {
     thread: (row) => [row.thread_id],
     model: (row) => Object.keys(row.summary?.['usage'] ?? {}),
   };
-  if (field === 'status') return ['success', 'error', 'descendant_error', 'running'];
-  const values = rows.flatMap((row) => read[field]?.(row) ?? []);
+  if (name === 'tag') return tags;
+  const examples = EXAMPLES[fieldNamed(name)?.kind ?? ''];
+  if (examples) return examples;
+  const values = rows.flatMap((row) => read[name]?.(row) ?? []);
   return [...new Set(values.filter((value) => typeof value === 'string'))].toSorted();
 }

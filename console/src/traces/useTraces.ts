@@ -3,9 +3,13 @@ import { useMemo, useState } from 'react';
 import type { CallRow } from '../api/calls.ts';
 import { allLines } from '../api/client.ts';
 import { useLiveList, useReread } from '../api/live-list.ts';
+import { scrollPlace } from '../ui/scroll-places.ts';
 import { counted, shown } from './count.ts';
-import { type CallsRequest, newerRequest, PAGE, pageRequest } from './request.ts';
+import { readTraces } from './orphans.ts';
+import { type CallsRequest, newerRequest, PAGE, pageRequest, type Sort } from './request.ts';
 
+/** Of the table. */
+export const LABEL = 'Traces';
 /** Rows are asked for by so many, so that a scroll by a few lines asks for nothing. */
 const BLOCK = 50;
 
@@ -13,17 +17,32 @@ const read = (request: CallsRequest, signal?: AbortSignal) =>
   allLines('/calls/stream_query', request, signal);
 
 /** The rows of a choice as they are stored, how many came while one reads them, and the ids of those in sight. */
-export function useTraces(chosen: CallsRequest, { isLive }: { isLive: boolean }) {
+export function useTraces(
+  chosen: CallsRequest,
+  {
+    isLive,
+    sort,
+    withSizes,
+    before,
+  }: { isLive: boolean; sort: Sort | undefined; withSizes: boolean; before: string | undefined },
+) {
+  const [isCut, setCut] = useState(false);
+  const isOfRoots = chosen.filter?.trace_roots_only === true && !sort;
+  const order = { sort, withSizes };
   const list = useLiveList<CallRow>({
-    queryKey: ['traces', chosen],
+    queryKey: ['traces', chosen, order],
     project: chosen.project_id,
     isLive,
+    isScrolled: scrollPlace(LABEL) > 0,
     pageSize: PAGE,
-    read: (behind, signal) => read(pageRequest(chosen, behind), signal),
+    read: isOfRoots
+      ? (behind, signal) =>
+          readTraces(chosen, { behind, withSizes, before, onCut: () => setCut(true) }, signal)
+      : (behind, signal) => read(pageRequest(chosen, { ...order, behind }), signal),
     onStillTick: () => Promise.all([rereadView(), rereadWaiting()]),
   });
   const { rows, isStill, isLater, pages, table } = list;
-  const isComplete = (pages.data?.pages.at(-1)?.length ?? 0) < PAGE;
+  const isWatched = isLive && isStill;
 
   const [[first, last], view] = useState([0, BLOCK] as [number, number]);
   const ids = useMemo(() => rows.slice(first, last).map(({ id }) => id), [rows, first, last]);
@@ -31,8 +50,11 @@ export function useTraces(chosen: CallsRequest, { isLive }: { isLive: boolean })
   const inView = useQuery({
     queryKey: viewKey,
     queryFn: ({ signal }) =>
-      read(pageRequest({ project_id: chosen.project_id, filter: { call_ids: ids } }), signal),
-    enabled: isLive && isStill && ids.length > 0,
+      read(
+        pageRequest({ project_id: chosen.project_id, filter: { call_ids: ids } }, { withSizes }),
+        signal,
+      ),
+    enabled: isWatched && ids.length > 0,
     gcTime: 0,
   });
   const rereadView = useReread(viewKey);
@@ -40,20 +62,24 @@ export function useTraces(chosen: CallsRequest, { isLive }: { isLive: boolean })
   const waitingKey = ['waiting traces', chosen, rows.length, rows[0]?.id, rows.at(-1)?.id];
   const waiting = useQuery({
     queryKey: waitingKey,
-    queryFn: ({ signal }) => waitingFor(chosen, rows, isComplete, signal),
-    enabled: isLive && isStill && !isLater,
+    queryFn: ({ signal }) =>
+      waitingFor(chosen, rows, { isOfRoots, pages: pages.data?.pages ?? [] }, signal),
+    enabled: isWatched && !isLater && !sort,
     gcTime: 0,
   });
   const rereadWaiting = useReread(waitingKey);
 
   return {
     ...list,
+    /** There may be more traces without a root than are shown. */
+    isCut,
     rows: useMemo(() => {
       const now = new Map(inView.data?.map((row) => [row.id, row]));
       return rows.map((row) => now.get(row.id) ?? row);
     }, [rows, inView.data]),
     waiting: isStill && waiting.data ? waiting.data : '',
     idsInView: ids,
+    inView: [first, last] as const,
     table: {
       ...table,
       onView: (from: number, to: number) => {
@@ -70,13 +96,14 @@ export function useTraces(chosen: CallsRequest, { isLive }: { isLive: boolean })
 async function waitingFor(
   chosen: CallsRequest,
   rows: CallRow[],
-  isComplete: boolean,
+  { isOfRoots, pages }: { isOfRoots: boolean; pages: CallRow[][] },
   signal: AbortSignal,
 ): Promise<string> {
+  const isComplete = (pages.at(-1)?.length ?? 0) < PAGE;
   const inFront = isComplete ? chosen : newerRequest(chosen, rows.at(-1)!, { orSame: true });
   const [newer, all] = await Promise.all([
     counted(newerRequest(chosen, rows[0]!), signal),
-    counted(inFront, signal, rows.length),
+    counted(inFront, signal, isOfRoots ? rows.filter((row) => !row.parent_id).length : rows.length),
   ]);
   // rows that no longer match make the difference smaller, but hide no newer ones
   const { count, has_more } = newer.count > all.count ? newer : all;

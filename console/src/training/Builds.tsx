@@ -107,7 +107,7 @@ const buildColumns = (entity: string, project: string): Column<Build>[] => [
   },
   {
     name: 'erased',
-    title: '',
+    title: <span className="visually-hidden">Erased</span>,
     width: '64px',
     cell: ({ erased_at }) => erased_at && <span className={styles['bad']}>erased</span>,
   },

@@ -75,7 +75,9 @@ function Histogram({ rewards }: { rewards: Rewards }) {
             <li key={bin.from} title={`${bin.count} trajectories from ${range}`}>
               <span>{count(bin.count)}</span>
               <i style={{ height: `${(bin.count / most) * 100}%` }} aria-hidden="true" />
-              <span className={styles['soft']}>{number(bin.from)}</span>
+              <span className={styles['soft']}>
+                {number(bin.from)}–{number(bin.to)}
+              </span>
             </li>
           );
         })}

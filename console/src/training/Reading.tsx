@@ -33,7 +33,7 @@ export function Reading({
   const facts = [...factsIn(metrics), ...factsIn(metadata)].slice(0, MOST_FACTS);
   return (
     <section className={styles['reading']} aria-label="Trajectory">
-      <dl className={styles['facts']}>
+      <dl tabIndex={0} className={styles['facts']}>
         <div>
           <dt>Reward</dt>
           <dd>{typeof reward === 'number' ? number(reward) : '–'}</dd>

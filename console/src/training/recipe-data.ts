@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
-import { post, send } from '../api/client.ts';
+import { post, type Schema, send } from '../api/client.ts';
 import { Problem, type Violation } from '../api/problem.ts';
 import { wire } from '../api/wire.ts';
 import { formatted } from '../json/formatted.ts';
@@ -62,10 +62,10 @@ export async function publishRecipe(
   project_id: string,
   object_id: string,
   text: string,
-): Promise<{ digest: string; object_id: string }> {
+): Promise<Schema<'ObjectCreatedDto'>> {
   const head = JSON.stringify({ project_id, object_id }).slice(0, -1);
   const response = await send('POST', '/obj/create', { body: `{"obj":${head},"val":${text}}}` });
-  return (await response.json()) as { digest: string; object_id: string };
+  return (await response.json()) as Schema<'ObjectCreatedDto'>;
 }
 
 export const recipeRef = (project: string, name: string, digest: string): string =>

@@ -1,3 +1,5 @@
+import { textIn } from '../api/search.ts';
+
 const TABS = ['models', 'jobs', 'builds', 'tainted'] as const;
 type TrainingTab = (typeof TABS)[number];
 
@@ -40,14 +42,11 @@ export interface JobSearch extends TrajectoriesSearch {
   tab?: 'trajectories' | 'lineage';
 }
 
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined;
-
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0;
 
 function trajectoriesSearch(search: Record<string, unknown>): TrajectoriesSearch {
-  const [split, read] = [text(search['split']), text(search['read'])];
+  const [split, read] = [textIn(search['split']), textIn(search['read'])];
   const { step, page, sort } = search;
   return {
     ...(split !== undefined && { split }),
@@ -96,7 +95,7 @@ export interface RecipeSearch {
 
 export function recipeSearch({ recipe, mode, tab }: Record<string, unknown>): RecipeSearch {
   return {
-    ...(text(recipe) !== undefined && { recipe: text(recipe)! }),
+    ...(textIn(recipe) !== undefined && { recipe: textIn(recipe)! }),
     ...(mode === 'new' && { mode }),
     ...((tab === 'sample' || tab === 'changes') && { tab }),
   };

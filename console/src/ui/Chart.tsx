@@ -54,7 +54,7 @@ export function Chart({ title, buckets, series, look, format, onZoom }: ChartPro
       chartOptions({
         element,
         look,
-        colours: colours.split(' '),
+        colours: colours === '' ? [] : colours.split(' '),
         isNumbered,
         range: () => timeRange(latest.current.buckets),
         format: (value) => text(value),

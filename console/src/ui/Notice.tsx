@@ -27,7 +27,7 @@ export function ErrorNote({ error }: { error: unknown }) {
 /** Stands where rows will be, as high as they. */
 export function Skeleton({ rows }: { rows: number }) {
   return (
-    <div className={styles['skeleton']} aria-busy="true" aria-label="Loading">
+    <div className={styles['skeleton']} role="progressbar" aria-busy="true" aria-label="Loading">
       {Array.from({ length: rows }, (_, i) => (
         <i key={i} />
       ))}

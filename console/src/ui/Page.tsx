@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Fault } from './Fault.tsx';
+import { useTitle } from './useTitle.ts';
 import styles from './page.module.css';
 
 /** A page that scrolls below its title. An error stands above what there still is to show. */
@@ -22,6 +23,7 @@ export function Page({
   isFull?: boolean;
   children: ReactNode;
 }) {
+  useTitle(title);
   return (
     <div className={`${styles['page']} ${isFull ? styles['full'] : ''}`}>
       <header className={styles['header']}>

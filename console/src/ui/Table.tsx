@@ -30,39 +30,42 @@ export function Table<T>({
   onSort: (sort: Sort) => void;
 }) {
   return (
-    <table className={styles['table']} aria-label={label}>
-      <thead>
-        <tr>
-          {columns.map(({ name, title, isNumber, sortBy }) => (
-            <th
-              key={name}
-              scope="col"
-              className={isNumber ? styles['number'] : undefined}
-              aria-sort={sortOrder(name, sort)}
-            >
-              {sortBy ? (
-                <button type="button" onClick={() => onSort(nextSort(name, sort, isNumber))}>
-                  {title}
-                </button>
-              ) : (
-                title
-              )}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {sorted(rows, columns, sort).map((row) => (
-          <tr key={rowKey(row)}>
-            {columns.map(({ name, isNumber, cell }) => (
-              <td key={name} className={isNumber ? styles['number'] : undefined}>
-                {cell(row)}
-              </td>
+    // focusable: narrow windows scroll it sideways
+    <div className={styles['scroll']} tabIndex={0} role="group" aria-label={label}>
+      <table className={styles['table']} aria-label={label}>
+        <thead>
+          <tr>
+            {columns.map(({ name, title, isNumber, sortBy }) => (
+              <th
+                key={name}
+                scope="col"
+                className={isNumber ? styles['number'] : undefined}
+                aria-sort={sortOrder(name, sort)}
+              >
+                {sortBy ? (
+                  <button type="button" onClick={() => onSort(nextSort(name, sort, isNumber))}>
+                    {title}
+                  </button>
+                ) : (
+                  title || <span className="visually-hidden">Actions</span>
+                )}
+              </th>
             ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {sorted(rows, columns, sort).map((row) => (
+            <tr key={rowKey(row)}>
+              {columns.map(({ name, isNumber, cell }) => (
+                <td key={name} className={isNumber ? styles['number'] : undefined}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

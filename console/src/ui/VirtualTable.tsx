@@ -1,6 +1,8 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { scrollKeeper, scrollPlace } from './scroll-places.ts';
 import styles from './table.module.css';
+import { useWidths, WidthHandle } from './widths.tsx';
 
 const ROW_HEIGHT = 32;
 
@@ -43,7 +45,9 @@ export function VirtualTable<T>({
 }) {
   const scroller = useRef<HTMLDivElement>(null);
   const selected = useRef(-1);
+  const [place] = useState(() => ({ first: scrollPlace(label), keep: scrollKeeper(label) }));
   const virtual = useVirtualizer({
+    initialOffset: place.first,
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_HEIGHT,
@@ -87,8 +91,12 @@ export function VirtualTable<T>({
     else return;
     event.preventDefault();
   };
-  const template = columns.map(({ width }) => width).join(' ');
+  const { widths, set } = useWidths(label);
+  const widthOf = ({ name, width }: { name: string; width: string }) =>
+    Object.hasOwn(widths, name) ? `${widths[name]}px` : width;
+  const template = columns.map(widthOf).join(' ');
   const across = { gridTemplateColumns: template };
+  const least = { minWidth: leastWidth(columns.map(widthOf)) };
   return (
     <div
       role="table"
@@ -96,15 +104,24 @@ export function VirtualTable<T>({
       aria-rowcount={(total ?? rows.length) + 1}
       className={styles['table']}
     >
-      <div role="rowgroup" className={styles['head']}>
+      <div role="rowgroup" className={styles['head']} style={least}>
         <div role="row" aria-rowindex={1} className={styles['row']} style={across}>
-          {columns.map(({ name, title, isNumber }) => (
+          {columns.map(({ name, title, width, isNumber }) => (
             <span
               role="columnheader"
               key={name}
+              // without the handle
+              aria-label={typeof title === 'string' ? title : undefined}
               className={isNumber ? styles['number'] : undefined}
             >
               {title}
+              {pixels(width) > LEAST_TO_CHANGE && (
+                <WidthHandle
+                  title={name}
+                  width={widths[name] ?? pixels(width)}
+                  onWidth={(width) => set(name, width)}
+                />
+              )}
             </span>
           ))}
         </div>
@@ -114,8 +131,12 @@ export function VirtualTable<T>({
         ref={scroller}
         tabIndex={0}
         className={styles['body']}
+        style={least}
         onKeyDown={onKeyDown}
-        onScroll={({ currentTarget }) => onScrolledTo?.(currentTarget.scrollTop)}
+        onScroll={({ currentTarget: { scrollTop } }) => {
+          place.keep(scrollTop);
+          onScrolledTo?.(scrollTop);
+        }}
       >
         <div role="presentation" style={{ height: virtual.getTotalSize(), position: 'relative' }}>
           {items.map(({ index, start, key }) => {
@@ -147,3 +168,15 @@ export function VirtualTable<T>({
     </div>
   );
 }
+
+const GAP = 10;
+const PADDING = 32;
+
+/** What the columns need, of those that grow their least width. */
+const leastWidth = (widths: readonly string[]): number =>
+  widths.reduce((sum, width) => sum + pixels(width) + GAP, PADDING);
+
+const pixels = (width: string): number => Number(/(\d+)px/.exec(width)?.[1] ?? 0);
+
+/** Marks and boxes have the width that they need. */
+const LEAST_TO_CHANGE = 20;

@@ -1,14 +1,16 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { post } from '../api/client.ts';
-import { useReread } from '../api/live-list.ts';
-import { useLive } from '../api/live.ts';
-import { wire } from '../api/wire.ts';
+import { post } from './client.ts';
+import { useReread } from './live-list.ts';
+import { useLive } from './live.ts';
+import { tagOf } from './tags.ts';
+import { wire } from './wire.ts';
 
 /** What people thought of a call, in short. */
 export interface Remarks {
   up: number;
   down: number;
   others: number;
+  tags: Set<string>;
 }
 
 /** Some clients score each call a dozen times. */
@@ -46,11 +48,13 @@ async function remarks(project_id: string, ids: string[], signal: AbortSignal) {
   const found = new Map<string, Remarks>();
   for (const row of result as Record<string, string>[]) {
     const id = row[wire.ref]!.slice(prefix.length);
-    const sum = found.get(id) ?? { up: 0, down: 0, others: 0 };
+    const sum = found.get(id) ?? { up: 0, down: 0, others: 0, tags: new Set() };
+    const tag = tagOf(row['feedback_type']!);
     const emoji =
       row['feedback_type'] === `${wire.feedback}.reaction.1` ? row['payload.emoji'] : '';
     if (emoji?.startsWith('👍')) sum.up++;
     else if (emoji?.startsWith('👎')) sum.down++;
+    else if (tag !== undefined) sum.tags.add(tag);
     else sum.others++;
     found.set(id, sum);
   }

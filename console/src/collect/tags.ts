@@ -1,0 +1,80 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { post } from '../api/client.ts';
+import type { Remarks } from '../api/remarks.ts';
+import { TAG } from '../api/tags.ts';
+import { wire } from '../api/wire.ts';
+
+/** So many calls are sent at once. */
+const AT_ONCE = 500;
+const MOST_CHARACTERS = 64;
+/** Of an id of feedback. */
+const MOST_ID = 256;
+
+export const parts = (ids: readonly string[]): string[][] =>
+  Array.from({ length: Math.ceil(ids.length / AT_ONCE) }, (_, n) =>
+    ids.slice(n * AT_ONCE, (n + 1) * AT_ONCE),
+  );
+
+/** What is wrong with a tag. */
+export function tagFault(tag: string): string | undefined {
+  if (/[\p{Cc}\p{Cs}]/u.test(tag)) return 'A tag has no control characters.';
+  const { length } = Array.from(tag);
+  return length > MOST_CHARACTERS
+    ? `A tag has at most ${MOST_CHARACTERS} characters, and this one ${length}.`
+    : undefined;
+}
+
+/** The tags of the calls that are in sight, sorted. */
+export function seenTags(client: QueryClient, project: string): string[] {
+  const shown = client.getQueriesData<ReadonlyMap<string, Remarks>>({
+    queryKey: ['remarks', project],
+  });
+  const all = shown.flatMap(([, calls]) => [...(calls?.values() ?? [])]);
+  return [...new Set(all.flatMap(({ tags }) => [...tags]))].toSorted();
+}
+
+const refTo = (project: string, callId: string) => `${wire.scheme}:///${project}/call/${callId}`;
+
+/**
+ * A call has a tag or has it not, whoever gave it: the id is made of both, so a tag that is given again is the one that is stored.
+ * Behind the longest ids of calls there is no room for a tag; these take one of the service's.
+ */
+function tagId(callId: string, tag: string): string | undefined {
+  const id = `${wire.scheme}:tag:${callId.length}:${callId}:${tag}`;
+  return id.length <= MOST_ID ? id : undefined;
+}
+
+/** Gives calls a tag. @throws Error of the first that is refused, when the others have it */
+export async function addTag(
+  project_id: string,
+  callIds: readonly string[],
+  tag: string,
+): Promise<void> {
+  for (const ids of parts(callIds)) {
+    const batch = ids.map((callId) => ({
+      project_id,
+      id: tagId(callId, tag),
+      [wire.ref]: refTo(project_id, callId),
+      feedback_type: TAG + tag,
+      payload: { tag },
+    }));
+    // the schema knows of no member of an item
+    const { res } = await post('/feedback/batch/create', { batch: batch as object[] as [] });
+    for (const one of res) if ('error' in one) throw new Error(one.error.detail);
+  }
+}
+
+/** Takes a tag from calls, whoever gave it. */
+export async function removeTag(
+  project_id: string,
+  callIds: readonly string[],
+  tag: string,
+): Promise<void> {
+  for (const ids of parts(callIds)) {
+    const refs = ids.map((id) => ({ $literal: refTo(project_id, id) }));
+    const isTag = { $eq: [{ $getField: 'feedback_type' }, { $literal: TAG + tag }] };
+    const isOfThem = { $in: [{ $getField: wire.ref }, refs] };
+    const query = { $expr: { $and: [isOfThem, isTag] } };
+    await post('/feedback/purge', { project_id, query });
+  }
+}

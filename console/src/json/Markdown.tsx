@@ -1,0 +1,62 @@
+import styles from './json.module.css';
+import type { Block, Inline } from './markdown.ts';
+import { visible } from './visible.ts';
+
+/** Said text with its structure. Nothing of it is HTML, nothing is loaded, and no address can be followed by mistake. */
+export const Markdown = ({ blocks }: { blocks: readonly Block[] }) => (
+  <div className={styles['markdown']}>
+    {blocks.map((block, n) => (
+      <BlockView key={n} block={block} />
+    ))}
+  </div>
+);
+
+function BlockView({ block }: { block: Block }) {
+  switch (block.kind) {
+    case 'code':
+      return <pre>{visible(block.text)}</pre>;
+    case 'list': {
+      const items = block.items.map((inlines, n) => (
+        <li key={n}>
+          <Inlines of={inlines} />
+        </li>
+      ));
+      return block.isNumbered ? <ol>{items}</ol> : <ul>{items}</ul>;
+    }
+    case 'heading':
+      return (
+        <p>
+          <b>
+            <Inlines of={block.inlines} />
+          </b>
+        </p>
+      );
+    case 'quote':
+      return (
+        <blockquote>
+          <Inlines of={block.inlines} />
+        </blockquote>
+      );
+    default:
+      return (
+        <p>
+          <Inlines of={block.inlines} />
+        </p>
+      );
+  }
+}
+
+const Inlines = ({ of }: { of: readonly Inline[] }) =>
+  of.map(({ kind, text, address = '' }, n) => {
+    const shown = visible(text);
+    if (kind === 'strong') return <strong key={n}>{shown}</strong>;
+    if (kind === 'emphasis') return <em key={n}>{shown}</em>;
+    if (kind === 'code') return <code key={n}>{shown}</code>;
+    if (kind === 'text') return shown;
+    return (
+      <span key={n}>
+        {kind === 'image' && 'Picture '}
+        {shown} <code className={styles['address']}>{visible(address)}</code>
+      </span>
+    );
+  });

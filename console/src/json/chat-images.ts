@@ -1,0 +1,29 @@
+type Json = Record<string, unknown>;
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+
+export interface Image {
+  type: string;
+  base64: string;
+}
+
+/** Members of a part that hold an image in one client or another: as base64, as a `data:` address, or as an object with either. */
+const HOLDERS = ['source', 'image_url', 'inline_data', 'inlineData', 'image', 'file'];
+const VALUES = ['data', 'url', 'content', 'image', 'image_url', 'base64'];
+const TYPES = ['media_type', 'mime_type', 'mimeType', 'mediaType'];
+const DATA_URL = /^data:(image\/[\w.+-]+);base64,/;
+const SHORTEST = 64;
+
+/** The image that a part of a message is; an address elsewhere is none, since nothing is asked for there. */
+export function imageIn(part: Json): Image | undefined {
+  const inner = HOLDERS.map((name) => part[name]).find(isObject) ?? part;
+  const value = VALUES.map((name) => inner[name]).find((one) => typeof one === 'string');
+  if (typeof value !== 'string') return undefined;
+  const type = TYPES.map((name) => inner[name] ?? part[name]).find(
+    (one) => typeof one === 'string',
+  );
+  const [head = '', named = type] = DATA_URL.exec(value) ?? [];
+  if (typeof named !== 'string' || !named.startsWith('image/')) return undefined;
+  const base64 = value.slice(head.length);
+  if (base64.length < SHORTEST || !/^[\w+/=-]{64}/.test(base64)) return undefined;
+  return { type: named, base64 };
+}

@@ -1,0 +1,95 @@
+/** A part of a line. Addresses are shown, and never followed. */
+export interface Inline {
+  kind: 'text' | 'strong' | 'emphasis' | 'code' | 'link' | 'image';
+  text: string;
+  /** Of a link or an image. */
+  address?: string;
+}
+
+export type Block =
+  | { kind: 'paragraph' | 'heading' | 'quote'; inlines: Inline[] }
+  | { kind: 'list'; isNumbered: boolean; items: Inline[][] }
+  | { kind: 'code'; text: string };
+
+/** Longer texts stay as they were written. */
+const MOST_CHARACTERS = 100_000;
+
+const FENCE = /^\s*(?:```|~~~)/;
+const HEADING = /^#{1,6}\s+(.*)$/;
+const QUOTE = /^>\s?(.*)$/;
+const ITEM = /^\s{0,8}(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/;
+/** Each part is bounded, so that a text without ends is not read to its end from each of its characters. */
+const INLINE =
+  /`([^`\n]{1,300})`|\*\*([^*\n]{1,300})\*\*|(?<![\w*])\*([^*\s][^*\n]{0,300})\*(?![\w*])|(!?)\[([^\]\n]{0,300})\]\(([^()\s]{1,300})\)/g;
+
+/** The common part of Markdown, without its HTML; undefined for a text that has none of it. */
+export function markdown(text: string): Block[] | undefined {
+  if (text.length > MOST_CHARACTERS) return undefined;
+  const blocks = blocksOf(text.split('\n'));
+  const isPlain = (block: Block) =>
+    block.kind === 'paragraph' && block.inlines.every(({ kind }) => kind === 'text');
+  return blocks.every(isPlain) ? undefined : blocks;
+}
+
+function blocksOf(lines: readonly string[]): Block[] {
+  const blocks: Block[] = [];
+  for (let n = 0; n < lines.length;) {
+    const [block, next] = blockAt(lines, n);
+    if (block) blocks.push(block);
+    n = next;
+  }
+  return blocks;
+}
+
+function blockAt(lines: readonly string[], from: number): [Block | undefined, number] {
+  const line = lines[from]!;
+  if (line.trim() === '') return [undefined, from + 1];
+  if (FENCE.test(line)) {
+    let to = from + 1;
+    while (to < lines.length && !FENCE.test(lines[to]!)) to++;
+    return [{ kind: 'code', text: lines.slice(from + 1, to).join('\n') }, to + 1];
+  }
+  const heading = HEADING.exec(line);
+  if (heading) return [{ kind: 'heading', inlines: inlinesOf(heading[1]!) }, from + 1];
+  const list = ITEM.exec(line);
+  const isOf = (pattern: RegExp) => {
+    let to = from;
+    while (to < lines.length && pattern.test(lines[to]!)) to++;
+    return to;
+  };
+  if (list) {
+    const to = isOf(ITEM);
+    const items = lines.slice(from, to).map((one) => inlinesOf(ITEM.exec(one)![2]!));
+    return [{ kind: 'list', isNumbered: list[1] !== undefined, items }, to];
+  }
+  if (QUOTE.test(line)) {
+    const to = isOf(QUOTE);
+    const said = lines.slice(from, to).map((one) => QUOTE.exec(one)![1]!);
+    return [{ kind: 'quote', inlines: inlinesOf(said.join('\n')) }, to];
+  }
+  let to = from + 1;
+  while (to < lines.length && !BEGINS.test(lines[to]!)) to++;
+  return [{ kind: 'paragraph', inlines: inlinesOf(lines.slice(from, to).join('\n')) }, to];
+}
+
+/** What ends a paragraph. */
+const BEGINS = /^\s*$|^\s*(?:```|~~~)|^#{1,6}\s|^>|^\s{0,8}(?:[-*+]|\d{1,9}[.)])\s/;
+
+function inlinesOf(text: string): Inline[] {
+  const found: Inline[] = [];
+  let at = 0;
+  for (const match of text.matchAll(INLINE)) {
+    if (match.index > at) found.push({ kind: 'text', text: text.slice(at, match.index) });
+    found.push(inlineOf(match));
+    at = match.index + match[0].length;
+  }
+  if (at < text.length) found.push({ kind: 'text', text: text.slice(at) });
+  return found;
+}
+
+function inlineOf([, code, strong, emphasis, bang, label, address]: RegExpExecArray): Inline {
+  if (code !== undefined) return { kind: 'code', text: code };
+  if (strong !== undefined) return { kind: 'strong', text: strong };
+  if (emphasis !== undefined) return { kind: 'emphasis', text: emphasis };
+  return { kind: bang ? 'image' : 'link', text: label!, address: address! };
+}

@@ -1,0 +1,39 @@
+import { type ErrorComponentProps } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { get } from '../api/client.ts';
+import { Problem } from '../api/problem.ts';
+import { Fault } from '../ui/Fault.tsx';
+import { Page } from '../ui/Page.tsx';
+
+/** A part of the console that is not there yet could not be loaded. */
+const isUnloaded = (error: Error) =>
+  /dynamically imported module|Importing a module script|error loading/i.test(error.message);
+
+/** What stands in the place of a page that failed; the way to the others stays. */
+export function PageFault({ error: thrown, reset }: ErrorComponentProps): ReactNode {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const [stillAway, tellAway] = useState<Error>();
+  const isAway = isUnloaded(error);
+  const again = async () => {
+    if (!isAway) return reset();
+    try {
+      await get('/server_info');
+      // browsers remember that a module could not be loaded
+      location.reload();
+    } catch (failure) {
+      tellAway(failure as Error);
+    }
+  };
+  const told = isAway
+    ? new Problem(
+        0,
+        'unreachable',
+        'The page cannot be loaded, because the service cannot be reached.',
+      )
+    : new Error(`The page failed: ${error.message}`);
+  return (
+    <Page title="This page cannot be shown">
+      <Fault error={stillAway ?? told} onRetry={() => void again()} />
+    </Page>
+  );
+}

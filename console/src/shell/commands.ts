@@ -1,0 +1,32 @@
+/** A place or an act that the palette offers. */
+export interface Command {
+  name: string;
+  /** Other words that find it. */
+  words?: string;
+  hint?: string;
+  run: () => void;
+}
+
+/** Those whose name or words hold each typed word, the beginnings of names first. */
+export function matching(commands: readonly Command[], typed: string): Command[] {
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  const rank = ({ name }: Command) => (name.toLowerCase().startsWith(words[0] ?? '') ? 0 : 1);
+  return commands
+    .filter(({ name, words: others = '' }) => {
+      const text = `${name} ${others}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    })
+    .toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** The keys of the pages, as the help lists them. */
+export const SHORTCUTS: readonly (readonly [keys: string, does: string])[] = [
+  ['Ctrl K, ⌘ K', 'Go to a page, a project, a trace or a thread'],
+  ['?', 'This help'],
+  ['j k, ↓ ↑', 'The next or the previous row'],
+  ['Enter', 'Open the row'],
+  ['h l, ← →', 'Fold or unfold a call; go to its parent'],
+  ['e', 'The next call that failed'],
+  ['/', 'The search or the filter of the page'],
+  ['Esc', 'Close what is open'],
+];

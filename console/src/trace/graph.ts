@@ -1,0 +1,269 @@
+import type { CallKind } from '../ui/Kind.tsx';
+import type { Tree } from './tree.ts';
+import type { TraceSpan } from './useTrace.ts';
+
+/** Calls of one kind and name; or, beyond the most that are drawn, all others of the kind. */
+export interface GraphNode {
+  kind: CallKind;
+  /** Null where several are gathered. */
+  name: string | null;
+  /** How many names. */
+  names: number;
+  /** Their numbers in the tree, those that failed first. */
+  calls: number[];
+  failed: number;
+  running: number;
+  /** Of those that are not below another one of the same node. */
+  ms: number;
+  /** What the calls say beyond those below them, so that the nodes add up to the trace. */
+  tokens: number;
+  cost: number;
+  /** How many were called by one of the same node. */
+  selfCalls: number;
+}
+
+export interface GraphEdge {
+  from: number;
+  to: number;
+  calls: number;
+  /** One agent ended by naming the other, which ran after it and not below it. */
+  isHandOff: boolean;
+}
+
+export interface Graph {
+  nodes: GraphNode[];
+  edges: GraphEdge[];
+  /** The node of each call; -1 of one that is not drawn. */
+  nodeOf: Int32Array;
+  /** How many there are, drawn by themselves or not. */
+  allNames: number;
+  allEdges: number;
+}
+
+const MOST = { nodes: 200, edges: 600 };
+
+/** The words by which frameworks name the span or the tool that hands over. */
+const HAND_OFF = /hand[-_ ]?off|transfer[-_ ]to[-_ ]/i;
+
+/** Agents, tools, models and retrievers of a trace, and who called whom. Takes each call a fixed number of times. */
+export function makeGraph(
+  tree: Tree<TraceSpan>,
+  kindOf: (number: number) => CallKind | undefined,
+  most = MOST,
+): Graph {
+  const { nodes, nodeOf, allNames } = makeNodes(tree, kindOf, most.nodes);
+  const all = walk(tree, nodes, nodeOf);
+  const edges =
+    all.length > most.edges ? all.toSorted((a, b) => b.calls - a.calls).slice(0, most.edges) : all;
+  return { nodes, edges, nodeOf, allNames, allEdges: all.length };
+}
+
+interface Named {
+  kind: CallKind;
+  name: string;
+  calls: number;
+}
+
+function makeNodes(
+  { spans }: Tree<TraceSpan>,
+  kindOf: (number: number) => CallKind | undefined,
+  most: number,
+) {
+  const named: Named[] = [];
+  const byKind = new Map<CallKind, Map<string, number>>();
+  const nodeOf = new Int32Array(spans.length).fill(-1);
+  for (const [number, { name }] of spans.entries()) {
+    const kind = kindOf(number);
+    if (!kind) continue;
+    let byName = byKind.get(kind);
+    if (!byName) byKind.set(kind, (byName = new Map()));
+    let at = byName.get(name);
+    if (at === undefined) {
+      at = named.push({ kind, name, calls: 0 }) - 1;
+      byName.set(name, at);
+    }
+    named[at]!.calls++;
+    nodeOf[number] = at;
+  }
+  const { nodes, place } = gathered(named, most);
+  return { nodes, nodeOf: nodeOf.map((at) => (at < 0 ? at : place[at]!)), allNames: named.length };
+}
+
+/** The nodes in the order in which they first appear; of too many, the least called as one of each kind. */
+function gathered(named: readonly Named[], most: number) {
+  const rest = new Map<CallKind, number[]>();
+  if (named.length > most) {
+    const order = [...named.keys()].toSorted((a, b) => named[b]!.calls - named[a]!.calls);
+    const kinds = new Set(named.map(({ kind }) => kind)).size;
+    for (const at of order.slice(most - kinds)) {
+      const { kind } = named[at]!;
+      const others = rest.get(kind);
+      if (others) others.push(at);
+      else rest.set(kind, [at]);
+    }
+  }
+  const isGathered = new Uint8Array(named.length);
+  for (const all of rest.values()) if (all.length > 1) for (const at of all) isGathered[at] = 1;
+  const nodes: GraphNode[] = [];
+  const gatherer = new Map<CallKind, number>();
+  const place = named.map(({ kind, name }, at) => {
+    const found = isGathered[at] ? gatherer.get(kind) : undefined;
+    if (found !== undefined) {
+      nodes[found]!.names++;
+      return found;
+    }
+    const own = nodes.push(aNode(kind, isGathered[at] ? null : name)) - 1;
+    if (isGathered[at]) gatherer.set(kind, own);
+    return own;
+  });
+  return { nodes, place };
+}
+
+const aNode = (kind: CallKind, name: string | null): GraphNode => ({
+  kind,
+  name,
+  names: 1,
+  calls: [],
+  failed: 0,
+  running: 0,
+  ms: 0,
+  tokens: 0,
+  cost: 0,
+  selfCalls: 0,
+});
+
+/** Adds up the nodes, and answers the edges. */
+function walk(tree: Tree<TraceSpan>, nodes: GraphNode[], nodeOf: Int32Array): GraphEdge[] {
+  const own = ownUse(tree);
+  const failed: number[][] = nodes.map(() => []);
+  const open = new Open(tree, nodes, nodeOf);
+  const edges = new Edges(nodes, nodeOf);
+  for (const [number, span] of tree.spans.entries()) {
+    open.leaveUntil(number);
+    edges.hear(span.name, open.agent);
+    const at = nodeOf[number]!;
+    if (at < 0) continue;
+    const node = nodes[at]!;
+    if (!open.has(at)) node.ms += span.latency ?? 0;
+    if (span.end === null) node.running++;
+    node.tokens += own.tokens[number]!;
+    node.cost += own.cost[number]!;
+    (span.status === 'error' ? failed[at]! : node.calls).push(number);
+    edges.lead(open.call, number);
+    open.enter(number);
+  }
+  for (const [at, node] of nodes.entries()) {
+    node.failed = failed[at]!.length;
+    node.calls = [...failed[at]!, ...node.calls];
+  }
+  return edges.all;
+}
+
+/** From the nearest drawn call above to a call, and to an agent from the one before it that handed over. */
+class Edges {
+  private readonly byPair = new Map<number, GraphEdge>();
+  private readonly handsOver = new Set<number>();
+  /** The last agent right below a call. */
+  private readonly agentBelow = new Map<number, number>();
+
+  constructor(
+    private readonly nodes: readonly GraphNode[],
+    private readonly nodeOf: Int32Array,
+  ) {}
+
+  /** Something below an agent is named so. */
+  hear(name: string, agent: number): void {
+    if (agent >= 0 && HAND_OFF.test(name)) this.handsOver.add(agent);
+  }
+
+  lead(above: number, number: number): void {
+    const at = this.nodeOf[number]!;
+    if (above >= 0) this.add(this.nodeOf[above]!, at, false);
+    if (this.nodes[at]!.kind !== 'agent') return;
+    const before = this.agentBelow.get(above);
+    if (before !== undefined && this.handsOver.has(before) && this.nodeOf[before] !== at)
+      this.add(this.nodeOf[before]!, at, true);
+    this.agentBelow.set(above, number);
+  }
+
+  get all(): GraphEdge[] {
+    return [...this.byPair.values()];
+  }
+
+  private add(from: number, to: number, isHandOff: boolean): void {
+    if (from === to) {
+      this.nodes[to]!.selfCalls++;
+      return;
+    }
+    const key = from * this.nodes.length + to;
+    const edge = this.byPair.get(key);
+    if (!edge) this.byPair.set(key, { from, to, calls: 1, isHandOff });
+    else {
+      edge.calls++;
+      edge.isHandOff ||= isHandOff;
+    }
+  }
+}
+
+/** The drawn calls that the walk is below of. */
+class Open {
+  private readonly calls: number[] = [];
+  private readonly agents: number[] = [];
+  private readonly ofNode: Uint32Array;
+
+  constructor(
+    private readonly tree: Tree<TraceSpan>,
+    private readonly nodes: readonly GraphNode[],
+    private readonly nodeOf: Int32Array,
+  ) {
+    this.ofNode = new Uint32Array(nodes.length);
+  }
+
+  enter(number: number): void {
+    const at = this.nodeOf[number]!;
+    this.calls.push(number);
+    if (this.nodes[at]!.kind === 'agent') this.agents.push(number);
+    this.ofNode[at]!++;
+  }
+
+  leaveUntil(number: number): void {
+    while (this.call >= 0 && this.tree.behind[this.call]! <= number) {
+      const left = this.calls.pop()!;
+      if (this.agent === left) this.agents.pop();
+      this.ofNode[this.nodeOf[left]!]!--;
+    }
+  }
+
+  has(node: number): boolean {
+    return this.ofNode[node]! > 0;
+  }
+
+  /** The nearest one; -1 when there is none. */
+  get call(): number {
+    return this.calls.at(-1) ?? -1;
+  }
+
+  get agent(): number {
+    return this.agents.at(-1) ?? -1;
+  }
+}
+
+/** Differences of sums of doubles that are none. */
+const NOISE = 1e-12;
+
+/** What each call says beyond the nearest calls below it that say anything, since parents often repeat these. */
+function ownUse(tree: Tree<TraceSpan>) {
+  const beyond = (told: (span: TraceSpan) => number | null | undefined): Float64Array => {
+    const own = new Float64Array(tree.spans.length);
+    const below = new Float64Array(tree.spans.length);
+    for (let n = tree.spans.length - 1; n >= 0; n--) {
+      const said = told(tree.spans[n]!) ?? undefined;
+      if (said !== undefined && said - below[n]! > NOISE) own[n] = said - below[n]!;
+      if (tree.parent[n]! >= 0) below[tree.parent[n]!]! += said ?? below[n]!;
+    }
+    return own;
+  };
+  const input = beyond(({ tokens }) => tokens?.input);
+  const output = beyond(({ tokens }) => tokens?.output);
+  return { tokens: input.map((n, at) => n + output[at]!), cost: beyond(({ cost }) => cost) };
+}

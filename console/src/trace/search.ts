@@ -1,0 +1,26 @@
+import { textIn } from '../api/search.ts';
+
+const TABS = ['chat', 'json', 'more', 'cost', 'feedback', 'compare', 'raw'] as const;
+export type Tab = (typeof TABS)[number];
+
+/** What stands in the address of a trace. */
+export interface TraceSearch {
+  /** The id of the chosen call. */
+  call?: string;
+  tab?: Tab;
+  /** The tree when absent. */
+  view?: 'graph';
+  /** The id of the call that it is compared with. */
+  with?: string;
+}
+
+export function traceSearch(search: Record<string, unknown>): TraceSearch {
+  const [call, other] = [textIn(search['call']), textIn(search['with'])];
+  const tab = TABS.find((one) => one === search['tab']);
+  return {
+    ...(call !== undefined && { call }),
+    ...(tab !== undefined && { tab }),
+    ...(search['view'] === 'graph' && { view: 'graph' as const }),
+    ...(other !== undefined && { with: other }),
+  };
+}

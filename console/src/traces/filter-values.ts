@@ -1,0 +1,108 @@
+import type { FieldKind } from './fields.ts';
+
+/** Why a value cannot be one of its field, in words of the user. */
+export class BadValue extends Error {}
+
+const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+/** A double keeps so many digits of any number. */
+const EXACT_DIGITS = 15;
+
+const UNITS_MS: Record<string, number> = {
+  us: 0.001,
+  µs: 0.001,
+  ms: 1,
+  s: 1000,
+  sec: 1000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+const DURATION = /(\d+(?:\.\d+)?)(us|µs|ms|sec|s|min|m|h|d|w)/gy;
+
+export const STATUSES = ['success', 'error', 'descendant_error', 'running'];
+
+/** What a field is compared with. */
+export interface Operand {
+  $literal?: unknown;
+  $convert?: object;
+}
+
+/** Milliseconds of `1.5s`, `1m30s`; a number alone is milliseconds where that is `bare`. */
+function milliseconds(text: string, { bare }: { bare: boolean }): number {
+  if (bare && NUMBER.test(text)) return Number(text);
+  let sum = 0;
+  let end = 0;
+  for (const [whole, amount, unit] of text.matchAll(DURATION)) {
+    sum += Number(amount) * UNITS_MS[unit!]!;
+    end += whole.length;
+  }
+  if (end === 0 || end < text.length)
+    throw new BadValue(
+      bare ? 'Write a duration like 500ms, 1.5s or 2m.' : 'Write an age like 30m, 2h or 7d.',
+    );
+  return Number(sum.toPrecision(EXACT_DIGITS));
+}
+
+function amount(text: string): number {
+  const [, digits, factor = ''] = /^(\d[\d,]*(?:\.\d+)?)([kKmM]?)$/.exec(text) ?? [];
+  if (digits === undefined) throw new BadValue('Write a number like 800, 10k or 1.5M.');
+  const times = { '': 1, k: 1000, m: 1e6 }[factor.toLowerCase()]!;
+  return Number((Number(digits.replaceAll(',', '')) * times).toPrecision(EXACT_DIGITS));
+}
+
+/** A time without an offset is one of the viewer's zone. */
+function instant(text: string): string {
+  const isTime = /^\d{4}-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?)?$/.test(
+    text,
+  );
+  const [day, time] = text.split(/[T ]/);
+  const date = new Date(isTime ? (time === undefined ? `${day}T00:00` : `${day}T${time}`) : NaN);
+  if (Number.isNaN(date.getTime()))
+    throw new BadValue('Write a time like 2026-11-20 or 2026-11-20T10:00.');
+  return date.toISOString();
+}
+
+function choice(text: string, choices: readonly string[]): string {
+  if (choices.includes(text)) return text;
+  throw new BadValue(`It is one of ${choices.join(', ')}.`);
+}
+
+/** The operand that a value is compared with. `isQuoted` values of documents are text, whatever they look like. */
+export function operand(
+  kind: FieldKind,
+  text: string,
+  { isQuoted, now }: { isQuoted: boolean; now: number },
+): Operand {
+  switch (kind) {
+    case 'status':
+      return literal(choice(text, STATUSES));
+    case 'thumbs':
+      return literal({ up: '👍', down: '👎' }[choice(text, ['up', 'down'])]);
+    case 'duration':
+      return literal(milliseconds(text, { bare: true }));
+    case 'age':
+      return literal(new Date(now - milliseconds(text, { bare: false })).toISOString());
+    case 'count':
+      return literal(amount(text));
+    case 'time':
+      return text === 'null' ? literal(null) : literal(instant(text));
+    case 'any':
+      return isQuoted ? literal(text) : plain(text);
+    default:
+      return literal(text === 'null' && !isQuoted ? null : text);
+  }
+}
+
+const literal = (value: unknown): Operand => ({ $literal: value });
+
+function plain(text: string): Operand {
+  if (text === 'true' || text === 'false') return literal(text === 'true');
+  if (text === 'null') return literal(null);
+  if (!NUMBER.test(text)) return literal(text);
+  // as a JSON number it would be rounded; as text it keeps its digits
+  if (text.replaceAll(/\D/g, '').length > EXACT_DIGITS)
+    return { $convert: { input: literal(text), to: 'double' } };
+  return literal(Number(text));
+}

@@ -1,0 +1,36 @@
+import { send } from '../api/client.ts';
+import { type JsonIndex, jsonIndex } from '../json/json-index.ts';
+import { nodeAt } from '../json/path.ts';
+import { decoded, decodedStart } from '../json/visible.ts';
+
+/** Of a cell. */
+const MOST_SHOWN = 300;
+
+/** What paths lead to in the documents of calls: of each call a text for each path that leads somewhere. */
+export async function readDocuments(
+  { project_id, call_ids, paths }: { project_id: string; call_ids: string[]; paths: string[] },
+  signal: AbortSignal,
+): Promise<Map<string, ReadonlyMap<string, string>>> {
+  const columns = [...new Set(paths.map((path) => /^\w+/.exec(path)![0]))];
+  const body = { project_id, filter: { call_ids }, columns };
+  const answer = await send('POST', '/calls/stream_query', { body, signal });
+  const found = new Map<string, ReadonlyMap<string, string>>();
+  for (const line of (await answer.text()).split('\n').slice(0, -1)) {
+    const index = jsonIndex(line);
+    const texts = paths.flatMap((path): [string, string][] => {
+      const node = nodeAt(index, 0, path);
+      return node === undefined ? [] : [[path, beginning(index, node)]];
+    });
+    found.set(decoded(index.nodeText(index.member(0, 'id')!)), new Map(texts));
+  }
+  return found;
+}
+
+/** A text as it is meant, any other value as it was sent. */
+function beginning(index: JsonIndex, node: number): string {
+  const from = index.nodes.start[node]!;
+  const length = index.nodeLength(node);
+  const text = index.text.slice(from, from + Math.min(length, MOST_SHOWN));
+  if (index.kind(node) !== 'string') return text;
+  return decodedStart(length > MOST_SHOWN ? text : text.slice(0, -1));
+}

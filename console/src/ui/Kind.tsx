@@ -1,0 +1,45 @@
+import styles from './controls.module.css';
+
+/** What a call does, as far as it says so. */
+export type CallKind = 'llm' | 'tool' | 'agent' | 'retrieval' | 'embedding';
+
+const OF_OPERATION: Record<string, CallKind> = {
+  chat: 'llm',
+  text_completion: 'llm',
+  generate_content: 'llm',
+  execute_tool: 'tool',
+  invoke_agent: 'agent',
+  create_agent: 'agent',
+  invoke_workflow: 'agent',
+  retrieval: 'retrieval',
+  embeddings: 'embedding',
+};
+
+/** By the operation that a span names; a call with tokens and nothing below it is that of a model. */
+export function kindOf(operation: string | null, isModel: boolean): CallKind | undefined {
+  if (operation && Object.hasOwn(OF_OPERATION, operation)) return OF_OPERATION[operation];
+  return isModel ? 'llm' : undefined;
+}
+
+/** A title, and the lines of a picture of 14 by 14. */
+const LOOK: Record<CallKind, [title: string, lines: string]> = {
+  llm: ['Model', 'M7 1.5 8.4 5.6 12.5 7 8.4 8.4 7 12.5 5.6 8.4 1.5 7 5.6 5.6Z'],
+  tool: ['Tool', 'M8.5 2a3 3 0 0 0-2.6 4.4L2 10.3 3.7 12l3.9-3.9A3 3 0 0 0 12 5.5L10 7 7 4l1.5-2Z'],
+  agent: ['Agent', 'M3 5h8v6H3zM7 5V2.5M5.2 7.5v1M8.8 7.5v1'],
+  retrieval: ['Retrieval', 'M6 10a4 4 0 1 1 0-8 4 4 0 0 1 0 8ZM9 9l3.5 3.5'],
+  embedding: ['Embedding', 'M2.5 2.5h3v3h-3zM8.5 2.5h3v3h-3zM2.5 8.5h3v3h-3zM8.5 8.5h3v3h-3z'],
+};
+
+/** The kind of a call by shape as well as by colour; nothing where it is unknown. */
+export function Kind({ kind }: { kind: CallKind | undefined }) {
+  if (!kind) return null;
+  const [title, lines] = LOOK[kind];
+  return (
+    <span className={styles['kind']} data-kind={kind} title={title}>
+      <svg viewBox="0 0 14 14" width="14" height="14" aria-hidden="true">
+        <path d={lines} />
+      </svg>
+      <span className="visually-hidden">{title}</span>
+    </span>
+  );
+}

@@ -1,0 +1,14 @@
+import { visible } from '../json/visible.ts';
+import styles from './controls.module.css';
+
+/** Others may give a call any number. */
+const MOST = 20;
+
+/** Tags side by side, in the room of a cell. */
+export const Tags = ({ of }: { of: Iterable<string> | undefined }) =>
+  of &&
+  [...of].slice(0, MOST).map((tag) => (
+    <span key={tag} className={styles['tag']} title={visible(tag)}>
+      {visible(tag)}
+    </span>
+  ));

@@ -1,0 +1,76 @@
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import controls from './controls.module.css';
+
+const TimeWindow = lazy(() =>
+  import('./TimeWindow.tsx').then((module) => ({ default: module.TimeWindow })),
+);
+
+export interface Chosen<Range extends string> {
+  range?: Range;
+  from?: string;
+  to?: string;
+}
+
+const shortTime = (iso: string) =>
+  new Date(iso).toLocaleString('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+  });
+
+/** A range that ends now, or a window of one's own. */
+export function TimeRange<Range extends string>({
+  ranges,
+  value: { range, from, to },
+  all,
+  onChoose,
+}: {
+  ranges: Record<Range, readonly [label: string, seconds: number]>;
+  value: Chosen<Range>;
+  /** What no range is called, where it may be chosen. */
+  all?: string;
+  onChoose: (chosen: Chosen<Range>) => void;
+}): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  const isWindow = from !== undefined && to !== undefined;
+  return (
+    <>
+      <select
+        aria-label="Time range"
+        className={controls['input']}
+        value={isWindow ? 'window' : (range ?? '')}
+        onChange={({ target }) => {
+          if (target.value === 'own') setOpen(true);
+          else onChoose(target.value === '' ? {} : { range: target.value as Range });
+        }}
+      >
+        {all !== undefined && <option value="">{all}</option>}
+        {isWindow && (
+          <option value="window">
+            {shortTime(from)} – {shortTime(to)}
+          </option>
+        )}
+        {(Object.keys(ranges) as Range[]).map((name) => (
+          <option key={name} value={name}>
+            {ranges[name][0]}
+          </option>
+        ))}
+        <option value="own">From … to …</option>
+      </select>
+      {isOpen && (
+        <Suspense fallback={null}>
+          <TimeWindow
+            from={from}
+            to={to}
+            onClose={() => setOpen(false)}
+            onChoose={(window) => {
+              setOpen(false);
+              onChoose(window);
+            }}
+          />
+        </Suspense>
+      )}
+    </>
+  );
+}
