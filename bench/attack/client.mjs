@@ -105,8 +105,8 @@ export class Client {
   }
 
   /** A bare connection; `seen` is what came back. It is closed at the end of the case at the latest. */
-  open(localAddress) {
-    const at = { port: this.port, host: this.host, localAddress };
+  open(localAddress, port = this.port) {
+    const at = { port, host: this.host, localAddress };
     const socket = Object.assign(connect(at), { seen: '' });
     socket.on('data', (chunk) => (socket.seen = (socket.seen + chunk).slice(-KEPT_BYTES)));
     socket.on('error', () => {});

@@ -24,6 +24,8 @@ export class Service {
   child;
   /** @type {string} */
   url;
+  /** OTLP over gRPC is taken there. */
+  grpcPort = 0;
   /** People sign in with it. */
   provider = /** @type {SignInProvider | undefined} */ (undefined);
   /** The gateway asks it. */
@@ -42,6 +44,7 @@ export class Service {
 
   async start() {
     const port = await freePort();
+    this.grpcPort = await freePort();
     this.provider ??= await SignInProvider.open();
     this.provider.serve(`http://127.0.0.1:${port}`);
     this.models ??= await new HostileModels().open();
@@ -49,6 +52,7 @@ export class Service {
       ...this.provider.settings,
       ...this.models.settings,
       PORT: String(port),
+      OTLP_GRPC_PORT: String(this.grpcPort),
       DATA_DIR: this.dataDir,
       BOOTSTRAP_API_KEY: this.admin,
       ...this.env,
