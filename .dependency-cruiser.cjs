@@ -26,12 +26,7 @@ const error = (name, comment, from, to) => ({ name, comment, severity: 'error', 
 
 module.exports = {
   forbidden: [
-    error(
-      'no-circular',
-      'move what both need into a third file',
-      {},
-      { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
-    ),
+    error('no-circular', 'move what both need into a third file', {}, { circular: true }),
     ...Object.entries(ABOVE).map(([wing, above]) =>
       error(
         `${wing}-knows-nothing-above`,

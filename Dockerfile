@@ -56,7 +56,7 @@ ENV PATH="${PATH}:/nodejs/bin" NODE_ENV=production NODE_OPTIONS=--max-semi-space
 WORKDIR /app
 # Mount a volume at /data.
 USER 1000:0
-EXPOSE 3000
+EXPOSE 3000 4317
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "const {OPERATIONS_PORT, PORT} = process.env; fetch(`http://127.0.0.1:${OPERATIONS_PORT || PORT || 3000}/ready`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Its commands too: docker run … keys list

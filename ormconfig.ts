@@ -37,7 +37,10 @@ import { Promotion1766440000000 } from './src/platform/database/migrations/17664
 import { GatewayProcesses1766473000000 } from './src/platform/database/migrations/1766473000000-gateway-processes.js';
 import { NarrowIndexes1766460000000 } from './src/platform/database/migrations/1766460000000-narrow-indexes.js';
 import { TurnsOfANewProject1766470000000 } from './src/platform/database/migrations/1766470000000-turns-of-a-new-project.js';
+import { KeptTrials1766475000000 } from './src/platform/database/migrations/1766475000000-kept-trials.js';
 import { Annotation1766474000000 } from './src/platform/database/migrations/1766474000000-annotation.js';
+import { AgentSpans1766476000000 } from './src/platform/database/migrations/1766476000000-agent-spans.js';
+import { ResponseOrder1766477000000 } from './src/platform/database/migrations/1766477000000-response-order.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -55,6 +58,8 @@ import { AnnotationProgress } from './src/tracing/annotation/annotation-progress
 import { AnnotationQueue } from './src/tracing/annotation/annotation-queue.entity.js';
 import { DatasetRowSource } from './src/tracing/datasets/dataset-row-source.entity.js';
 import { Feedback } from './src/tracing/feedback/feedback.entity.js';
+import { KeptTrials } from './src/tracing/evaluations/kept-trials.entity.js';
+import { TrialMark } from './src/tracing/evaluations/trial-mark.entity.js';
 import { ThreadMark } from './src/tracing/threads/thread-mark.entity.js';
 import { Thread } from './src/tracing/threads/thread.entity.js';
 import { BodyChunk } from './src/training/trajectories/body-chunk.entity.js';
@@ -125,6 +130,8 @@ export function dataSourceOptions(
       AnnotationItem,
       AnnotationProgress,
       DatasetRowSource,
+      KeptTrials,
+      TrialMark,
       Cost,
       BodyChunk,
       Checkpoint,
@@ -165,6 +172,9 @@ export function dataSourceOptions(
       TurnsOfANewProject1766470000000,
       GatewayProcesses1766473000000,
       Annotation1766474000000,
+      KeptTrials1766475000000,
+      AgentSpans1766476000000,
+      ResponseOrder1766477000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,
