@@ -9,13 +9,15 @@ export function lazyPage<Name extends string>(
   load: () => Promise<Record<Name, unknown>>,
   name: Name,
 ): RouteComponent & { preload: () => Promise<void> } {
+  let page: ComponentType | undefined;
   let loading: Promise<ComponentType> | undefined;
   const loaded = () => {
-    loading ??= load().then((module) => module[name] as ComponentType);
+    loading ??= load().then((module) => (page = module[name] as ComponentType));
     loading.catch(() => (loading = undefined));
     return loading;
   };
-  const LazyPage = () => createElement(use(loaded()));
+  // `use` suspends for what is loaded too, and React shows nothing new within 300 ms of a suspense
+  const LazyPage = () => createElement(page ?? use(loaded()));
   // what could not be loaded beforehand is told when it is opened
   return Object.assign(LazyPage, {
     preload: () =>
