@@ -939,53 +939,6 @@ CREATE UNIQUE INDEX users_account_idx ON users USING btree (issuer, subject);
 
 CREATE INDEX users_email_idx ON users USING btree (email) WHERE email_verified;
 
-CREATE OR REPLACE FUNCTION skein_agent_above(project text, trace text, parent text)
- RETURNS text[]
- LANGUAGE plpgsql
- STABLE PARALLEL SAFE
- SET enable_sort TO 'off'
-AS $function$
-DECLARE
-  above record;
-BEGIN
-  FOR level IN 1..16 LOOP
-    EXIT WHEN parent IS NULL;
-    SELECT c.parent_id, c.trace_id, c.agent_name, c.agent_version, c.deleted_at INTO above FROM calls c
-      WHERE c.project_id = project AND c.id >= parent AND c.id <= parent ORDER BY c.id LIMIT 1;
-    EXIT WHEN NOT FOUND OR above.trace_id IS DISTINCT FROM trace OR above.deleted_at IS NOT NULL;
-    IF above.agent_name IS NOT NULL THEN
-      RETURN ARRAY[above.agent_name, above.agent_version];
-    END IF;
-    parent := above.parent_id;
-  END LOOP;
-  RETURN NULL;
-END
-$function$;
-
-CREATE OR REPLACE FUNCTION skein_behind(project text, value json)
- RETURNS json
- LANGUAGE plpgsql
- STABLE PARALLEL SAFE
-AS $function$
-DECLARE
-  named text[];
-  found json;
-BEGIN
-  IF json_typeof(value) IS DISTINCT FROM 'string' OR octet_length(value::text) > 2048 THEN
-    RETURN value;
-  END IF;
-  named := regexp_match(value #>> '{}', '^(?:svc|weave):///([^/]+/[^/]+)/(?:object|op)/([^/:]+):([^/:]+)$');
-  IF named IS NULL OR named[1] <> project THEN
-    RETURN value;
-  END IF;
-  SELECT v.val INTO found FROM object_versions v
-    WHERE v.project_id = project AND v.object_id = named[2] AND v.digest = named[3] AND v.deleted_at IS NULL
-      AND v.size_bytes <= 1048576
-    ORDER BY v.version_index LIMIT 1;
-  RETURN CASE WHEN found::text ~ '\\u(0000|[dD][89a-fA-F])' THEN skein_safe_json(found) ELSE found END;
-END
-$function$;
-
 CREATE OR REPLACE FUNCTION skein_compare(a text, b text)
  RETURNS integer
  LANGUAGE plpgsql
@@ -1461,6 +1414,15 @@ BEGIN
   END IF;
   RETURN NULL;
 END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_named(value json)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT CASE WHEN json_typeof(value) = 'string' AND octet_length(value::text) <= 2048 THEN
+    regexp_match(value #>> '{}', '^(?:svc|weave):///([^/]+/[^/]+)/(?:object|op)/([^/:]+):([^/:]+)$') END
 $function$;
 
 CREATE OR REPLACE FUNCTION skein_number(input text)

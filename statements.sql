@@ -2163,8 +2163,15 @@ WITH RECURSIVE  spans AS (
   FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.agent_name IS NOT NULL AND TRUE
   UNION ALL
   SELECT o.names[1], o.names[2], c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
-  FROM calls c CROSS JOIN LATERAL (SELECT skein_agent_above(c.project_id, c.trace_id, c.parent_id) AS names OFFSET 0) "o"
-  WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND c.agent_name IS NULL AND c.usage IS NOT NULL AND o.names IS NOT NULL
+  FROM calls c CROSS JOIN LATERAL (
+  SELECT (WITH RECURSIVE above AS (
+  SELECT c.parent_id, NULL::text[] COLLATE "C" AS names, 0 AS level
+  UNION ALL
+  SELECT p.parent_id, p.names, a.level + 1 FROM above a CROSS JOIN LATERAL (SELECT p.parent_id, CASE WHEN p.agent_name IS NOT NULL THEN ARRAY[p.agent_name, p.agent_version] END AS names FROM calls p
+  WHERE p.project_id = $2 AND p.id = a.parent_id AND (p.trace_id = c.trace_id AND p.deleted_at IS NULL) IS TRUE OFFSET 0) "p"
+  WHERE a.names IS NULL AND a.level < $3::int)
+  SELECT a.names FROM above a WHERE a.names IS NOT NULL) AS names OFFSET 0) "o"
+  WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND c.agent_name IS NULL AND c.usage IS NOT NULL AND o.names IS NOT NULL
   )
   SELECT g.agent_name, g.agent_version, "g_invocation_count" AS "invocation_count", "g_span_count" AS "span_count", "g_total_input_tokens" AS "total_input_tokens", "g_total_output_tokens" AS "total_output_tokens", "g_total_duration_ms" AS "total_duration_ms", "g_error_count" AS "error_count", to_char("g_first_seen" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "first_seen", to_char("g_last_seen" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "last_seen",
   count(*) OVER ()::int AS total_count
@@ -2175,7 +2182,7 @@ WITH RECURSIVE  spans AS (
   FROM skein_usage(s.usage, s.counts_gross) u) u
   GROUP BY 1, 2) g
   ORDER BY "last_seen" DESC NULLS LAST, agent_name COLLATE "C", agent_version COLLATE "C"
-  LIMIT $3::bigint OFFSET $4::bigint;
+  LIMIT $5::bigint OFFSET $6::bigint;
 
 WITH RECURSIVE below AS (
   SELECT c.id, c.trace_id, c.agent_version, 0 AS level FROM calls c

@@ -3,7 +3,7 @@ import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
 import { distribute } from '../../src/platform/database/distribute.js';
 import { UNLIMITED_SESSION } from '../../src/platform/database/limits.js';
-import { changingSchema, migrate } from '../../src/platform/database/migrate.js';
+import { changingSchema, migrate, migrateTables } from '../../src/platform/database/migrate.js';
 import { type Answer, startApp, type TestApp } from '../support/app.js';
 import { openTestDatabase, testServers, unlessCluster } from '../support/database.js';
 import { aStart } from '../support/factories.js';
@@ -169,6 +169,33 @@ onCluster('on a cluster, which TEST_CITUS_URL names', () => {
       ),
     ).toHaveLength(1);
     await dataSource.destroy();
+    await database.drop();
+  });
+
+  it('a cluster that an older version has set up is brought up to date, with its rows', async () => {
+    const database = await openTestDatabase({ isEmpty: true });
+    await joinNodes(database.url);
+    const options = dataSourceOptions(database.url, UNLIMITED_SESSION);
+    const [baseline] = options.migrations as (new () => MigrationInterface)[];
+    const older = await new DataSource({ ...options, migrations: [baseline!] }).initialize();
+    await migrateTables(older);
+    await changingSchema(older, distribute);
+    await older.query(
+      `INSERT INTO calls (project_id, id, turn_id, thread_id, op_name, started_at, inputs)
+       SELECT 'acme/p' || n % 7, n::text, n::text, 't', 'op', now(), '{"a": 1.0}' FROM generate_series(1, 100) n`,
+    );
+    await older.destroy();
+    const newer = await new DataSource(options).initialize();
+    const done = await migrate(newer);
+    expect(done.length).toBeGreaterThan((options.migrations as unknown[]).length - 1);
+    const tables = await newer.query<{ name: string }[]>(
+      `SELECT logicalrelid::text AS name FROM pg_dist_partition WHERE partmethod = 'h'`,
+    );
+    expect(tables.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['calls', 'model_aliases', 'annotation_queues']),
+    );
+    expect(await newer.query('SELECT count(*)::int AS calls FROM calls')).toEqual([{ calls: 100 }]);
+    await newer.destroy();
     await database.drop();
   });
 

@@ -169,9 +169,13 @@ export async function refusedByCitus(
   { query }: Pick<TestApp, 'query'>,
   statements: Iterable<Statement>,
 ): Promise<string[]> {
-  const [functions] = await query<{ changing: string[]; volatile: string[] }>(`
-    SELECT array_agg(name) AS changing, array_agg(name) FILTER (WHERE is_volatile) AS volatile FROM (
-      SELECT proname::text AS name, bool_and(provolatile = 'v') AS is_volatile FROM pg_proc
+  const [functions] = await query<{ changing: string[]; volatile: string[]; reading: string[] }>(`
+    SELECT array_agg(name) AS changing, array_agg(name) FILTER (WHERE is_volatile) AS volatile,
+      array_agg(name) FILTER (WHERE reads_tables) AS reading FROM (
+      SELECT proname::text AS name, bool_and(provolatile = 'v') AS is_volatile,
+        bool_or(starts_with(proname, 'skein_') AND prosrc ~ ('\\mFROM (' || (
+          SELECT string_agg(relname, '|') FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace) || ')\\M')
+        ) AS reads_tables FROM pg_proc
       GROUP BY proname HAVING bool_and(provolatile <> 'i')) f`);
   const refused = { immutable: new Set(functions!.changing), stable: new Set(functions!.volatile) };
   const found: string[] = [];
@@ -180,6 +184,9 @@ export async function refusedByCitus(
       for (const [said] of text.matchAll(part))
         for (const [, name] of upToEnd(said).matchAll(/\b(\w+)[(]/g))
           if (refused[takes].has(name!)) found.push(`${name} in ${what}: ${text}`);
+    for (const [said, name] of text.matchAll(/\b(skein_\w+)[(](?:[^()]|[(][^()]*[)])*/g))
+      if (functions!.reading.includes(name!) && /\b[a-z]\.\w/.test(said))
+        found.push(`${name}, which reads tables, for each row of one: ${text}`);
     if (/\bSET [^]*?\bproject_id = /.test(text.replace(/\bWHERE\b[^]*/, '')))
       found.push(`another project for a row: ${text}`);
     if (/[(]\s*INSERT\b(?:[^()]|[(][^()]*[)])*\bSELECT\b/.test(text))

@@ -1,8 +1,9 @@
-import { DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import type { Client } from 'pg';
 import { oneLock, withLock } from './advisory-locks.js';
 import { distributeTables, isDistributed } from './distribute.js';
 import { UNLIMITED_SESSION } from './limits.js';
+import { OneByOne } from './one-by-one.js';
 import {
   type Allowed,
   assertSchemaKnown,
@@ -21,8 +22,15 @@ export const MIGRATIONS = oneLock(495_555_340_654);
 /** One connection for the lock, one for the migrations, one that tells how they go. */
 const POOL_SIZE = 3;
 
-/** Without it Citus refuses triggers; those of the service write to the project of their rows alone. PostgreSQL ignores it. */
-const SESSION = { ...UNLIMITED_SESSION, 'citus.enable_unsafe_triggers': 'on' };
+/**
+ * Without these Citus refuses triggers, and a change of a table after one of its rows. Those of the service write to the project of
+ * their rows alone. PostgreSQL ignores both.
+ */
+const SESSION = {
+  ...UNLIMITED_SESSION,
+  'citus.enable_unsafe_triggers': 'on',
+  'citus.multi_shard_modify_mode': 'sequential',
+};
 
 /**
  * Brings the schema to the newest migration. A table that is new is distributed where the others are. TypeORM takes no lock
@@ -118,7 +126,7 @@ export async function changingSchema<T>(
     ...(options as { extra: object }).extra,
     onConnect: (client: Client) => beginSession(client, SESSION),
   };
-  const unlimited = new DataSource({ ...options, poolSize: POOL_SIZE, extra } as typeof options);
+  const unlimited = new OneByOne({ ...options, poolSize: POOL_SIZE, extra } as typeof options);
   await unlimited.initialize();
   try {
     return await withLock(unlimited, MIGRATIONS, () => work(unlimited));

@@ -6,7 +6,7 @@ import { join, sql, type Sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../visible-calls.js';
 import { type GroupsWanted, keyText } from './span-groups.query.js';
 import { SpanSource } from './span-source.js';
-import { belowAgent, tellingBelow } from './spans.query.js';
+import { agentAbove, belowAgent, tellingBelow } from './spans.query.js';
 
 /** What of the span `c` costs are made of. */
 const priced = (
@@ -35,7 +35,7 @@ export function costedAgents(
   if (agent_name !== null)
     return sql`WITH RECURSIVE ${belowAgent(projectId, agent_name)}
       ${costed(sql`${agent_name}::text`, sql`b.agent_version`)} FROM ${tellingBelow(projectId)} LIMIT ${limit}::bigint`;
-  const names = sql`SELECT CASE WHEN c.agent_name IS NULL THEN skein_agent_above(c.project_id, c.trace_id, c.parent_id)
+  const names = sql`SELECT CASE WHEN c.agent_name IS NULL THEN (${agentAbove(projectId)})
       ELSE ARRAY[c.agent_name, c.agent_version] END AS names`;
   return sql`${costed(sql`o.names[1]`, sql`o.names[2]`)} FROM calls c ${lookedUp(names, 'o')}
     WHERE ${visibleIn(projectId)} AND c.operation IS NOT NULL AND c.usage IS NOT NULL AND o.names IS NOT NULL LIMIT ${limit}::bigint`;

@@ -213,8 +213,24 @@ export interface AgentRow {
   [member: string]: unknown;
 }
 
-/** Levels that are climbed from a span to the agent above it, as `skein_agent_above` does. */
+/** Levels that are climbed from a span to the agent above it. */
 const MAX_LEVELS = 16;
+
+/**
+ * `names`: the name and the version of the nearest agent above the span `c`, NULL where none of the spans there names one. One
+ * look-up by the key for each level. Not a function: on a cluster these must not look into tables.
+ */
+export const agentAbove = (projectId: string) => sql`
+  SELECT (WITH RECURSIVE above AS (
+    SELECT c.parent_id, NULL::text[] COLLATE "C" AS names, 0 AS level
+    UNION ALL
+    SELECT p.parent_id, p.names, a.level + 1 FROM above a ${lookedUp(
+      sql`SELECT p.parent_id, CASE WHEN p.agent_name IS NOT NULL THEN ARRAY[p.agent_name, p.agent_version] END AS names FROM calls p
+        WHERE p.project_id = ${projectId} AND p.id = a.parent_id AND ${unseen(sql`p.trace_id = c.trace_id AND p.deleted_at IS NULL`)}`,
+      'p',
+    )}
+    WHERE a.names IS NULL AND a.level < ${MAX_LEVELS}::int)
+  SELECT a.names FROM above a WHERE a.names IS NOT NULL) AS names`;
 
 /** The spans below those of one agent, up to the next that names an agent, as `below`: by the keys, where few of many spans are of it. */
 export const belowAgent = (projectId: string, agentName: string) => sql`below AS (
@@ -264,7 +280,7 @@ export function agentsQuery(asked: AgentsWanted): Sql<AgentRow> {
     ? sql`SELECT ${agent_name}::text, b.agent_version, c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
       FROM ${tellingBelow(project_id)} WHERE b.level > 0`
     : sql`SELECT o.names[1], o.names[2], c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
-      FROM calls c ${lookedUp(sql`SELECT skein_agent_above(c.project_id, c.trace_id, c.parent_id) AS names`, 'o')}
+      FROM calls c ${lookedUp(agentAbove(project_id), 'o')}
       WHERE ${visibleIn(project_id)} AND c.operation IS NOT NULL AND c.agent_name IS NULL AND c.usage IS NOT NULL AND o.names IS NOT NULL`;
   return sql`
     WITH RECURSIVE ${isOne ? sql`${belowAgent(project_id, agent_name)},` : sql``} spans AS (

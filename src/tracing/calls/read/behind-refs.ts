@@ -1,3 +1,4 @@
+// SQL: a part of the statements that read calls.
 import {
   type Columns,
   escapedStep,
@@ -10,11 +11,14 @@ import {
   type Prefix,
   storable,
 } from '../../../platform/query/columns.js';
+import { computedOnce } from '../../../platform/query/plans.js';
 import { Parameter, sql, type Sql } from '../../../platform/query/sql.js';
 
 /** Columns that may be expanded in one request, and refs that one of them may lead through. */
 const MAX_EXPANDED = 20;
 const MAX_LEGS = 4;
+/** Of an object behind a ref. */
+const MAX_OBJECT_BYTES = 1024 * 1024;
 
 /**
  * The columns of calls, with fields behind refs: below each of these columns a field is one of the object that the ref there
@@ -61,10 +65,9 @@ function legsOf(path: readonly string[], expanded: readonly (readonly string[])[
 function behind(document: JsonColumn, projectId: string, [first, ...legs]: string[][]): Prefix {
   const at = (value: Sql, steps: readonly string[]) =>
     sql`(${value} #> ${new Parameter(steps.map(storable))}::text[])`;
-  const followed = (value: Sql) => sql`skein_behind(${projectId}, ${value})`;
   const last = legs.reduce(
-    (value, leg) => followed(at(value, leg)),
-    followed(jsonValueAt(document, first!)),
+    (value, leg) => followed(projectId, at(value, leg)),
+    followed(projectId, jsonValueAt(document, first!)),
   );
   return (path): Operand => {
     if (path.length === 0 && legs.length === 0) return jsonAt(document, first!);
@@ -76,3 +79,17 @@ function behind(document: JsonColumn, projectId: string, [first, ...legs]: strin
     };
   };
 }
+
+/**
+ * What a value stands for: the value of the object, of the same project, that a ref names by its digest; or itself. A larger object
+ * is taken for missing: a value of 30 MiB takes PostgreSQL 60 to 120 MB, for each field that is asked for. Not a function: on a
+ * cluster these must not look into tables.
+ */
+const followed = (projectId: string, value: Sql) => sql`(
+  SELECT CASE WHEN r.named IS NULL OR r.named[1] <> ${projectId} THEN r.value ELSE (
+    SELECT CASE WHEN v.val::text ~ '\\\\u(0000|[dD][89a-fA-F])' THEN skein_safe_json(v.val) ELSE v.val END
+    FROM object_versions v
+    WHERE v.project_id = ${projectId} AND v.object_id = r.named[2] AND v.digest = r.named[3] AND v.deleted_at IS NULL
+      AND v.size_bytes <= ${MAX_OBJECT_BYTES}::bigint
+    ORDER BY v.version_index LIMIT 1) END
+  FROM ${computedOnce(sql`SELECT t.value, skein_named(t.value) AS named FROM ${computedOnce(sql`SELECT ${value} AS value`, 't')}`, 'r')})`;
