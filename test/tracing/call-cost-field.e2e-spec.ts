@@ -108,6 +108,7 @@ beforeAll(async () => {
         cache_read_input_token_cost: 0.01234567890123,
       }),
     },
+    { o3: price(0.5, '2026-08-01', { completion_token_cost_unit: 'EUR' }) },
     { own: price(0.2, '2026-01-10T01:00:00Z') },
     { own: price(0.3, '2026-01-10T01:00:00Z') },
     {
