@@ -7,6 +7,7 @@ import { dataSourceOptions } from '../dist/ormconfig.js';
 import { loadConfig } from '../dist/src/platform/config/config.js';
 import { callRows } from '../dist/src/tracing/calls/read/call-lists.query.js';
 import { CallLists } from '../dist/src/tracing/calls/read/call-lists.service.js';
+import { CallPrices } from '../dist/src/tracing/calls/read/call-prices.service.js';
 import { Database } from '../dist/src/platform/database/database.js';
 import { openEmbeddedPostgres } from '../dist/src/platform/postgres/embedded-postgres.js';
 import { migrate } from '../dist/src/platform/database/migrate.js';
@@ -49,7 +50,7 @@ await filters('with it', { byModel, byNoModel });
 await plan(byModel);
 await database.query(sql`DROP INDEX bench_model`);
 
-const calls = new CallLists(database);
+const calls = new CallLists(database, new CallPrices(database, null));
 const streams = {};
 for (let round = 0; round < 3; round++)
   for (const extras of [{}, { include_costs: true }, { include_feedback: true }]) {

@@ -85,6 +85,9 @@ const STATUS = `CASE WHEN exception IS NOT NULL THEN 'error' WHEN ended_at IS NU
 const hasStatus = (status) => ({
   query: { $expr: { $eq: [{ $getField: 'summary.svc.status' }, { $literal: status }] } },
 });
+const isAbove = (name, than) => ({
+  query: { $expr: { $gt: [{ $getField: `summary.svc.${name}` }, { $literal: than }] } },
+});
 const status = (name) => [hasStatus(name), where(`${STATUS} = '${name}'`)];
 const one = (n) => `call-${String(n - (n % 10)).padStart(12, '0')}`;
 /** What is asked, and the naive condition. */
@@ -135,6 +138,10 @@ const lists = (size) => ({
     { sort_by: [{ field: 'summary.svc.latency_ms', direction: 'desc' }] },
     where('TRUE', 'ended_at - started_at DESC NULLS LAST, id'),
   ],
+  'of many tokens': [isAbove('total_tokens', 500), null],
+  'of some cost': [isAbove('total_cost', 0.001), null],
+  'of more tokens than any (reads all)': [isAbove('total_tokens', 1e9), null],
+  'of more cost than any (reads all)': [isAbove('total_cost', 1e9), null],
 });
 const count = (more) => () => post('/calls/query_stats', { project_id: PROJECT, ...more });
 const COUNTS = {
@@ -206,6 +213,8 @@ const marks = async () =>
   ).rows[0].marks;
 async function refreshed() {
   const started = performance.now();
+  while ((await client.query('SELECT FROM calls WHERE has_unread_usage LIMIT 1')).rowCount > 0)
+    await new Promise((resolve) => setTimeout(resolve, 200));
   while ((await client.query('SELECT FROM call_slot_marks LIMIT 1')).rowCount > 0)
     await new Promise((resolve) => setTimeout(resolve, 200));
   return (performance.now() - started) / 1000;

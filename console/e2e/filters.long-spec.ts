@@ -8,6 +8,12 @@ describeConsole('filters', () => {
   beforeAll(async () => {
     console = await openConsole();
     const { app } = console;
+    const house = {
+      prompt_token_cost: 0.0001,
+      completion_token_cost: 0.001,
+      effective_date: '2020-01-01',
+    };
+    await app.post('/cost/create', { project_id: PROJECT, costs: { house } });
     await record(app, PROJECT, [
       { id: 'slow', op_name: 'slow', started_at: at(1), ms: 1500, output: 'A refund of 3 €' },
       {
@@ -63,6 +69,9 @@ describeConsole('filters', () => {
     ['inputs.n=9007199254740993', ['exact']],
     ['inputs.n=9007199254740992', []],
     ['tokens>10k', ['large']],
+    ['cost>$1.2', ['large']],
+    ['cost=1.23', ['large']],
+    ['NOT cost<=1.23', ['exact', 'failed', 'slow']],
     ['thread="two words"', ['failed']],
     ['end_user=ada', ['large']],
     ['text~refund', ['slow']],

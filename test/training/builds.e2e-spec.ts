@@ -121,6 +121,11 @@ describe('/build/preview', () => {
       'recipe.select.filter.op_names',
     ],
     ['a query that is none', aRecipe({ select: { query: { $expr: {} } } }), 'query.$expr'],
+    [
+      'the cost of calls, which changes with prices',
+      aRecipe({ group: { by: ['summary.svc.total_cost'] } }),
+      'recipe.group.by[0]',
+    ],
     ['an unknown path', aRecipe({ group: { by: ['nothing.x'] } }), 'recipe.group.by[0]'],
     ['a limit over the limit', aRecipe({ select: { limit: 100_001 } }), 'recipe.select.limit'],
     ['a group that cannot be divided', aRecipe({ group: { min: 4, max: 6 } }), 'recipe.group.max'],

@@ -4,7 +4,17 @@ import { wire } from '../api/wire.ts';
 
 /** How the values of a field are written. */
 export type FieldKind =
-  'any' | 'text' | 'status' | 'duration' | 'count' | 'time' | 'age' | 'whole' | 'thumbs' | 'words';
+  | 'any'
+  | 'text'
+  | 'status'
+  | 'duration'
+  | 'count'
+  | 'money'
+  | 'time'
+  | 'age'
+  | 'whole'
+  | 'thumbs'
+  | 'words';
 
 export interface FilterField {
   kind: FieldKind;
@@ -33,6 +43,7 @@ export const shortFields = (): Record<string, FilterField> => {
     tokens: field('count', `${derived}.total_tokens`),
     tokens_in: field('count', `${derived}.input_tokens`),
     tokens_out: field('count', `${derived}.output_tokens`),
+    cost: field('money', `${derived}.total_cost`),
     model: field('whole', 'summary.usage.*'),
     user: field('text', wire.userId),
     end_user: field('text', ...USERS),

@@ -52,8 +52,15 @@ function amount(text: string): number {
   return Number((Number(digits.replaceAll(',', '')) * times).toPrecision(EXACT_DIGITS));
 }
 
+function money(text: string): Operand {
+  const [, digits] = /^\$?(\d[\d,]*(?:\.\d+)?)$/.exec(text) ?? [];
+  if (digits === undefined) throw new BadValue('Write an amount like 0.5 or $0.5.');
+  return exact(digits.replaceAll(',', ''));
+}
+
 /** A time without an offset is one of the viewer's zone. */
-function instant(text: string): string {
+function instant(text: string): string | null {
+  if (text === 'null') return null;
   const isTime = /^\d{4}-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?)?$/.test(
     text,
   );
@@ -86,8 +93,10 @@ export function operand(
       return literal(new Date(now - milliseconds(text, { bare: false })).toISOString());
     case 'count':
       return literal(amount(text));
+    case 'money':
+      return money(text);
     case 'time':
-      return text === 'null' ? literal(null) : literal(instant(text));
+      return literal(instant(text));
     case 'any':
       return isQuoted ? literal(text) : plain(text);
     default:
@@ -100,9 +109,11 @@ const literal = (value: unknown): Operand => ({ $literal: value });
 function plain(text: string): Operand {
   if (text === 'true' || text === 'false') return literal(text === 'true');
   if (text === 'null') return literal(null);
-  if (!NUMBER.test(text)) return literal(text);
-  // as a JSON number it would be rounded; as text it keeps its digits
-  if (text.replaceAll(/\D/g, '').length > EXACT_DIGITS)
-    return { $convert: { input: literal(text), to: 'double' } };
-  return literal(Number(text));
+  return NUMBER.test(text) ? exact(text) : literal(text);
 }
+
+/** As a JSON number many digits would be rounded; as text they stay. */
+const exact = (text: string): Operand =>
+  text.replaceAll(/\D/g, '').length > EXACT_DIGITS
+    ? { $convert: { input: literal(text), to: 'double' } }
+    : literal(Number(text));

@@ -152,12 +152,6 @@ class Parser {
 
   private noField(name: string, from: number): never {
     const to = from + name.length;
-    if (name === 'cost')
-      throw this.bad(
-        'The service prices calls as it answers them, so it cannot filter by cost. Filter by tokens and model.',
-        from,
-        to,
-      );
     const like = nearestName(name);
     throw this.bad(
       `There is no field ${name}.${like ? ` Did you mean ${like}?` : ' Fields inside documents begin with inputs., output., attributes. or summary.'}`,

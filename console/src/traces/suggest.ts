@@ -55,6 +55,7 @@ const ABOUT: Record<string, string> = {
   tokens: 'In and out: 800, 10k',
   tokens_in: 'With cached ones',
   tokens_out: '800, 10k',
+  cost: 'Of the call itself: 0.5, $0.5',
   model: 'Whole name',
   user: 'Who sent it',
   end_user: 'Whom the application serves',
@@ -78,6 +79,7 @@ const OPERATORS: Partial<Record<string, string[]>> = {
   age: ['<', '>'],
   duration: ['>', '<', '>=', '<='],
   count: ['>', '<', '>=', '<='],
+  money: ['>', '<', '>=', '<='],
   time: ['>=', '<'],
   words: ['~', '!~'],
 };
@@ -87,6 +89,7 @@ const EXAMPLES: Partial<Record<string, string[]>> = {
   age: ['15m', '1h', '24h', '7d'],
   duration: ['500ms', '1s', '10s', '1m'],
   count: ['1k', '10k', '100k'],
+  money: ['0.01', '0.1', '1'],
 };
 
 /** What is on the page. */

@@ -181,22 +181,33 @@ function placed(operand: Operand, value: Scalar, path: string): Placed {
 function keysAt(operand: Operand, value: Placed, lastRow: Sql | undefined): Omit<Key, 'symbol'>[] {
   const { type, sql: column, isNotNull = false } = operand;
   const at = value === null ? null : sql`${new Parameter(value)}::${positionKind(operand).pgType}`;
+  if (operand.isSum && at)
+    return [{ key: column, at: exact(column, at, lastRow, SUM_ERROR), isNotNull }];
   if (type !== 'json' || !at)
     return [{ key: type === 'text' ? byCodePoint(column) : column, at, isNotNull }];
   const number = { key: toNumber(column), isNotNull };
   if (isNumber(value as string))
-    return [{ ...number, at: exact(number.key, sql`${new Parameter(value)}::numeric`, lastRow) }];
+    return [
+      {
+        ...number,
+        at: exact(number.key, sql`${new Parameter(value)}::numeric`, lastRow, DOUBLE_ERROR),
+      },
+    ];
   return [
     { ...number, at: null },
     { key: wordsWithoutNumbers(column), at: wordsWithoutNumbers(at), isNotNull },
   ];
 }
 
+/** How far what a client read may be from the number, as a part of it: 2^-52 of a double, more of a sum of a thousand. */
+const DOUBLE_ERROR = sql`2.3e-16`;
+const SUM_ERROR = sql`1e-12`;
+
 /**
  * A number inside JSON may have more digits than a double keeps, and most clients read doubles. The stored one counts as long
- * as the last row has it: within 2^-52 of what the client read.
+ * as the last row has it, within the error of what the client read.
  */
-const exact = (key: Sql, read: Sql, lastRow: Sql | undefined) =>
+const exact = (key: Sql, read: Sql, lastRow: Sql | undefined, error: Sql) =>
   lastRow
-    ? sql`coalesce((SELECT ${key} FROM ${lastRow} AND abs(${key} - ${read}) <= abs(${read}) * 2.3e-16), ${read})`
+    ? sql`coalesce((SELECT ${key} FROM ${lastRow} AND abs(${key} - ${read}) <= abs(${read}) * ${error}), ${read})`
     : read;

@@ -28,6 +28,8 @@ export interface Operand {
   readonly at?: { readonly column: JsonColumn; readonly path: readonly string[] };
   /** Says that a `number` is a PostgreSQL integer: only another integer meets an index on it. */
   readonly isInteger?: boolean;
+  /** Says that a `number` may have more digits than a double keeps, and that clients add it up of doubles. */
+  readonly isSum?: boolean;
   /** Of a text: when it is which, where another condition than `=` says it, as a partial index may. */
   readonly cases?: Pick<ReadonlyMap<string, Sql>, 'get'>;
 }
@@ -39,8 +41,11 @@ export interface JsonColumn {
   readonly isOpaque: Sql;
 }
 
-/** Reads what a dotted name means after its prefix; undefined means that there is no such field. */
-export type Prefix = (path: readonly string[]) => Operand | undefined;
+/**
+ * Reads what a dotted name means after its prefix; undefined means that there is no such field. `place` is where the name stands in
+ * the request.
+ */
+export type Prefix = (path: readonly string[], place: string) => Operand | undefined;
 
 type Column = Operand | JsonColumn | Prefix;
 
@@ -50,7 +55,7 @@ type Column = Operand | JsonColumn | Prefix;
  */
 export type Columns<Name extends string = string> = Readonly<Record<Name, Column>>;
 
-type Options = Pick<Operand, 'isNotNull' | 'isInteger' | 'cases' | 'within'>;
+type Options = Pick<Operand, 'isNotNull' | 'isInteger' | 'isSum' | 'cases' | 'within'>;
 const typed =
   (type: Operand['type']) =>
   (value: Sql, options: Options = {}): Operand => ({ type, sql: value, ...options });
@@ -258,7 +263,7 @@ export function resolve(columns: Columns, name: unknown, path: string, names: Bu
   for (let end = Math.min(segments.length, longestKey(columns)); end > 0; end -= 1) {
     const key = segments.slice(0, end).map(escapedStep).join('.');
     const found = Object.hasOwn(columns, key)
-      ? read(columns[key]!, segments.slice(end))
+      ? read(columns[key]!, segments.slice(end), path)
       : undefined;
     if (found) return found;
   }
@@ -276,8 +281,8 @@ function longestKey(columns: Columns): number {
 }
 const longestKeys = new WeakMap<Columns, number>();
 
-function read(found: Column, rest: readonly string[]): Operand | undefined {
-  if (typeof found === 'function') return found(rest);
+function read(found: Column, rest: readonly string[], place: string): Operand | undefined {
+  if (typeof found === 'function') return found(rest, place);
   if (found.type === 'document') return jsonAt(found, rest);
   return rest.length === 0 ? found : undefined;
 }

@@ -11,6 +11,7 @@ import { MadeOfCalls } from './erasing/made-of-calls.service.js';
 import { CallsController } from './calls.controller.js';
 import { CallsService } from './calls.service.js';
 import { CallLists } from './read/call-lists.service.js';
+import { CallPrices } from './read/call-prices.service.js';
 import { CallsWriter } from './ingest/calls.writer.js';
 import { CallsV2Controller } from './ingest/calls-v2.controller.js';
 import { CallSlotsRefresher } from './stats/call-slots.refresher.js';
@@ -36,6 +37,7 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
   providers: [
     CallsService,
     CallLists,
+    CallPrices,
     CallsErasingService,
     MadeOfCalls,
     CallsVacuum,

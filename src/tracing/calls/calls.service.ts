@@ -30,6 +30,7 @@ import {
   type CallUpdateDto,
   MAX_BATCH,
 } from './calls.dto.js';
+import { CallPrices } from './read/call-prices.service.js';
 import {
   callRow,
   type CallRows,
@@ -75,6 +76,7 @@ export class CallsService {
     private readonly database: Database,
     private readonly writer: CallsWriter,
     private readonly made: MadeOfCalls,
+    private readonly prices: CallPrices,
   ) {}
 
   /** `text` is the body as it was sent. */
@@ -220,20 +222,20 @@ export class CallsService {
   }
 
   /**
-   * The condition of another feature's filter and query on the call `c`. Unknown members of the filter are refused.
-   * @throws ApiError, InvalidQuery
+   * The condition of another feature's filter and query on the call `c`. Unknown members of the filter are refused, and so is the
+   * cost of the call. @throws ApiError, InvalidQuery
    */
-  condition(
-    {
-      project_id,
-      filter,
-      query,
-    }: { project_id: string; filter: object | null; query: object | null },
-    path?: string,
-  ): Sql {
+  condition({ project_id, filter, query }: Choice, path?: string): Sql {
     const place = path === undefined ? 'filter' : `${path}.filter`;
     if (filter) assertValid(CallsFilterDto, filter, place, { isStrict: true });
     return isMatch({ project_id, filter, query });
+  }
+
+  /** The same, for a statement that follows at once: it may name the cost of the call. @throws ApiError, InvalidQuery */
+  pricedCondition({ project_id, filter, query }: Choice): Promise<Sql> {
+    if (filter) assertValid(CallsFilterDto, filter, 'filter', { isStrict: true });
+    const matched = { project_id, filter, query };
+    return this.prices.compiled(matched, (prices) => isMatch(matched, prices));
   }
 
   /** The value of a field of the call `c`, as text. @throws InvalidQuery */
@@ -277,6 +279,12 @@ export const LARGE_AT_ONCE = 3;
 
 const rowWriter = ({ pieces }: CallRows) => new JsonRowWriter(pieces);
 const firstRow = ({ bytes, ends }: JsonRows) => bytes.subarray(0, ends[0]);
+
+interface Choice {
+  project_id: string;
+  filter: object | null;
+  query: object | null;
+}
 
 /** One item of a batch that may be stored: a start, an end, or both. */
 interface Item {

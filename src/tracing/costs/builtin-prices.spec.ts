@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { findProvider } from '@pydantic/genai-prices';
-import { builtinPrice } from './builtin-prices.js';
+import { printed } from '../../platform/json/decimal.js';
+import { builtinCells, builtinPrice } from './builtin-prices.js';
 
 const at = (date: string) => new Date(`${date}T12:00:00Z`);
 const prompt = (...args: Parameters<typeof builtinPrice>) =>
@@ -67,5 +68,44 @@ describe('builtinPrice', () => {
     expect(source).not.toMatch(
       /\bfetch\s*\(|XMLHttpRequest|require\(["'](node:)?(https?|net|dgram)/,
     );
+  });
+});
+
+describe('builtinCells', () => {
+  /** As `totalCostOfCall` finds it: the last cell that is reached. */
+  const priceIn = (llmId: string, date: Date, inputTokens: number) =>
+    builtinCells(llmId).findLast(
+      ({ since, time, tier }) =>
+        (since === '-infinity' || new Date(since) <= date) &&
+        time <= date.toISOString().slice(11, -1) &&
+        tier <= inputTokens,
+    )?.price ?? null;
+
+  it('has the price of every bundled model at any time, for prompts of any size', () => {
+    const models = ['openai', 'anthropic', 'google', 'azure', 'aws', 'openrouter', 'deepseek']
+      .flatMap((providerId) => findProvider({ providerId }) ?? [])
+      .flatMap(({ id, models }) => models.map((model) => `${id}/${model.id}`));
+    const days = ['1969-12-31', '2026-08-16', '2026-08-17', '2030-01-01'];
+    const times = ['00:00:00Z', '03:59:59.999Z', '16:30:00Z'];
+    const dates = days.flatMap((day) => times.map((time) => new Date(`${day}T${time}`)));
+    const wrong = [...models, 'nonsense', ''].flatMap((model) => {
+      const isOne = builtinCells(model).length <= 1;
+      return (isOne ? dates.slice(0, 1) : dates).flatMap((date) =>
+        [0, 200_000, 200_001, 1_000_000].flatMap((tokens) => {
+          const [found, price] = [priceIn(model, date, tokens), builtinPrice(model, date, tokens)];
+          return printed(found) === printed(price) ? [] : [[model, date, tokens]];
+        }),
+      );
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('takes the days and the times at which a price changes', () => {
+    const changes = builtinCells('deepseek/deepseek-v4-pro').map(({ since, time }) => [
+      since,
+      time,
+    ]);
+    expect(changes).toContainEqual(['-infinity', '01:00:00.000']);
+    expect(changes).toContainEqual(['2026-08-17T00:00:00.000Z', '10:00:00.000']);
   });
 });

@@ -106,21 +106,76 @@ export interface Reach {
   maxInput: number;
 }
 
-/** What lies between calls of a model that the library may price differently. */
-export function builtinSplits(llmId: string, { first, last, minInput, maxInput }: Reach): Splits {
-  const model = lookUp(llmId, first)?.model;
-  if (!model) return { instants: [], tiers: [] };
-  const dated = Array.isArray(model.prices) ? model.prices : [{ prices: model.prices }];
-  const starts = dated.flatMap(({ prices }) =>
+/** A price of a model: from a day on, from a time of the day on (both of UTC), and from so many input tokens on. */
+export interface BuiltinCell {
+  since: string;
+  time: string;
+  tier: number;
+  /** Null where the library has none. */
+  price: Price | null;
+}
+
+const cells = new LRUCache<string, BuiltinCell[]>({ max: 2000 });
+
+/**
+ * All prices of a model: of the cells that a call has reached, the one with the latest day, of these with the latest time and of these
+ * with the most tokens has its price. Each is asked of the library, at an instant inside.
+ */
+export function builtinCells(llmId: string): BuiltinCell[] {
+  let found = cells.get(llmId);
+  if (!found) cells.set(llmId, (found = listCells(llmId)));
+  return found;
+}
+
+function listCells(llmId: string): BuiltinCell[] {
+  const model = lookUp(llmId, new Date(0))?.model;
+  if (!model) return [];
+  const dated = datedPrices(model);
+  const constraints = dated.flatMap(({ constraint }) => constraint ?? []);
+  const days = constraints.flatMap((one) =>
+    one.type === 'start_date' ? [+new Date(one.start_date)] : [],
+  );
+  const times = constraints.flatMap((one) =>
+    one.type === 'start_date'
+      ? []
+      : [one.start_time, one.end_time].map((time) => +new Date(`1970-01-01T${time}`)),
+  );
+  const before = Math.min(DAY_MS, ...days) - DAY_MS;
+  return ascending([before, ...days]).flatMap((day) =>
+    ascending([0, ...times.map((time) => (time + DAY_MS) % DAY_MS)]).flatMap((time) =>
+      ascending([0, ...tierStarts(dated)]).map((tier) => ({
+        since: day === before ? '-infinity' : new Date(day).toISOString(),
+        time: new Date(time).toISOString().slice(11, -1),
+        tier,
+        price: builtinPrice(llmId, new Date(day + time), tier),
+      })),
+    ),
+  );
+}
+
+const ascending = (numbers: number[]) => [...new Set(numbers)].toSorted((a, b) => a - b);
+
+const datedPrices = ({ prices }: Found['model']): ConditionalPrice[] =>
+  Array.isArray(prices) ? prices : [{ prices }];
+
+/** The least numbers of input tokens of another tier. */
+const tierStarts = (dated: readonly Pick<ConditionalPrice, 'prices'>[]): number[] =>
+  dated.flatMap(({ prices }) =>
     Object.values(prices).flatMap((price) =>
       typeof price === 'object' ? price.tiers.map(({ start }) => start + 1) : [],
     ),
   );
+
+/** What lies between calls of a model that the library may price differently. */
+export function builtinSplits(llmId: string, { first, last, minInput, maxInput }: Reach): Splits {
+  const model = lookUp(llmId, first)?.model;
+  if (!model) return { instants: [], tiers: [] };
+  const dated = datedPrices(model);
   return {
     instants: dated
       .flatMap(({ constraint }) => listInstants(constraint, first, last))
       .filter((at) => at > first && at <= last),
-    tiers: [...new Set(starts)].filter((tier) => tier > minInput && tier <= maxInput),
+    tiers: [...new Set(tierStarts(dated))].filter((tier) => tier > minInput && tier <= maxInput),
   };
 }
 

@@ -9,6 +9,7 @@ import { ApiError, assertNone, invalidRequest, type Violation } from '../../plat
 import { isId } from '../../platform/http/dto.js';
 import { memberSpans, valueAt } from '../../platform/json/json-text.js';
 import { validate } from '../../platform/http/validation.js';
+import { inTurns } from '../../platform/time/turn.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import {
@@ -28,7 +29,7 @@ import {
   purgeQuery,
   usageQuery,
 } from './costs.query.js';
-import { pricedName } from './builtin-prices.js';
+import { builtinCells, pricedName } from './builtin-prices.js';
 import { explanation } from './explanation.js';
 import {
   grandTotal,
@@ -37,9 +38,10 @@ import {
   pricedAs,
   type PricedUsage,
   type Pricing,
+  hasPlainName,
   kindTotal,
 } from './price.js';
-import { KINDS, type PriceName, PRICES } from './price-kinds.js';
+import { KINDS, type Price, type PriceName, PRICES } from './price-kinds.js';
 import { PriceBook } from './price-book.js';
 import { type StoredUsage, storedUsage, type Tokens } from '../usage.js';
 import { storable } from '../../platform/query/columns.js';
@@ -50,7 +52,7 @@ const COST_PURGE = auditAction('cost.purge');
 /** For the calls, which are answered with their costs. */
 export { CallCostDto } from './costs.dto.js';
 export { costsOfCall } from './price.js';
-export { pricesOfCall } from './prices.query.js';
+export { pricesOfCall, totalCostOfCall } from './prices.query.js';
 
 const MAX_MODELS = 1000;
 /** Price changes of a project within a window that is summed up. */
@@ -159,6 +161,18 @@ export class CostsService {
     return new PriceBook(await this.database.query(bookQuery(projectId, llmIds, { changes, end })));
   }
 
+  /** The built-in prices of models by name, as JSON text: what `totalCostOfCall` reads. */
+  async builtinPrices(llmIds: readonly string[]): Promise<string> {
+    const models = await inTurns(llmIds, (llmId): [string, object[]] => {
+      const cells = hasPlainName(llmId) ? builtinCells(llmId) : [];
+      return [
+        llmId,
+        cells.map(({ price, ...cell }) => ({ ...cell, ...(price && spelled(price)) })),
+      ];
+    });
+    return JSON.stringify(Object.fromEntries(models.filter(([, cells]) => cells.length > 0)));
+  }
+
   /**
    * What a `usage` costs in US dollars now, at least: of the project's record and the built-in price the dearer one counts,
    * so that who may set prices of a project cannot make what others pay for free. Zero without a price.
@@ -199,6 +213,15 @@ export class CostsService {
     return { requests, tokens, costs: Object.fromEntries(costs) as Spending['costs'] };
   }
 }
+
+/** Digits as texts, so that no reader takes them for doubles. */
+const spelled = (price: Price) => ({
+  unit: price.prompt_token_cost_unit,
+  prompt: price.prompt_token_cost?.toString(),
+  completion: price.completion_token_cost?.toString(),
+  cache_read: price.cache_read_input_token_cost?.toString(),
+  cache_creation: price.cache_creation_input_token_cost?.toString(),
+});
 
 /** As `kindTotal`, but no tokens cost nothing, whether they have a price or not. */
 const kindCost = (model: PricedUsage, kind: (typeof KINDS)[number]) =>

@@ -1,5 +1,5 @@
 // SQL: a part of the statements that read calls.
-import { sql } from '../../platform/query/sql.js';
+import { type Parameter, sql, type Sql } from '../../platform/query/sql.js';
 
 /**
  * For each model of the usage of the call `c`, the project's record that was in force when the call started, or null, by
@@ -22,3 +22,38 @@ export const pricesOfCall = (projectId: string) => sql`(
     WHERE p.project_id = ${projectId} AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
     ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
   FROM json_to_recordset(c.usage) AS model (llm_id text))`;
+
+/** The cost of tokens of a kind, whose bit of `unknown_kinds` it is: as `kindTotal`, but no tokens cost nothing. */
+const kindCost = (bit: number, tokens: Sql, price: Sql) => sql`
+  CASE WHEN u.unknown_kinds & ${bit}::int <> 0 THEN NULL WHEN ${tokens} = 0 THEN 0 ELSE ${tokens} * ${price} END`;
+
+/**
+ * What the call `c` cost, as far as its models are priced: the sum of the `total_cost` that `costsOfCall` answers for each. NULL when
+ * none has one, and when they are of several units. `builtin` binds the built-in prices of all models that may be met, as
+ * `CostsService.builtinPrices` makes them: a model that is not among them has only the prices of the project.
+ */
+export const totalCostOfCall = (projectId: string, builtin: Parameter) => sql`(
+  SELECT CASE WHEN min(m.unit) = max(m.unit) THEN sum(m.cost) END FROM (
+    SELECT CASE WHEN t.cost IS NOT NULL THEN coalesce(own.unit, builtin.unit) END AS unit, t.cost
+    FROM skein_usage(c.usage, c.counts_gross) u
+    LEFT JOIN LATERAL (
+      SELECT p.id, CASE WHEN p.prompt_token_cost_unit = p.completion_token_cost_unit THEN p.prompt_token_cost_unit END AS unit,
+        p.prompt_token_cost AS prompt, p.completion_token_cost AS completion,
+        coalesce(p.cache_read_input_token_cost, p.prompt_token_cost) AS cache_read,
+        coalesce(p.cache_creation_input_token_cost, p.prompt_token_cost) AS cache_creation
+      FROM costs p
+      WHERE p.project_id = ${projectId} AND p.llm_id = u.llm_id AND p.effective_date <= c.started_at
+      ORDER BY p.effective_date DESC, p.id DESC LIMIT 1) own ON TRUE
+    LEFT JOIN LATERAL (
+      SELECT p.* FROM jsonb_to_recordset(${builtin}::jsonb -> u.llm_id) AS p (since timestamptz, time time, tier bigint,
+        unit text, prompt numeric, completion numeric, cache_read numeric, cache_creation numeric)
+      WHERE own.id IS NULL AND p.since <= c.started_at AND p.time <= (c.started_at AT TIME ZONE 'UTC')::time
+        AND p.tier <= u.input_tokens
+      ORDER BY p.since DESC, p.time DESC, p.tier DESC LIMIT 1) builtin ON TRUE
+    CROSS JOIN LATERAL (
+      SELECT CASE WHEN coalesce(own.unit, builtin.unit) IS NOT NULL THEN
+        ${kindCost(1, sql`u.prompt_tokens`, sql`coalesce(own.prompt, builtin.prompt)`)}
+        + ${kindCost(2, sql`u.completion_tokens`, sql`coalesce(own.completion, builtin.completion)`)}
+        + ${kindCost(4, sql`u.cache_read_input_tokens`, sql`coalesce(own.cache_read, builtin.cache_read)`)}
+        + ${kindCost(8, sql`u.cache_creation_input_tokens`, sql`coalesce(own.cache_creation, builtin.cache_creation)`)}
+      END AS cost) t) m)`;

@@ -47,7 +47,7 @@ export class CallRowsService {
       const found = ids.flatMap((id) => known.get(id) ?? []);
       return { found, missing: ids.length - found.length };
     }
-    const condition = this.calls.condition({ project_id, filter, query });
+    const condition = await this.calls.pricedCondition({ project_id, filter, query });
     const most = limit ?? MAX_CALLS + 1;
     const found = await this.database.query(callsMatching(project_id, condition, most));
     if (found.length > MAX_CALLS)

@@ -6,21 +6,28 @@ import { lookedUp, nearOrAll, pageLimit } from '../../../platform/query/plans.js
 import { allOf, join, sql, type Sql } from '../../../platform/query/sql.js';
 import { visibleIn } from '../../visible-calls.js';
 import type { CallsQueryDto } from '../calls.dto.js';
+import type { Prices } from './calls.cost.js';
 import { asPieces, type CallRows, isMatch, queryable, selected } from './calls.query.js';
 
-/** The calls of a query in the order asked for, by default the oldest first; with `part`, those of it for which that holds. */
-export const callRows = (request: CallsQueryDto, part?: Sql): CallRows =>
-  asPieces(foundCalls(request, part), request, selected(request));
+interface Found {
+  /** Only the calls for which this holds. */
+  part?: Sql;
+  prices?: Prices | undefined;
+}
 
-function foundCalls(request: CallsQueryDto, part?: Sql): Sql {
+/** The calls of a query in the order asked for, by default the oldest first. */
+export const callRows = (request: CallsQueryDto, found: Found = {}): CallRows =>
+  asPieces(foundCalls(request, found), request, selected(request));
+
+function foundCalls(request: CallsQueryDto, { part, prices }: Found): Sql {
   const { project_id, sort_by, after, limit, offset, expand_columns } = request;
   const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
   const among = sql`calls c WHERE c.project_id = ${project_id}`;
-  const columns = queryable(project_id, expand_columns);
+  const columns = queryable(project_id, expand_columns, prices);
   const order = { columns, sorts, tieBreaker: 'id', among };
   const ordered = orderBy(columns, sorts, 'id');
   const page = sql`${ordered} ${pageLimit(limit)}`;
-  const match = isMatch(request);
+  const match = isMatch(request, prices);
   const calls = sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(project_id), match)}`;
   const isBehind = allOf(isAfter(after, order), part);
   const candidates = sql`calls c WHERE ${visibleIn(project_id)} AND ${isBehind}`;

@@ -6,6 +6,8 @@ import { TookTooLong } from '../../../platform/refusals.js';
 import type { CallsQueryDto } from '../calls.dto.js';
 import { indexesQuery } from '../indexes/call-indexes.query.js';
 import { callRows, isPlainPage } from './call-lists.query.js';
+import { CallPrices } from './call-prices.service.js';
+import type { Prices } from './calls.cost.js';
 import {
   documentSearch,
   FIRST_PART,
@@ -24,14 +26,20 @@ export { CallsQueryDto } from '../calls.dto.js';
 /** Lists of calls. */
 @Injectable()
 export class CallLists {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly prices: CallPrices,
+  ) {}
 
   /** Batches of calls, as `jsonLines` or `jsonArray` takes them. */
   async stream(request: CallsQueryDto): Promise<Readable> {
-    const rows = callRows(request);
-    const search = documentSearch(request);
+    const { rows, search, prices } = await this.prices.compiled(request, (prices) => ({
+      rows: callRows(request, { prices }),
+      search: documentSearch(request, prices),
+      prices,
+    }));
     if (search && !(await this.isServed(request.project_id, search)))
-      return Readable.from(this.search(request, search), { highWaterMark: 1 });
+      return Readable.from(this.search(request, search, prices), { highWaterMark: 1 });
     return this.database.stream(rows.query, {
       rows: new JsonRowWriter(rows.pieces),
       isPlanKept: isPlainPage(request),
@@ -50,7 +58,11 @@ export class CallLists {
    * Looks at the calls in parts that grow, each by a statement, so that others have their turn between them. It ends once it has
    * found nothing for as long as a read may take. @throws ApiError `too_large`
    */
-  private async *search(request: CallsQueryDto, search: Search): AsyncGenerator<JsonRows> {
+  private async *search(
+    request: CallsQueryDto,
+    search: Search,
+    prices: Prices | undefined,
+  ): AsyncGenerator<JsonRows> {
     const { key, readMs } = this.database;
     let [from, looked, wanted] = [null as string | null, 0, request.limit ?? null];
     let found = performance.now();
@@ -61,10 +73,10 @@ export class CallLists {
           this.part(search, from, size),
         );
         const isLast = calls < size;
-        const rows = callRows(
-          Object.assign(request, { limit: wanted }),
-          isWithin(search, from, isLast ? null : until),
-        );
+        const rows = callRows(Object.assign(request, { limit: wanted }), {
+          part: isWithin(search, from, isLast ? null : until),
+          prices,
+        });
         const batches = await this.database.runFor(key, () =>
           this.database.stream(rows.query, { rows: new JsonRowWriter(rows.pieces) }),
         );

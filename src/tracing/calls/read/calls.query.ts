@@ -42,6 +42,7 @@ import type {
 import { queueField } from './calls.annotation.js';
 import { totalCosts, totalsOfTraces, TRACE_TOTAL } from './trace-totals.js';
 import { withExpanded } from './behind-refs.js';
+import { costField, type Prices, TOTAL_COST } from './calls.cost.js';
 import { feedbackField, feedbackOfCall } from './calls.feedback.js';
 import { computedOnce, lookedUp, unseen } from '../../../platform/query/plans.js';
 
@@ -179,12 +180,17 @@ const askedMore = (asked: Asked): string[] => [
   ...(asked.include_total_storage_size ? ['total_storage_size_bytes'] : []),
 ];
 
-/** What `query` and `sort_by` may name. */
-export const queryable = (projectId: string, expanded?: readonly string[] | null): Columns =>
+/** What `query` and `sort_by` may name; the cost of a call only with prices. */
+export const queryable = (
+  projectId: string,
+  expanded?: readonly string[] | null,
+  prices?: Prices,
+): Columns =>
   inBothSpellings(
     withExpanded(
       {
         ...FIELDS,
+        [TOTAL_COST]: costField(projectId, prices),
         'annotation_queue_items.queue_id': queueField(projectId),
         feedback: feedbackField(projectId),
       },
@@ -254,23 +260,25 @@ export interface CallRows {
 }
 
 /** The calls of a project that can be seen and match. */
-const matching = (request: CallsStatsDto) => allOf(visibleIn(request.project_id), isMatch(request));
+const matching = (request: CallsStatsDto, prices?: Prices) =>
+  allOf(visibleIn(request.project_id), isMatch(request, prices));
 
 /** The value of a field of the call `c`, as text. @throws InvalidQuery */
 export const fieldText = (projectId: string, name: string, path: string) =>
   sql`${resolve(queryable(projectId), name, path, nameBytes()).sql}::text`;
 
 /** The condition of a filter and a query on the call `c`, even if it is deleted or has not started. */
-export const isMatch = ({
-  project_id,
-  filter,
-  query,
-  expand_columns,
-}: Pick<CallsStatsDto, 'project_id' | 'filter' | 'query' | 'expand_columns'>): Sql =>
+export const isMatch = (
+  { project_id, filter, query, expand_columns }: Matched,
+  prices?: Prices,
+): Sql =>
   allOf(
     filter && isFiltered(filter, project_id),
-    query && compile(query, queryable(project_id, expand_columns)),
+    query && compile(query, queryable(project_id, expand_columns, prices)),
   );
+
+/** What a request says of the calls that it is about. */
+export type Matched = Pick<CallsStatsDto, 'project_id' | 'filter' | 'query' | 'expand_columns'>;
 
 /** A call by its id, if its documents hold no more than `maxBytes` for sure. */
 export function callRow(request: CallReadDto, maxBytes: number | null): CallRows {
@@ -281,9 +289,9 @@ export function callRow(request: CallReadDto, maxBytes: number | null): CallRows
 }
 
 /** How many calls match, counting at most one more than `limit`. */
-export const callsStatsQuery = (request: CallsStatsDto) => sql<{ count: number }>`
+export const callsStatsQuery = (request: CallsStatsDto, prices?: Prices) => sql<{ count: number }>`
   SELECT count(*)::int AS count FROM (
-    SELECT 1 FROM calls c WHERE ${matching(request)}
+    SELECT 1 FROM calls c WHERE ${matching(request, prices)}
     LIMIT ${typeof request.limit === 'number' ? request.limit + 1 : null}::bigint) t`;
 
 /** As `isOneOf`, but an empty list matches nothing. */

@@ -8,6 +8,7 @@ import { visibleIn } from '../../visible-calls.js';
 import type { CallsQueryDto } from '../calls.dto.js';
 import type { IndexKind } from '../indexes/call-indexes.dto.js';
 import { isOfManyByStart } from './call-lists.query.js';
+import type { Prices } from './calls.cost.js';
 import { isMatch } from './calls.query.js';
 
 /** How many calls the first part of a search has, and the largest. Behind one that took longer none is larger. */
@@ -28,7 +29,7 @@ export interface Search {
 }
 
 /** The search that a valid request asks for; null where it reads no documents, or goes by another order. */
-export function documentSearch(request: CallsQueryDto): Search | null {
+export function documentSearch(request: CallsQueryDto, prices?: Prices): Search | null {
   const { project_id, filter, query, sort_by, offset } = request;
   const { input_refs, output_refs, ...columns } = filter ?? {};
   const all = conditions(query);
@@ -38,7 +39,10 @@ export function documentSearch(request: CallsQueryDto): Search | null {
   const beside = all.filter((condition) => !inside.includes(condition));
   const $and = beside.length > 0 ? { query: { $expr: { $and: beside } } } : {};
   return {
-    candidates: allOf(visibleIn(project_id), isMatch({ project_id, filter: columns, ...$and })),
+    candidates: allOf(
+      visibleIn(project_id),
+      isMatch({ project_id, filter: columns, ...$and }, prices),
+    ),
     isDescending: sort_by?.[0]?.direction === 'desc',
     indexes: inside.flatMap(helpfulIndex),
   };
@@ -83,7 +87,7 @@ export function searchStopped({ indexes }: Search, calls: number, until: string 
 }
 
 /** The conditions that must all hold. */
-function conditions(query: object | null | undefined): unknown[] {
+export function conditions(query: object | null | undefined): unknown[] {
   if (!query) return [];
   const { $expr } = query as { $expr: { $and?: unknown } };
   return Array.isArray($expr.$and) ? $expr.$and : [$expr];
@@ -98,7 +102,7 @@ const isInDocument = (field: unknown): field is string =>
   field !== DERIVED &&
   !field.startsWith(`${DERIVED}.`);
 
-function readsDocument(condition: unknown): boolean {
+export function readsDocument(condition: unknown): boolean {
   const waiting = [condition];
   while (waiting.length > 0) {
     const node = waiting.pop();

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/database.js';
 import { ProjectsService } from '../../projects/projects.service.js';
 import type { CallsStatsAnswerDto, CallsStatsDto } from '../calls.dto.js';
+import { CallPrices } from '../read/call-prices.service.js';
 import { callsStatsQuery } from '../read/calls.query.js';
 
 @Injectable()
@@ -9,6 +10,7 @@ export class CallCountsService {
   constructor(
     private readonly database: Database,
     private readonly projects: ProjectsService,
+    private readonly prices: CallPrices,
   ) {}
 
   /** How many calls match. All of a project are counted already. */
@@ -21,7 +23,8 @@ export class CallCountsService {
   }
 
   private async matching(query: CallsStatsDto): Promise<number> {
-    const [row] = await this.database.long(() => this.database.query(callsStatsQuery(query)));
+    const counted = await this.prices.compiled(query, (prices) => callsStatsQuery(query, prices));
+    const [row] = await this.database.long(() => this.database.query(counted));
     return row!.count;
   }
 }

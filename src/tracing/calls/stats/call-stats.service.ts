@@ -8,6 +8,7 @@ import { inTurns, Turn } from '../../../platform/time/turn.js';
 import { CostsService } from '../../costs/costs.service.js';
 import { Database } from '../../../platform/database/database.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
+import { CallPrices } from '../read/call-prices.service.js';
 import { isMatch } from '../read/calls.query.js';
 import { namedSlots, SLOT_MS, TIERS } from './call-slots.query.js';
 import { callBuckets, usageBuckets } from './call-stats.buckets.js';
@@ -67,6 +68,7 @@ export class CallStatsService {
   constructor(
     private readonly database: Database,
     private readonly costs: CostsService,
+    private readonly callPrices: CallPrices,
   ) {}
 
   /** The answer as JSON text, so that sums keep all their digits. */
@@ -74,7 +76,7 @@ export class CallStatsService {
     const window = readWindow(body);
     const { from, to, granularity, timezone } = window;
     const { filter, query } = body;
-    const condition = isMatch(body);
+    const condition = await this.callPrices.compiled(body, (prices) => isMatch(body, prices));
     const groups = body.group_by ?? [];
     // all that takes long has a slot, which one key has few of
     const { calls, usage } = await this.database.long(async () => {

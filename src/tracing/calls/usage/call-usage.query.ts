@@ -4,6 +4,7 @@ import { lookedUp } from '../../../platform/query/plans.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { visibleIn } from '../../visible-calls.js';
+import type { Prices } from '../read/calls.cost.js';
 import { withFamily, isMatch } from '../read/calls.query.js';
 import type { CallsUsageDto, TraceUsageDto } from './call-usage.dto.js';
 
@@ -32,11 +33,11 @@ export function familyUsage(request: CallsUsageDto, limit: number): Sql {
 }
 
 /** Calls that match, and the spans that ran in these, at most `limit` of each. */
-export const matchingUsage = (request: TraceUsageDto, limit: number): Sql =>
+export const matchingUsage = (request: TraceUsageDto, limit: number, prices?: Prices): Sql =>
   usageRows(
     sql`
       WITH found AS MATERIALIZED (
-        SELECT c.* FROM calls c WHERE ${allOf(visibleIn(request.project_id), isMatch(request))} LIMIT ${limit}::bigint)
+        SELECT c.* FROM calls c WHERE ${allOf(visibleIn(request.project_id), isMatch(request, prices))} LIMIT ${limit}::bigint)
       ${withLinked(request.project_id, limit)}`,
     request,
   );

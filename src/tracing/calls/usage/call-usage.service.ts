@@ -9,6 +9,7 @@ import {
 } from '../../costs/costs.service.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Sql } from '../../../platform/query/sql.js';
+import { CallPrices } from '../read/call-prices.service.js';
 import {
   type CallsUsageDto,
   MAX_USAGE_CALLS,
@@ -41,25 +42,28 @@ export class CallUsageService {
   constructor(
     private readonly database: Database,
     private readonly costs: CostsService,
+    private readonly prices: CallPrices,
   ) {}
 
   /** Of the calls named, as JSON text. @throws ApiError `too_large` */
   ofCalls(request: CallsUsageDto): Promise<string> {
-    return this.answer(request, (limit) => familyUsage(request, limit), request.call_ids);
+    return this.answer(request, familyUsage(request, mostCalls(request) + 1), request.call_ids);
   }
 
   /** Of the calls that match, as JSON text. @throws ApiError `too_large` */
-  ofMatching(request: TraceUsageDto): Promise<string> {
-    return this.answer(request, (limit) => matchingUsage(request, limit));
+  async ofMatching(request: TraceUsageDto): Promise<string> {
+    const query = await this.prices.compiled(request, (prices) =>
+      matchingUsage(request, mostCalls(request) + 1, prices),
+    );
+    return this.answer(request, query);
   }
 
   private async answer(
-    { limit, include_costs }: TraceUsageDto | CallsUsageDto,
-    query: (limit: number) => Sql,
+    request: TraceUsageDto | CallsUsageDto,
+    query: Sql,
     ids?: readonly string[],
   ): Promise<string> {
-    const most = Math.min(limit ?? USUAL_CALLS, MAX_USAGE_CALLS);
-    const { calls, running, linked } = await this.read(query(most + 1), most);
+    const { calls, running, linked } = await this.read(query, mostCalls(request));
     const totals = await rolledUp(calls, MAX_ENTRIES).catch((error: unknown) => {
       throw error instanceof TooManyEntries ? tooManyEntries() : error;
     });
@@ -67,7 +71,7 @@ export class CallUsageService {
     const usage = [...new Set(shown)].map((id) => {
       const models = [...(totals.get(id) ?? [])].map(([llmId, spending]) => [
         llmId,
-        usageEntry(spending, include_costs === true),
+        usageEntry(spending, request.include_costs === true),
       ]);
       return [id, Object.fromEntries(models)];
     });
@@ -109,6 +113,9 @@ export class CallUsageService {
     return { calls, running, linked };
   }
 }
+
+const mostCalls = ({ limit }: TraceUsageDto | CallsUsageDto) =>
+  Math.min(limit ?? USUAL_CALLS, MAX_USAGE_CALLS);
 
 const tooManyEntries = () =>
   new ApiError(

@@ -1,0 +1,43 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../../platform/database/database.js';
+import { ApiError } from '../../../platform/errors.js';
+import { Parameter } from '../../../platform/query/sql.js';
+import { CostsService } from '../../costs/costs.service.js';
+import { modelsQuery } from './call-prices.query.js';
+import { NeedsPrices, type Prices, TOTAL_COST } from './calls.cost.js';
+import type { Matched } from './calls.query.js';
+
+/** Models that a request on costs may meet. To price one that was not met before takes some 0.2 ms. */
+const MAX_MODELS = 1000;
+
+/** The built-in prices that a request needs if it names the cost of calls. */
+@Injectable()
+export class CallPrices {
+  constructor(
+    private readonly database: Database,
+    private readonly costs: CostsService,
+  ) {}
+
+  /**
+   * What is compiled of a request. Where that needs prices, the models of the calls in question are read first, in a statement of
+   * its own: a call that comes between the two, with a model that none had before, is one without a cost, as if it told its usage
+   * later. Prices of the project are read with the calls themselves. @throws ApiError `too_large`, InvalidQuery
+   */
+  async compiled<T>(request: Matched, compile: (prices?: Prices) => T): Promise<T> {
+    try {
+      return compile();
+    } catch (error) {
+      if (!(error instanceof NeedsPrices)) throw error;
+    }
+    const query = modelsQuery(request, MAX_MODELS + 1);
+    const models = await this.database.long(() => this.database.query(query));
+    if (models.length > MAX_MODELS)
+      throw new ApiError(
+        'too_large',
+        `the calls used over ${MAX_MODELS} models, too many for ${TOTAL_COST}: add a condition on started_at or op_name to the others`,
+      );
+    return compile(
+      new Parameter(await this.costs.builtinPrices(models.map(({ llm_id }) => llm_id))),
+    );
+  }
+}
