@@ -1,3 +1,5 @@
+/** @jest-environment-options {"isApart": true} */
+// Failures of an address are counted by the process, and other suites fail too.
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';

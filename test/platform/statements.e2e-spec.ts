@@ -68,6 +68,12 @@ beforeAll(async () => {
       else await response.arrayBuffer();
     }
   asking = '';
+  // a slot that is over only after the tests
+  await app.query(
+    `INSERT INTO call_slot_marks (project_id, slot, call_count, made_at)
+     VALUES ($1, date_bin('5 minutes', now() + interval '1 day', '2000-01-01'), 0, now())`,
+    [OWN],
+  );
   await app.query(`UPDATE gateway_processes SET seen_at = now() - interval '1 minute'`);
   for (const run of tasks) await run();
 });
