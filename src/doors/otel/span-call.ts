@@ -37,6 +37,7 @@ export function toCall(
   const thread = firstText(values.get('thread')?.filter(isName));
   const isTurn = thread !== undefined && (parentId === null || values.get('turn')?.[0] === true);
   const hasEnded = isSet(span.endTimeUnixNano);
+  const summary = makeSummary(found, span, modelName);
   const call = {
     project_id: projectId,
     id,
@@ -50,6 +51,7 @@ export function toCall(
     ...(hasEnded && {
       ended_at: toTimestamp(span.endTimeUnixNano, 'endTimeUnixNano'),
       exception: findException(span, values),
+      summary, // beside its text, so that nobody has to parse that
     }),
   };
   const documents: Documents = {
@@ -57,15 +59,15 @@ export function toCall(
     inputs: objectText(found.inputs),
     ...(hasEnded && {
       output: outputText(found.output),
-      summary: JSON.stringify(makeSummary(found, span, modelName)),
+      summary: JSON.stringify(summary),
     }),
   };
-  return { call, documents, responseId: responseModel(values, documents), agent: agentOf(own) };
+  return { call, documents, responseId: responseModel(values, summary), agent: agentOf(own) };
 }
 
 /** The provider's id of the response, of a span that tells usage. */
-const responseModel = (values: Found['values'], { summary = '{}' }: Documents): string | null =>
-  summary === '{}' ? null : (firstText(values.get('response')) ?? null);
+const responseModel = (values: Found['values'], { usage }: Summary): string | null =>
+  usage ? (firstText(values.get('response')) ?? null) : null;
 
 const isSet = (nanos: string | number | undefined) => nanos !== undefined && Number(nanos) !== 0;
 
@@ -143,9 +145,13 @@ const isName = (value: unknown): boolean =>
 /** The name under which the prices know a model of a provider. */
 export type NameModel = (model: string, provider: string | undefined) => string;
 
+interface Summary {
+  usage?: object;
+}
+
 const USAGE = Object.keys(TOLD).map((member) => ({ member, target: `usage.${member}` as const }));
 
-function makeSummary(found: Found, span: Span, opName: NameModel): object {
+function makeSummary(found: Found, span: Span, opName: NameModel): Summary {
   const { values } = found;
   const usage = countTokens(values);
   if (Object.keys(usage).length === 0 || isSum(found, span)) return {};
@@ -156,8 +162,8 @@ function makeSummary(found: Found, span: Span, opName: NameModel): object {
 
 function countTokens(values: Found['values']): Record<string, number> {
   const usage: Record<string, number> = {};
-  const [object = {}] = (values.get('usage') ?? []).map(usageObject).filter(isObject);
-  const told = toldUsage(object);
+  const object = values.get('usage')?.map(usageObject).find(isObject);
+  const told = object ? toldUsage(object) : {};
   for (const { member, target } of USAGE) {
     const own = values.get(target)?.find((value) => value !== null);
     const count = Number(own ?? told[member]);
