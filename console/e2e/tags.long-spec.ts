@@ -116,6 +116,7 @@ describeConsole('tags', () => {
     await page.getByRole('option', { name: 'tag="two words"', exact: true }).click();
     await box.press('Enter');
     await row(page, 'three').waitFor({ state: 'detached' });
+    await row(page, 'two').waitFor(); // while rows are read there are none
     expect(await names(page)).toEqual(['two']);
     expect(new URL(page.url()).searchParams.get('q')).toBe('tag="two words"');
     const quoted = `"${HOSTILE.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
