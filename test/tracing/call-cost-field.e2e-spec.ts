@@ -303,6 +303,19 @@ describe('summary.svc.total_cost', () => {
     expect(answer.text).toContain(FIELD);
   });
 
+  it('is refused where a request names it over ten times, since each time prices all calls', async () => {
+    const ask = (times: number) => {
+      const $or = Array.from({ length: times }, () => ({ $gt: [field, { $literal: 1 }] }));
+      return app.post('/calls/query_stats', { project_id: PROJECT, query: { $expr: { $or } } });
+    };
+    expect((await ask(10)).status).toBe(200);
+    const refused = await ask(11);
+    expect([refused.status, refused.body.detail]).toEqual([
+      400,
+      `query must not name ${FIELD} more than 10 times`,
+    ]);
+  });
+
   it('is refused where the calls used too many models, unless other conditions leave fewer', async () => {
     const project_id = 'acme/many-models';
     const names = (n: number) =>

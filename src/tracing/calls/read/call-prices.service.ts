@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/database.js';
 import { ApiError } from '../../../platform/errors.js';
+import { InvalidQuery } from '../../../platform/query/columns.js';
 import { Parameter } from '../../../platform/query/sql.js';
 import { CostsService } from '../../costs/costs.service.js';
 import { modelsQuery } from './call-prices.query.js';
@@ -9,6 +10,8 @@ import type { Matched } from './calls.query.js';
 
 /** Models that a request on costs may meet. To price one that was not met before takes some 0.2 ms. */
 const MAX_MODELS = 1000;
+/** Conditions on costs in a request. Each takes some 50 us a call. */
+const MAX_NAMED = 10;
 
 /** The built-in prices that a request needs if it names the cost of calls. */
 @Injectable()
@@ -29,6 +32,8 @@ export class CallPrices {
     } catch (error) {
       if (!(error instanceof NeedsPrices)) throw error;
     }
+    if (JSON.stringify(request.query ?? {}).split('total_cost').length - 1 > MAX_NAMED)
+      throw new InvalidQuery('query', `must not name ${TOTAL_COST} more than ${MAX_NAMED} times`);
     const query = modelsQuery(request, MAX_MODELS + 1);
     const models = await this.database.long(() => this.database.query(query));
     if (models.length > MAX_MODELS)
