@@ -17,7 +17,7 @@ const messages = (role, content) => JSON.stringify([{ role, content }]);
  * @param {object} attributes
  * @param {{ trace?: number, parent?: number, id?: number }} [place]
  */
-function aSpan(attributes, { trace = ++made + 1e9, parent, id = ++made } = {}) {
+function aSpan(attributes, { trace = ++made + 1e9, parent, id = ++made + 5e9 } = {}) {
   const at = 1_769_860_800_000 + made;
   const all = { 'gen_ai.operation.name': 'chat', 'gen_ai.agent.name': 'a', ...attributes };
   return {
