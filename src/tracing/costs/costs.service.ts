@@ -52,7 +52,8 @@ const COST_PURGE = auditAction('cost.purge');
 /** For the calls, which are answered with their costs. */
 export { CallCostDto } from './costs.dto.js';
 export { costsOfCall } from './price.js';
-export { pricesOfCall, totalCostOfCall } from './prices.query.js';
+export { MAX_PRICED_NAME } from './price.js';
+export { kindCost, pricesOfCall, totalCostOfCall } from './prices.query.js';
 
 const MAX_MODELS = 1000;
 /** Price changes of a project within a window that is summed up. */

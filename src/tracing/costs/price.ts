@@ -41,7 +41,7 @@ export interface Pricing {
 }
 
 /** Characters; no record has a longer name, and the library takes long to compare one. */
-const MAX_NAME = 256;
+export const MAX_PRICED_NAME = 256;
 
 /** What a call says of models, from `calls.usage` and `calls.counts_gross`. */
 export const pricedModels = (
@@ -68,7 +68,7 @@ const libraryPrice = (llmId: string, startedAt: Date, tokens: Tokens) =>
   hasPlainName(llmId) ? builtinPrice(llmId, startedAt, inputTokens(tokens)) : null;
 
 /** Whether a name is looked up at all. */
-export const hasPlainName = (llmId: string) => llmId.length <= MAX_NAME;
+export const hasPlainName = (llmId: string) => llmId.length <= MAX_PRICED_NAME;
 
 /** Cached tokens cost as much as prompt tokens unless the record has a price of their own. */
 export function recordPrice(record: PriceRecord): Price {

@@ -23,8 +23,8 @@ export const pricesOfCall = (projectId: string) => sql`(
     ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
   FROM json_to_recordset(c.usage) AS model (llm_id text))`;
 
-/** The cost of tokens of a kind, whose bit of `unknown_kinds` it is: as `kindTotal`, but no tokens cost nothing. */
-const kindCost = (bit: number, tokens: Sql, price: Sql) => sql`
+/** The cost of tokens of a kind, whose bit of `unknown_kinds` of the usage `u` it is: as `kindTotal`, but no tokens cost nothing. */
+export const kindCost = (bit: number, tokens: Sql, price: Sql) => sql`
   CASE WHEN u.unknown_kinds & ${bit}::int <> 0 THEN NULL WHEN ${tokens} = 0 THEN 0 ELSE ${tokens} * ${price} END`;
 
 /**

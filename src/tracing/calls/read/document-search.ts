@@ -9,7 +9,7 @@ import type { CallsQueryDto } from '../calls.dto.js';
 import type { IndexKind } from '../indexes/call-indexes.dto.js';
 import { isOfManyByStart } from './call-lists.query.js';
 import type { Prices } from './calls.cost.js';
-import { isMatch } from './calls.query.js';
+import { isMatch, type Matched } from './calls.query.js';
 
 /** How many calls the first part of a search has, and the largest. Behind one that took longer none is larger. */
 export const FIRST_PART = 2000;
@@ -31,18 +31,14 @@ export interface Search {
 /** The search that a valid request asks for; null where it reads no documents, or goes by another order. */
 export function documentSearch(request: CallsQueryDto, prices?: Prices): Search | null {
   const { project_id, filter, query, sort_by, offset } = request;
-  const { input_refs, output_refs, ...columns } = filter ?? {};
   const all = conditions(query);
   const inside = all.filter(readsDocument);
-  const isInside = inside.length > 0 || Boolean(input_refs?.length || output_refs?.length);
+  const isInside =
+    inside.length > 0 || Boolean(filter?.input_refs?.length || filter?.output_refs?.length);
   if (!isInside || offset || !isOfManyByStart(request)) return null;
   const beside = all.filter((condition) => !inside.includes(condition));
-  const $and = beside.length > 0 ? { query: { $expr: { $and: beside } } } : {};
   return {
-    candidates: allOf(
-      visibleIn(project_id),
-      isMatch({ project_id, filter: columns, ...$and }, prices),
-    ),
+    candidates: allOf(visibleIn(project_id), isMatch(besideDocuments(request, beside), prices)),
     isDescending: sort_by?.[0]?.direction === 'desc',
     indexes: inside.flatMap(helpfulIndex),
   };
@@ -84,6 +80,13 @@ export function searchStopped({ indexes }: Search, calls: number, until: string 
     'too_large',
     `the search read the documents of ${reached}, and took longer than it may: ask for a shorter time of started_at; ${help}`,
   );
+}
+
+/** A request without the refs that it looks for, and with these of its conditions. */
+export function besideDocuments({ project_id, filter }: Matched, kept: unknown[]): Matched {
+  const { input_refs: _inputs, output_refs: _outputs, ...columns } = filter ?? {};
+  const query = kept.length > 0 ? { query: { $expr: { $and: kept } } } : {};
+  return { project_id, filter: columns, ...query };
 }
 
 /** The conditions that must all hold. */

@@ -3,6 +3,7 @@ import { identifier, join, Parameter, sql, type Sql } from '../../../platform/qu
 import { LATENCY_MS, visibleIn } from '../../visible-calls.js';
 import { STATUS } from '../read/calls.query.js';
 import { WIRE } from '../../../platform/http/wire.js';
+import { kindCost } from '../../costs/costs.service.js';
 import { countedUsage } from '../usage/counted-usage.query.js';
 import { CALL_TOTALS, LATENCY_US, USAGE_TOTALS } from './call-slots.query.js';
 import type { UsageMetric } from './call-stats.dto.js';
@@ -246,12 +247,10 @@ export interface SpreadRow extends Record<string, unknown> {
   llm_id: string;
 }
 
-const known = (bit: number, price: Sql, tokens: Sql) => sql`
-  CASE WHEN u.unknown_kinds & ${bit}::int <> 0 THEN NULL WHEN ${tokens} = 0 THEN 0 ELSE ${tokens} * ${price} END`;
 const INPUT_COST = sql`CASE WHEN p.llm_id IS NOT NULL THEN
-  ${known(1, sql`p.prompt`, sql`u.prompt_tokens`)} + ${known(4, sql`p.cache_read`, sql`u.cache_read_input_tokens`)}
-  + ${known(8, sql`p.cache_creation`, sql`u.cache_creation_input_tokens`)} END`;
-const OUTPUT_COST = sql`CASE WHEN p.llm_id IS NOT NULL THEN ${known(2, sql`p.completion`, sql`u.completion_tokens`)} END`;
+  ${kindCost(1, sql`u.prompt_tokens`, sql`p.prompt`)} + ${kindCost(4, sql`u.cache_read_input_tokens`, sql`p.cache_read`)}
+  + ${kindCost(8, sql`u.cache_creation_input_tokens`, sql`p.cache_creation`)} END`;
+const OUTPUT_COST = sql`CASE WHEN p.llm_id IS NOT NULL THEN ${kindCost(2, sql`u.completion_tokens`, sql`p.completion`)} END`;
 
 const VALUES: Record<UsageMetric, Sql> = {
   input_tokens: sql`u.input_tokens::numeric`,
