@@ -1,15 +1,11 @@
 import { availableParallelism } from 'node:os';
+import { jsc } from './scripts/swc.mjs';
 
 /** Under Jest's CommonJS mode swc turns our files into CommonJS. Packages are loaded as they are, by `runtime`. */
 const swc = {
   swcrc: false,
   sourceMaps: 'inline',
-  jsc: {
-    parser: { syntax: 'typescript', decorators: true },
-    transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: true },
-    target: 'es2022',
-    keepClassNames: true,
-  },
+  jsc,
   module: { type: 'commonjs' },
 };
 

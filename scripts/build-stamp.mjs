@@ -17,10 +17,11 @@ for (const file of [
   ...sources,
   'console/index.html',
   'console/vite.config.ts',
+  'nest-cli.json',
   'ormconfig.ts',
   'package-lock.json',
-  'tsconfig.json',
-  'tsconfig.build.json',
+  'scripts/build.mjs',
+  'scripts/swc.mjs',
 ])
   hash.update(file).update('\0').update(readFileSync(file));
 const sha256 = hash.digest('hex');
@@ -28,13 +29,13 @@ const sha256 = hash.digest('hex');
 if (process.argv.includes('--write'))
   writeFileSync(STAMP, `${JSON.stringify({ sources: sha256, commit: commitOfSources() })}\n`);
 else if (!existsSync(STAMP) || JSON.parse(readFileSync(STAMP, 'utf8')).sources !== sha256) {
-  if (!existsSync('node_modules/@nestjs/cli')) {
+  if (!existsSync('node_modules/@swc/core')) {
     console.error(
       'Skein must be built from its sources, for which packages are missing: run npm ci, without --omit=dev',
     );
     process.exit(1);
   }
-  console.error('Skein is built from its sources first, which takes half a minute or so …');
+  console.error('Skein is built from its sources first, which takes seconds …');
   const build = spawnSync('npm', ['run', '--silent', 'build'], {
     stdio: 'inherit',
     shell: process.platform === 'win32',

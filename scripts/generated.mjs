@@ -1,5 +1,6 @@
-// Writes what is derived from the code: openapi.json, schema.sql, and the hashes of new migrations. With --check it writes nothing and
-// fails when that is stale. It always fails when a migration differs from its hash.
+// Writes what is derived from the code: src/metadata.ts, openapi.json, schema.sql, and the hashes of new migrations. With --check it writes
+// nothing and fails when that is stale. It always fails when a migration differs from its hash.
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
@@ -10,7 +11,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { DataSource } from 'typeorm';
+import { apiMetadata } from './api-metadata.mjs';
 import { inTemporaryFolder } from './temporary-folder.mjs';
+
+const isCheck = process.argv.includes('--check');
+printInto('src/metadata.ts', await apiMetadata());
+const { status } = spawnSync(process.execPath, ['scripts/build-stamp.mjs'], { stdio: 'inherit' });
+if (status !== 0) process.exit(1);
 
 process.env.LOG_LEVEL ??= 'error';
 const { dataSourceOptions } = await import('../dist/ormconfig.js');
@@ -35,11 +42,16 @@ const made = await inTemporaryFolder(async (dataDir) => {
   }
 });
 
-const isCheck = process.argv.includes('--check');
-for (const [file, text] of Object.entries(made)) {
-  const isStale = readFileSync(file, { encoding: 'utf8', flag: 'a+' }) !== text;
-  if (isCheck && isStale) fail(`${file} is stale: run \`npm run generate\``);
-  else if (isStale) writeFileSync(file, text);
+for (const [file, text] of Object.entries(made)) printInto(file, text);
+
+/**
+ * @param {string} file
+ * @param {string} text
+ */
+function printInto(file, text) {
+  if (readFileSync(file, { encoding: 'utf8', flag: 'a+' }) === text) return;
+  if (isCheck) fail(`${file} is stale: run \`npm run generate\``);
+  else writeFileSync(file, text);
 }
 
 /** @param {string} url of a database without tables */

@@ -1,6 +1,7 @@
 // Refuses a build that leaves a module, a controller, an entity or a migration out of the list that makes it count: nothing else of the
-// build would miss it. Each is a class of a file by that name, which its list imports and names.
-import { readdirSync, readFileSync } from 'node:fs';
+// build would miss it. Each is a class of a file by that name, which its list imports and names. Also refuses an src/metadata.ts that
+// describes a class which is gone, with which the service would not start.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 const sources = readdirSync('src', { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile())
@@ -38,7 +39,24 @@ const missing = KINDS.flatMap(({ files, lists, where }) =>
       .map(([, name]) => `${file}: ${name} is not in ${where}`),
   ),
 );
-if (missing.length > 0) {
-  console.error(missing.join('\n'));
+const gone = [];
+let described = '';
+for (const line of textOf('src/metadata.ts').split('\n')) {
+  described = /^ +\[import\("\.\/(.+)\.js"\), \{$/.exec(line)?.[1] ?? described;
+  const name = /^ {10}(\w+): \{/.exec(line)?.[1];
+  if (name && !isExported(name, `src/${described}.ts`))
+    gone.push(
+      `src/metadata.ts describes ${name}, which src/${described}.ts does not export: run \`npm run generate\``,
+    );
+}
+
+function isExported(name, file) {
+  const declared = new RegExp(`^export (abstract )?class ${name}\\b`, 'm');
+  return existsSync(file) && declared.test(textOf(file));
+}
+
+const wrong = [...missing, ...gone];
+if (wrong.length > 0) {
+  console.error(wrong.join('\n'));
   process.exit(1);
 }

@@ -8,6 +8,7 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import type { NextFunction, Request, Response } from 'express';
 import type { DataSource } from 'typeorm';
 import { AppModule } from '../app.module.js';
+import { metadata } from '../metadata.js';
 import { assertRoutes, type Route, listRoutes } from '../platform/auth/routes.js';
 import { edge, requestSubject } from '../platform/http/edge.js';
 import { problem, PROBLEM_JSON } from '../platform/http/error.filter.js';
@@ -61,6 +62,7 @@ export async function createApp(
   const server: Server = app.getHttpServer();
   limitTimes(server, config);
   server.on('clientError', refuserOfNonHttp(config));
+  await SwaggerModule.loadPluginMetadata(metadata);
   SwaggerModule.setup('docs', app, () => openApiDocument(app), {
     jsonDocumentUrl: 'openapi.json',
     raw: ['json'],

@@ -36,12 +36,16 @@ describe('a build', () => {
     );
     write('src/notes/notes.controller.ts', 'export class Notes {}');
     write('ormconfig.ts', '');
+    write('src/metadata.ts', described('Notes'));
   });
   afterEach(() => rmSync(root, { recursive: true }));
   const write = (name: string, text: string) => {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);
   };
+  /** As `npm run generate` prints it. */
+  const described = (name: string) =>
+    `        [import("./notes/notes.controller.js"), {\n          ${name}: {\n          },\n        }],\n`;
   const refused = () => {
     const { status, stderr } = spawnSync(process.execPath, [resolve('scripts/registered.mjs')], {
       cwd: root,
@@ -67,6 +71,14 @@ describe('a build', () => {
     write(file, `export class ${name} {}`);
     expect(refused()).toEqual({ status: 1, said: `${file}: ${name} is not in ${where}` });
   });
+
+  it('that describes a class which is gone is refused', () => {
+    write('src/metadata.ts', described('Gone'));
+    expect(refused()).toEqual({
+      status: 1,
+      said: 'src/metadata.ts describes Gone, which src/notes/notes.controller.ts does not export: run `npm run generate`',
+    });
+  });
 });
 
 it('no two DTOs have one name, which openapi.json would take for one class', async () => {
@@ -82,6 +94,11 @@ it('every table has an entity', async () => {
   );
   const known = app.dataSource.entityMetadatas.map(({ tableName }) => tableName);
   expect(tables.map(({ name }) => name).toSorted()).toEqual(known.toSorted());
+});
+
+it('the service describes itself as openapi.json does', async () => {
+  const answer = await fetch(`${app.url}/openapi.json`);
+  expect(await answer.json()).toEqual(JSON.parse(readFileSync('openapi.json', 'utf8')));
 });
 
 it('every field of a class in *.dto.ts is in openapi.json, where the class is', async () => {

@@ -173,12 +173,11 @@ describe('the version and the commit', () => {
   beforeAll(() => {
     cpSync('dist', at('dist'), { recursive: true });
     mkdirSync(at('console'));
-    for (const name of ['src', 'node_modules', 'console/src', 'console/public', 'ormconfig.ts'])
+    for (const name of ['src', 'scripts', 'node_modules', 'ormconfig.ts', 'nest-cli.json'])
       symlinkSync(resolve(name), at(name));
-    for (const name of ['console/index.html', 'console/vite.config.ts', 'tsconfig.json'])
-      symlinkSync(resolve(name), at(name));
-    for (const name of ['tsconfig.build.json', 'package-lock.json'])
-      symlinkSync(resolve(name), at(name));
+    for (const name of ['src', 'public', 'index.html', 'vite.config.ts'])
+      symlinkSync(resolve('console', name), at(`console/${name}`));
+    symlinkSync(resolve('package-lock.json'), at('package-lock.json'));
     cpSync('package.json', at('package.json'));
   });
 

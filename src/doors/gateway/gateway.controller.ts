@@ -40,6 +40,7 @@ const Ask = (path: string) =>
     ApiHeader({ name: 'X-Skein-Attributes', ...text('a JSON object, of up to 8,192 bytes') }),
     ApiHeader({ name: 'X-Skein-Record', ...text('required or best_effort') }),
     ApiOkResponse({
+      description: '',
       content: {
         'application/json': {
           schema: {

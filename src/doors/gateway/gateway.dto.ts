@@ -5,7 +5,7 @@ import { ANY_JSON, AnyJson, IsText } from '../../platform/http/dto.js';
 /** The name of a model, also one such as `wandb-artifact:///<entity>/<project>/<name>:step<N>`. */
 export const MAX_MODEL = 1024;
 
-class AskDto {
+export class AskDto {
   /** `<model>`, `<model>:step<N>`, `wandb-artifact:///…`, or a model of a provider. */
   @IsText(MAX_MODEL, { min: 1 }) model!: string;
   @IsOptional() @IsBoolean() stream?: boolean | null;

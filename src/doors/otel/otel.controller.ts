@@ -78,6 +78,7 @@ const ApiExported = (answer: NewableFunction) =>
   applyDecorators(
     ApiExtraModels(answer),
     ApiOkResponse({
+      description: '',
       content: {
         [PROTOBUF]: { schema: { type: 'string', format: 'binary' } },
         'application/json': { schema: { $ref: getSchemaPath(answer) } },

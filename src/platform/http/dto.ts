@@ -55,7 +55,7 @@ const isProject = (pattern: RegExp) =>
       PROJECT_ID_RULE,
       (value) => typeof value === 'string' && pattern.test(value),
     ),
-    ApiProperty({ example: 'acme/demo', pattern: pattern.source }),
+    ApiProperty({ type: 'string', example: 'acme/demo', pattern: pattern.source }),
   );
 
 /** `<entity>/<project>`. The field names the project the request is about: the key's scopes are checked against it. */

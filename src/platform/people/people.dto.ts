@@ -24,7 +24,7 @@ const IsEmail = () =>
     (value) => typeof value === 'string' && /^[^\s@\p{C}]+@[^\s@\p{C}]+$/u.test(value),
   );
 
-class PeoplePageDto {
+export class PeoplePageDto {
   /** The id of the last one seen: the list goes on behind it. */
   @IsOptional() @IsUUID() after?: string | null;
   @IsOptional() @IsInt() @Min(1) @Max(PEOPLE_PAGE) limit?: number | null;

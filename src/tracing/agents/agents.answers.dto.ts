@@ -3,7 +3,7 @@ import { IsDateTime, IsJsonObject } from '../../platform/http/dto.js';
 import { WIRE } from '../../platform/http/wire.js';
 import { type SpanValueType, VALUE_TYPES } from './agents.dto.js';
 
-class AgentSumsDto {
+export class AgentSumsDto {
   project_id!: string;
   agent_name!: string;
   /** Runs of the agent: spans of the operation `invoke_agent`. */
@@ -20,7 +20,7 @@ class AgentSumsDto {
   @ApiProperty({ type: 'number', nullable: true }) total_cost_usd!: number | null;
 }
 
-class AgentVersionSumsDto extends AgentSumsDto {
+export class AgentVersionSumsDto extends AgentSumsDto {
   /** Empty where spans name none. */
   agent_version!: string;
 }
@@ -76,7 +76,7 @@ export class SpansFoundDto {
   total_count!: number;
 }
 
-class StatsColumnDto {
+export class StatsColumnDto {
   name!: string;
   @ApiProperty({ enum: ['time', 'group', 'metric'] }) role!: string;
   metric?: string | null;
@@ -96,7 +96,7 @@ export class SpanStatsAnswerDto {
   rows!: object[];
 }
 
-class CustomAttributeDto {
+export class CustomAttributeDto {
   source!: string;
   key!: string;
   @ApiProperty({ enum: ['string', 'int', 'float', 'bool'] }) value_type!: string;
@@ -111,7 +111,7 @@ export class CustomAttributesFoundDto {
 }
 
 /** Feedback as a chat shows it. */
-class AgentFeedbackDto {
+export class AgentFeedbackDto {
   id!: string;
   @IsDateTime() created_at!: string;
   @ApiProperty({ type: 'string' }) [WIRE.ref]!: string;
@@ -132,12 +132,12 @@ class AgentFeedbackDto {
   @Numbers() scorer_rating_confidences!: Record<string, number>;
 }
 
-class UserMessageDto {
+export class UserMessageDto {
   text!: string;
   content_refs!: string[];
 }
 
-class AssistantMessageDto {
+export class AssistantMessageDto {
   text!: string;
   model!: string | null;
   reasoning_content!: string | null;
@@ -152,7 +152,7 @@ class AssistantMessageDto {
   @ApiProperty({ enum: STATUS_CODES }) status!: string;
 }
 
-class ToolCallDto {
+export class ToolCallDto {
   tool_name!: string | null;
   tool_arguments!: string | null;
   tool_result!: string | null;
@@ -161,14 +161,14 @@ class ToolCallDto {
   @ApiProperty({ enum: STATUS_CODES }) status!: string;
 }
 
-class AgentStartDto {
+export class AgentStartDto {
   model!: string | null;
   system_instructions!: string | null;
   tool_definitions!: string | null;
   @ApiProperty({ enum: STATUS_CODES }) status!: string;
 }
 
-class ContextCompactedDto {
+export class ContextCompactedDto {
   compaction_summary!: string | null;
   compaction_items_before!: number | null;
   compaction_items_after!: number | null;
@@ -183,7 +183,7 @@ const MESSAGE_TYPES = [
 ];
 
 /** The member of the name of the type says what; those of the other types are null. */
-class AgentMessageDto {
+export class AgentMessageDto {
   @ApiProperty({ enum: MESSAGE_TYPES }) type!: string;
   span_id!: string;
   agent_name!: string | null;
@@ -238,7 +238,7 @@ export class ConversationDto {
   feedback!: AgentFeedbackDto[] | null;
 }
 
-class ConversationSpanDto {
+export class ConversationSpanDto {
   span_id!: string;
   trace_id!: string;
   operation_name!: string;
@@ -246,14 +246,14 @@ class ConversationSpanDto {
   duration_ms!: number;
 }
 
-class RatingDto {
+export class RatingDto {
   name!: string;
   value!: number;
   reason!: string | null;
   confidence!: number | null;
 }
 
-class SpansFeedbackDto {
+export class SpansFeedbackDto {
   /** Null of what is said about the whole conversation. */
   trace_id!: string | null;
   feedback_type!: string;
@@ -261,7 +261,7 @@ class SpansFeedbackDto {
   ratings!: RatingDto[];
 }
 
-class ConversationOverviewDto {
+export class ConversationOverviewDto {
   conversation_id!: string;
   spans!: ConversationSpanDto[];
   spans_feedback!: SpansFeedbackDto[];
@@ -271,7 +271,7 @@ export class ConversationsDto {
   conversations!: ConversationOverviewDto[];
 }
 
-class MatchedMessageDto {
+export class MatchedMessageDto {
   span_id!: string;
   trace_id!: string;
   role!: string;
@@ -281,7 +281,7 @@ class MatchedMessageDto {
   @IsDateTime() started_at!: string;
 }
 
-class FoundConversationDto {
+export class FoundConversationDto {
   conversation_id!: string;
   conversation_name!: string;
   agent_name!: string;

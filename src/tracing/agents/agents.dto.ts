@@ -54,12 +54,12 @@ const IsLimit = (max: number, usual: number) =>
 const DIRECTIONS = ['asc', 'desc'] as const;
 
 /** A sort whose direction is `desc` where it has none. */
-class AgentSortDto {
+export class AgentSortDto {
   @IsIn(AGENT_SORTS) field!: string;
   @IsOptional() @IsIn(DIRECTIONS) direction?: 'asc' | 'desc' | null;
 }
 
-class SpanSortDto {
+export class SpanSortDto {
   @IsText(MAX_NAME, { min: 1 }) field!: string;
   @IsOptional() @IsIn(DIRECTIONS) direction?: 'asc' | 'desc' | null;
 }
@@ -73,11 +73,11 @@ const IsListOf = (type: () => new () => object, max: number) =>
     Type(type),
   );
 
-class AgentsFilterDto {
+export class AgentsFilterDto {
   @IsOptional() @IsText(256) agent_name?: string | null;
 }
 
-class AgentPageDto {
+export class AgentPageDto {
   @IsProjectId() project_id!: string;
   /** The last seen first when absent. */
   @IsListOf(() => AgentSortDto, MAX_SORTS) sort_by?: AgentSortDto[] | null;
@@ -162,7 +162,7 @@ const IsBound = () =>
     ApiPropertyOptional({ nullable: true, oneOf: [{ type: 'number' }, { type: 'string' }] }),
   );
 
-class GroupFilterDto {
+export class GroupFilterDto {
   @ValidateNested() @Type(() => MeasureDto) measure!: MeasureDto;
   /** The keys of the groups, again. */
   @IsListOf(() => GroupRefDto, 8) group_by?: GroupRefDto[] | null;
@@ -170,7 +170,7 @@ class GroupFilterDto {
   @IsBound() max?: number | string | null;
 }
 
-class RatingFilterDto {
+export class RatingFilterDto {
   @IsText(256, { min: 1 }) scorer_key!: string;
   @IsIn(['gte', 'gt', 'lte', 'lt', 'eq']) op!: 'gte' | 'gt' | 'lte' | 'lt' | 'eq';
   @IsNumber() value!: number;
@@ -184,13 +184,13 @@ export class SignalFiltersDto {
   @IsListOf(() => RatingFilterDto, 20) ratings?: RatingFilterDto[] | null;
 }
 
-class SpansWantedDto {
+export class SpansWantedDto {
   @IsProjectId() project_id!: string;
   /** An expression tree over the fields of spans: docs/adr/0010-query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
 }
 
-class SpansFilterDto extends SpansWantedDto {
+export class SpansFilterDto extends SpansWantedDto {
   @IsListOf(() => GroupFilterDto, 20) group_filters?: GroupFilterDto[] | null;
   @IsOptional()
   @ValidateNested()
@@ -281,7 +281,7 @@ export class AgentSearchDto {
 }
 
 /** What is answered of each span that counts, over time. */
-class SpanMetricDto {
+export class SpanMetricDto {
   @IsAlias() alias!: string;
   @ValidateNested() @Type(() => ValueRefDto) value!: ValueRefDto;
   @IsIn(VALUE_TYPES) @ApiProperty({ enum: VALUE_TYPES }) value_type!: SpanValueType;
@@ -296,7 +296,7 @@ class SpanMetricDto {
   @IsPercentiles() percentiles?: number[] | null;
 }
 
-class BucketByDto {
+export class BucketByDto {
   /** Buckets of time. Buckets of numbers are not served. */
   @IsOptional() @IsIn(['time']) @ApiPropertyOptional({ enum: ['time'] }) type?: 'time' | null;
 }

@@ -190,7 +190,7 @@ export class AnnotationStatsQueryDto {
   @IsIdList(MAX_ASKED) queue_ids!: string[];
 }
 
-class AnnotationStatDto {
+export class AnnotationStatDto {
   @IsId() queue_id!: string;
   @ApiProperty({ type: 'integer' }) total_items!: number;
   /** Items that somebody has completed or skipped. */

@@ -83,12 +83,12 @@ export class EvalResultsQueryDto extends PageDto {
   @IsOptional() @IsIn(['and', 'or']) filter_logic_operator?: 'and' | 'or' | null;
 }
 
-class SpanRefDto {
+export class SpanRefDto {
   trace_id!: string;
   span_id!: string;
 }
 
-class TrialDto {
+export class TrialDto {
   predict_and_score_call_id!: string;
   predict_call_id!: string | null;
   /** Any JSON value, as it was stored. */
@@ -104,12 +104,12 @@ class TrialDto {
   genai_span_ref?: SpanRefDto[];
 }
 
-class RowTrialsDto {
+export class RowTrialsDto {
   evaluation_call_id!: string;
   trials!: TrialDto[];
 }
 
-class EvalRowDto {
+export class EvalRowDto {
   row_digest!: string;
   /** Any JSON value. Only with `include_raw_data_rows`. */
   @ApiProperty({ ...ANY_JSON, required: false }) raw_data_row?: unknown;
@@ -130,7 +130,7 @@ export class ScorerStatDto {
   pass_signal_coverage!: number | null;
 }
 
-class EvaluationSummaryDto {
+export class EvaluationSummaryDto {
   evaluation_call_id!: string;
   trial_count!: number;
   scorer_stats!: ScorerStatDto[];
@@ -143,7 +143,7 @@ class EvaluationSummaryDto {
   @ApiProperty({ type: 'string', format: 'date-time' }) started_at!: string;
 }
 
-class EvalSummaryDto {
+export class EvalSummaryDto {
   row_count!: number;
   evaluations!: EvaluationSummaryDto[];
 }
@@ -193,7 +193,7 @@ export class ComparedScoreDto extends ComparedDto {
   p_value_holm!: number | null;
 }
 
-class ComparedEvaluationDto {
+export class ComparedEvaluationDto {
   evaluation_call_id!: string;
   /** Rows that both evaluations have. */
   rows_paired!: number;
@@ -219,7 +219,7 @@ export class EvaluationStatusQueryDto {
   @IsId() call_id!: string;
 }
 
-class StatusDto {
+export class StatusDto {
   code!: 'not_found' | 'running' | 'failed' | 'complete';
   completed_rows?: number;
   total_rows?: number;

@@ -122,7 +122,7 @@ export class DeletedDto {
 }
 
 /** What every kind is answered with. */
-class TypedObjectDto {
+export class TypedObjectDto {
   object_id!: string;
   digest!: string;
   version_index!: number;

@@ -64,7 +64,7 @@ export class FeedbackAggregateDto {
 const MapOf = (type: 'string' | 'number' | 'integer') =>
   ApiProperty({ type: 'object', additionalProperties: { type } });
 
-class FeedbackBucketDto {
+export class FeedbackBucketDto {
   @ApiProperty({ type: 'integer', nullable: true }) time_bucket_start_ms!: number | null;
   /** By the names of `group_by`; empty where feedback does not say. */
   @MapOf('string') group!: Record<string, string>;
@@ -97,7 +97,7 @@ export class PayloadSchemaDto {
   @IsOptional() @IsInt() @Min(1) @Max(5000) sample_limit?: number | null;
 }
 
-class PayloadPathDto {
+export class PayloadPathDto {
   /** As `/feedback/stats` takes it. */
   json_path!: string;
   @ApiProperty({ enum: ['numeric', 'boolean', 'categorical'] }) value_type!: string;

@@ -126,7 +126,7 @@ export class FeedbackQueryDto extends PageDto {
 }
 
 /** A stored row. */
-class FeedbackDto extends ScorerColumnsDto {
+export class FeedbackDto extends ScorerColumnsDto {
   id!: string;
   project_id!: string;
   @IsDateTime() created_at!: string;

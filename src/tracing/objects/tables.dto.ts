@@ -64,15 +64,15 @@ export class TableDigestDto {
   digest!: string;
 }
 
-class AppendDto {
+export class AppendDto {
   @IsJsonObject() row!: object;
 }
 
-class PopDto {
+export class PopDto {
   @IsInt() @Min(0) @Max(MAX_INT) index!: number;
 }
 
-class InsertDto {
+export class InsertDto {
   @IsInt() @Min(0) @Max(MAX_INT) index!: number;
   @IsJsonObject() row!: object;
 }
@@ -145,7 +145,7 @@ export class TablesStatsQueryDto {
   @IsOptional() @IsBoolean() include_storage_size?: boolean | null;
 }
 
-class TablesStatsItemDto {
+export class TablesStatsItemDto {
   count!: number;
   digest!: string;
   /** Bytes of the JSON texts of the rows, those that stand several times counted as often; null unless asked for. */

@@ -83,7 +83,8 @@ export class BuildPreviewedDto {
   facts!: PreviewFactsDto;
   lints!: LintDto[];
   /** Null when no setting of the recipe leaves out a unit. */
-  @ApiProperty({ allOf: [{ $ref: getSchemaPath(HintDto) }], nullable: true }) hint!: HintDto | null;
+  @ApiProperty({ type: HintDto, allOf: [{ $ref: getSchemaPath(HintDto) }], nullable: true })
+  hint!: HintDto | null;
   /** Groups, as they would be trained. */
   @ApiProperty({ type: 'array', items: refTo('TrajectoryGroupDto') }) samples!: object[];
   /** SHA-256 of the groups, in hex. */

@@ -6,7 +6,7 @@ const MESSAGES = { type: 'array', items: refTo('ChatMessageDto') } as const;
 const OBJECT = { description: 'Free-form.', additionalProperties: true } as const;
 
 /** What every line has. */
-class ExportedDto {
+export class ExportedDto {
   /** Free-form, as the call named them; absent where it named none. */
   @ApiPropertyOptional({ type: 'array', items: { description: 'Any JSON value.' } })
   tools?: unknown[];

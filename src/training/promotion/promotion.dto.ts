@@ -89,7 +89,11 @@ export class GateResultDto {
   /** Calls of both in which no field of `pair_by` has a value. */
   calls_without_key!: number;
   /** Null where no rows are paired. */
-  @ApiProperty({ allOf: [{ $ref: getSchemaPath(GateStatisticsDto) }], nullable: true })
+  @ApiProperty({
+    type: GateStatisticsDto,
+    allOf: [{ $ref: getSchemaPath(GateStatisticsDto) }],
+    nullable: true,
+  })
   statistics!: GateStatisticsDto | null;
   /** The worst rows first, up to 1000. */
   rows!: GateRowDto[];
@@ -120,7 +124,11 @@ export class PromotedDto {
   step!: number;
   /** Null when there was no alias. The same as `step` when the alias stood there already: nothing was moved then. */
   previous_step!: number | null;
-  @ApiProperty({ allOf: [{ $ref: getSchemaPath(GateResultDto) }], nullable: true })
+  @ApiProperty({
+    type: GateResultDto,
+    allOf: [{ $ref: getSchemaPath(GateResultDto) }],
+    nullable: true,
+  })
   gate!: GateResultDto | null;
 }
 
@@ -153,7 +161,11 @@ export class AliasMoveDto {
   @ApiProperty({ type: 'string', format: 'date-time' }) moved_at!: string;
   moved_by!: string;
   by_hand!: boolean;
-  @ApiProperty({ allOf: [{ $ref: getSchemaPath(PassedGateDto) }], nullable: true })
+  @ApiProperty({
+    type: PassedGateDto,
+    allOf: [{ $ref: getSchemaPath(PassedGateDto) }],
+    nullable: true,
+  })
   gate!: PassedGateDto | null;
   /** Why it was retired. */
   reason!: string | null;

@@ -43,7 +43,7 @@ export class TraceUsageDto {
 }
 
 /** What a call and its descendants used of a model. Costs are there with `include_costs`, null where one is unknown. */
-class ModelUsageDto {
+export class ModelUsageDto {
   requests!: number;
   prompt_tokens!: number;
   completion_tokens!: number;

@@ -1,0 +1,45 @@
+// Makes dist/ anew: the service with swc, what nest-cli.json calls its assets, and the console with Vite, all at the same time. Types are
+// checked by `npm run check:types`; what the plugin of @nestjs/swagger needs types for is in src/metadata.ts (docs/adr/0073-build.md).
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, extname, join, relative } from 'node:path';
+import { transform } from '@swc/core';
+import { build as buildConsole } from 'vite';
+import { jsc } from './swc.mjs';
+
+const OUT = 'dist';
+const { compilerOptions } = JSON.parse(readFileSync('nest-cli.json', 'utf8'));
+const assets = new Set(compilerOptions.assets.map(({ include }) => extname(include)));
+const sources = readdirSync('src', { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map((entry) => join(entry.parentPath, entry.name));
+const isCode = (file) => /(?<!\.d|\.spec)\.ts$/.test(file);
+
+rmSync(OUT, { recursive: true, force: true });
+for (const file of sources.filter((name) => assets.has(extname(name))))
+  writeFileSync(outOf(file), readFileSync(file));
+await Promise.all([
+  buildConsole({ root: 'console', logLevel: 'warn' }),
+  ...['ormconfig.ts', ...sources.filter(isCode)].map(compile),
+]);
+
+async function compile(file) {
+  const out = outOf(file).replace(/\.ts$/, '.js');
+  const { code, map } = await transform(readFileSync(file, 'utf8'), {
+    filename: file,
+    sourceFileName: relative(dirname(out), file),
+    sourceMaps: true,
+    inlineSourcesContent: false,
+    swcrc: false,
+    jsc,
+    module: { type: 'es6' },
+  });
+  writeFileSync(out, `${code}//# sourceMappingURL=${basename(out)}.map\n`);
+  writeFileSync(`${out}.map`, map);
+}
+
+/** Where it goes, with the folder made. */
+function outOf(file) {
+  const out = join(OUT, file);
+  mkdirSync(dirname(out), { recursive: true });
+  return out;
+}
