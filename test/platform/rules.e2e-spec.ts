@@ -81,6 +81,14 @@ describe('a build', () => {
   });
 });
 
+it('package-lock.json says where each package is, else npm ci asks the registry for each', () => {
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  const without = Object.entries<{ resolved?: string }>(packages).filter(
+    ([name, { resolved }]) => name.startsWith('node_modules/') && !resolved,
+  );
+  expect(without).toEqual([]);
+});
+
 it('no two DTOs have one name, which openapi.json would take for one class', async () => {
   const names = (await classesOf(/[.]dto[.]ts$/)).map(([, { name }]) => name);
   expect(names.length).toBeGreaterThan(100);
