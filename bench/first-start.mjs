@@ -1,5 +1,7 @@
 // What somebody waits for after a clone: `npm ci`, the build, and `npm start` until the service is ready and has made its key. Each round
-// is a clone of the last commit, without data. A round that does not count fills the cache of npm first, unless there are 0 of these.
+// is a clone of the last commit, without data. A round that does not count fills the cache of npm first, unless there are 0 of these. The
+// clones are removed after the last round: for minutes ext4 gives no inode out again that was freed, and looking for others takes it longer
+// than npm ci. So do not measure soon after such folders were removed.
 //   node bench/first-start.mjs [rounds [rounds before]]
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,10 +22,12 @@ const env = {
 console.log(`Node ${process.version}, ${cpus().length} cores`);
 const rows = {};
 let installed = { files: 0, bytes: 0 };
-for (let number = 1 - ROUNDS_BEFORE; number <= ROUNDS; number += 1) {
-  const row = await inTemporaryFolder(round);
-  if (number > 0) rows[number] = row;
-}
+await inTemporaryFolder(async (folder) => {
+  for (let number = 1 - ROUNDS_BEFORE; number <= ROUNDS; number += 1) {
+    const row = await round(join(folder, String(number)));
+    if (number > 0) rows[number] = row;
+  }
+});
 rows.median = Object.fromEntries(
   Object.keys(rows[1]).map((column) => [column, median(Object.values(rows), column)]),
 );
@@ -31,8 +35,7 @@ console.table(rows);
 console.log(`node_modules: ${installed.files} files, ${Math.round(installed.bytes / 1e6)} MB`);
 
 /** Seconds of each step. */
-async function round(folder) {
-  const clone = join(folder, 'skein');
+async function round(clone) {
   execFileSync('git', ['clone', '--quiet', '.', clone]);
   const npm = (...args) =>
     execFileSync('npm', args, { cwd: clone, env, stdio: ['ignore', 'ignore', 'inherit'] });
