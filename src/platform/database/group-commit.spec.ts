@@ -35,7 +35,7 @@ it('caps a batch in bytes, but always writes one row', async () => {
 
 it('collects while as many writes are under way as may be', async () => {
   const { batches, ends, write } = controlled();
-  const group = new GroupCommit<number>(write, never, { maxWrites: 3 });
+  const group = new GroupCommit<number>(write, never, { maxWrites: 3, patienceMs: 0 });
   for (const n of [1, 2, 3, 4]) {
     void group.add(n, OWNER, 1);
     await turn();
@@ -47,6 +47,37 @@ it('collects while as many writes are under way as may be', async () => {
   expect(batches).toEqual([[1], [2], [3, 4]]);
 });
 
+it('keeps rows that fill no write until the one of their project has ended', async () => {
+  const { batches, ends, write } = controlled();
+  const group = new GroupCommit<number>(write, never, { maxRows: 3, patienceMs: 60_000 });
+  const add = async (n: number, project: string) => {
+    void group.add(n, { key: 'k', project }, 1);
+    await turn();
+  };
+  for (const n of [1, 2, 3]) await add(n, 'a/b');
+  await add(99, 'a/other');
+  expect(batches).toEqual([[1], [99]]);
+  await add(4, 'a/b');
+  expect(batches).toEqual([[1], [99], [2, 3, 4]]); // a full one
+  await add(5, 'a/b');
+  for (const end of ends.splice(0)) end();
+  await turn();
+  await turn();
+  expect(batches.at(-1)).toEqual([5]);
+});
+
+it('keeps them no longer than the patience', async () => {
+  const { batches, write } = controlled();
+  const group = new GroupCommit<number>(write, never, { patienceMs: 20 });
+  for (const n of [1, 2, 3]) {
+    void group.add(n, OWNER, 1);
+    await turn();
+  }
+  expect(batches).toEqual([[1]]);
+  while (batches.length < 2) await turn();
+  expect(batches).toEqual([[1], [2, 3]]);
+});
+
 it.each([
   ['key', 'slow', (n: number) => `a/${n}`],
   ['project', 'a/slow', () => 'a/slow'],
@@ -54,7 +85,7 @@ it.each([
   'leaves the last write to others than a %s whose writes are slow',
   async (what, name, project) => {
     const { batches, write } = controlled();
-    const group = new GroupCommit<number>(write, never, { maxWrites: 4 });
+    const group = new GroupCommit<number>(write, never, { maxWrites: 4, patienceMs: 0 });
     for (const n of [1, 2, 3, 4, 5]) {
       const key = what === 'key' ? name : `k${n}`;
       void group.add(n, { key, project: project(n) }, 1);

@@ -20,12 +20,21 @@ interface Batch<Row> {
   bytes: number;
 }
 
+/** Rows of one project, by key. */
+interface ProjectRows<Row> {
+  keys: Map<string, Waiting<Row>[]>;
+  count: number;
+  bytes: number;
+}
+
 interface Limits {
   /** Rows and bytes of one write. */
   maxRows: number;
   maxBytes: number;
   /** Writes under way at once. */
   maxWrites: number;
+  /** A project whose rows do not fill a write waits so long for the one that is under way. */
+  patienceMs: number;
   /** Rows and bytes that may wait; beyond them `add` throws `Busy`. */
   maxWaitingRows: number;
   maxWaitingBytes: number;
@@ -33,18 +42,20 @@ interface Limits {
 
 const MIB = 1024 * 1024;
 
-/* One write at a time leaves Node waiting for the commit, four keep it busy. Why 100 rows: docs/adr/0004-write-path.md. */
+/* Why 100 rows, and 5 ms: docs/adr/0004-write-path.md. */
 const LIMITS: Limits = {
   maxRows: 100,
   maxBytes: 8 * MIB,
   maxWrites: 4,
+  patienceMs: 5,
   maxWaitingRows: 40_000,
   maxWaitingBytes: 64 * MIB,
 };
 
 /**
- * Turns concurrent single-row writes into few multi-row ones. Rows that arrive while `maxWrites` writes are under way
- * form the next batches, so there is no timer: latency is one write when idle, and a batch grows with the load. Rows
+ * Turns concurrent single-row writes into few multi-row ones. A project whose rows fill a write may have several under way; rows
+ * that do not wait for the end of the one before, since a write costs as much as some ten rows, but only `patienceMs`: it may
+ * be held up. So latency is one write when idle, and a batch grows with the load. Rows
  * share a write only with rows of the same project, so that a lock or a bad row holds up no other project. Entities take
  * turns, the keys of an entity do, and the projects of a key: an entity waits for one write of each other one, however many
  * keys and projects that has.
@@ -54,8 +65,8 @@ const LIMITS: Limits = {
  * two thirds and a key a half.
  */
 export class GroupCommit<Row> {
-  /** By project and by key. */
-  private readonly waiting = new Map<string, Map<string, Waiting<Row>[]>>();
+  /** By project. */
+  private readonly waiting = new Map<string, ProjectRows<Row>>();
   /** The projects of each key, by entity. What has waited longest comes first. */
   private readonly turns = new Map<string, Map<string, Set<string>>>();
   /** Rows and their bytes. */
@@ -63,7 +74,10 @@ export class GroupCommit<Row> {
   /** Writes under way. */
   private readonly writesOfOwner: Shares;
   private readonly writesOfProject: Shares;
+  /** When the last write of each project began that has one under way. */
+  private readonly begun = new Map<string, number>();
   private isScheduled = false;
+  private timer?: NodeJS.Timeout | undefined;
   private readonly idleListeners: (() => void)[] = [];
   private readonly limits: Limits;
 
@@ -115,8 +129,10 @@ export class GroupCommit<Row> {
   private added(row: Row, { key, project }: Owner, bytes: number): Promise<void> | undefined {
     if (!this.waitingShares.take(key, bytes)) return undefined;
     return new Promise((resolve, reject) => {
-      const keys = entry(this.waiting, project, () => new Map<string, Waiting<Row>[]>());
-      entry(keys, key, () => []).push({ row, bytes, resolve, reject });
+      const ofProject = entry(this.waiting, project, noRows<Row>);
+      entry(ofProject.keys, key, () => []).push({ row, bytes, resolve, reject });
+      ofProject.count++;
+      ofProject.bytes += bytes;
       const turns = entry(this.turns, ownerEntity(key), () => new Map<string, Set<string>>());
       entry(turns, key, () => new Set()).add(project);
       this.schedule();
@@ -141,18 +157,28 @@ export class GroupCommit<Row> {
       this.isScheduled = false;
       while (this.writes < this.limits.maxWrites) {
         const owner = this.next();
-        if (!owner) break;
+        if (!owner) return this.waitForTime();
         void this.startWrite(owner);
       }
     });
   }
 
+  private waitForTime(): void {
+    if (this.waitingRows === 0) return;
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      this.schedule();
+    }, this.limits.patienceMs).unref();
+  }
+
   private async startWrite(owner: Owner): Promise<void> {
     this.writesOfOwner.add(owner.key);
     this.writesOfProject.add(owner.project);
+    this.begun.set(owner.project, performance.now());
     await this.commit(this.nextBatch(owner), owner.key);
     this.writesOfOwner.give(owner.key);
     this.writesOfProject.give(owner.project);
+    if (this.writesOfProject.of(owner.project).count === 0) this.begun.delete(owner.project);
     if (this.waitingRows > 0) this.schedule();
     else if (this.writes === 0) for (const resolve of this.idleListeners.splice(0)) resolve();
   }
@@ -163,8 +189,17 @@ export class GroupCommit<Row> {
       for (const [key, projects] of keys)
         if (this.writesOfOwner.hasRoom(key))
           for (const project of projects)
-            if (this.writesOfProject.hasRoom(project)) return { key, project };
+            if (this.writesOfProject.hasRoom(project) && this.isReady(project))
+              return { key, project };
     return undefined;
+  }
+
+  private isReady(project: string): boolean {
+    const begun = this.begun.get(project);
+    if (begun === undefined) return true;
+    const { count, bytes } = this.waiting.get(project)!;
+    const { maxRows, maxBytes, patienceMs } = this.limits;
+    return count >= maxRows || bytes >= maxBytes || performance.now() - begun >= patienceMs;
   }
 
   /** Rows of the key, then of the others, for the project. */
@@ -172,7 +207,7 @@ export class GroupCommit<Row> {
     const turns = this.turns.get(ownerEntity(key))!;
     const projects = turns.get(key)!;
     const batch: Batch<Row> = { rows: [], bytes: 0 };
-    const keys = this.waiting.get(project)!;
+    const { keys } = this.waiting.get(project)!;
     this.take(key, project, batch);
     for (const other of keys.keys()) {
       if (batch.rows.length >= this.limits.maxRows) break;
@@ -186,7 +221,8 @@ export class GroupCommit<Row> {
 
   /** Moves rows of the key and project to the batch while they fit. A batch takes its first row always. */
   private take(key: string, project: string, batch: Batch<Row>): void {
-    const keys = this.waiting.get(project)!;
+    const ofProject = this.waiting.get(project)!;
+    const { keys } = ofProject;
     const queue = keys.get(key)!;
     const { maxRows, maxBytes } = this.limits;
     let count = 0;
@@ -200,6 +236,8 @@ export class GroupCommit<Row> {
     }
     batch.rows.push(...queue.splice(0, count));
     batch.bytes += bytes;
+    ofProject.count -= count;
+    ofProject.bytes -= bytes;
     this.waitingShares.give(key, bytes, count);
     if (queue.length > 0) return;
     keys.delete(key);
@@ -230,6 +268,8 @@ export class GroupCommit<Row> {
     }
   }
 }
+
+const noRows = <Row>(): ProjectRows<Row> => ({ keys: new Map(), count: 0, bytes: 0 });
 
 const full = () => new Busy('too many writes wait for the database');
 
