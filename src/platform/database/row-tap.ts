@@ -51,15 +51,25 @@ export class RowTap {
 
   private readonly read = (chunk: Buffer): void => {
     if (this.isRefused) return;
-    let bytes = chunk;
-    if (this.parts.length > 0) {
-      this.parts.push(chunk);
-      this.missing -= chunk.length;
-      if (this.missing > 0) return;
-      bytes = Buffer.concat(this.parts);
-      this.parts = [];
-    }
     let at = 0;
+    while (this.parts.length > 0) {
+      // Only the message that is not all there is copied, and not what follows it.
+      const part = chunk.subarray(at, at + this.missing);
+      this.parts.push(part);
+      this.missing -= part.length;
+      at += part.length;
+      if (this.missing > 0) return;
+      const bytes = Buffer.concat(this.parts);
+      this.parts = [];
+      this.take(bytes, 0);
+      if (this.isRefused) return;
+    }
+    this.take(chunk, at);
+  };
+
+  /** Gives away the messages from `at` on, and keeps what has begun. */
+  private take(bytes: Buffer, from: number): void {
+    let at = from;
     while (at < bytes.length) {
       const left = bytes.length - at;
       const length = left < HEADER ? HEADER : 1 + bytes.readInt32BE(at + 1);
@@ -79,5 +89,5 @@ export class RowTap {
       else this.parse(bytes.subarray(at, end));
       at = end;
     }
-  };
+  }
 }
