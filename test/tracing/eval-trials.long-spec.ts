@@ -11,8 +11,8 @@ const query = (body: object) =>
 async function trials(from: number, to: number): Promise<void> {
   const insert = (select: string, values: unknown[]) =>
     app.query(
-      `INSERT INTO calls (project_id, id, op_name, trace_id, parent_id, user_id, started_at, ended_at, attributes, inputs, output)
-      SELECT $1, ${select}, '{}', json_build_object('example', $2 || md5((n % 40000)::text)),
+      `INSERT INTO calls (project_id, id, op_name, trace_id, parent_id, user_id, started_at, ended_at, has_unread_usage, attributes, inputs, output)
+      SELECT $1, ${select}, false, '{}', json_build_object('example', $2 || md5((n % 40000)::text)),
         json_build_object('scores', json_build_object('right', n % 4 = 0), 'n', n)
       FROM generate_series($3::int, $4::int) n`,
       [PROJECT, ref('object/Data:1/attr/rows/id/'), from, to, ...values],
