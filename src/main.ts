@@ -1,11 +1,6 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
 import './platform/config/process-config.js';
 import { StopRequest, type Stopped } from './server/stop-request.js';
-
-// Else V8 collects the whole heap for each 32 MB of bodies: docs/adr/0014-reads-as-bytes.md. Older versions do not, nor know the flag.
-if (/^1[34]\./.test(process.versions.v8))
-  setFlagsFromString('--external-memory-accounted-in-global-limit');
 
 // Settings are checked, and the handlers of signals stand, before the rest is loaded, which takes a second.
 const request = new StopRequest();
