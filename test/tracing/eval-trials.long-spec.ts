@@ -83,5 +83,5 @@ describe('100,000 trials', () => {
     expect(await query({ include_rows: false })).toMatchObject(refusal);
     await app.post('/calls/delete', { project_id: PROJECT, call_ids: ['t7'] });
     expect((await query({ include_rows: false })).body.total_rows).toBe(40_000);
-  }, 120_000);
+  }, 240_000);
 });
