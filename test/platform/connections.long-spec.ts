@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiKey } from '../../src/platform/auth/api-key.entity.js';
 import { unlessCluster } from '../support/database.js';
 import { basic, startApp, type TestApp } from '../support/app.js';
@@ -273,6 +274,37 @@ describe('the connections of a process', () => {
     expect(answer.body.detail).toContain(String(64 * MIB + 2 * 65_536));
     await app.query(`DELETE FROM calls WHERE project_id = 'acme/wide'`);
   });
+});
+
+describe('a start that waits for a lock', () => {
+  unlessCluster('who waits for a lock is seen on its node').it(
+    'does not keep back what comes behind it for its project',
+    async () => {
+      const app = await startApp();
+      const project_id = 'acme/held';
+      const start = (id: string) => app.post('/call/start', { start: aStart({ project_id, id }) });
+      await start('locked');
+      const other = app.dataSource.createQueryRunner();
+      await other.startTransaction();
+      await other.query(`SELECT 1 FROM calls WHERE project_id = $1 FOR UPDATE`, [project_id]);
+      const held = start('locked');
+      const waiting = () =>
+        app.query(
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+      await until(async () => (await waiting()).length === 1);
+      const free = start('free');
+      const first = await Promise.race([free, sleep(3000)]);
+      const stillWaiting = await waiting();
+      await other.rollbackTransaction();
+      await other.release();
+      const answers = await Promise.all([held, free]);
+      await app.close();
+      expect(first).toMatchObject({ status: 200 });
+      expect(stillWaiting).toHaveLength(1);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    },
+  );
 });
 
 describe('a write that waits for a lock for too long', () => {

@@ -33,7 +33,7 @@ interface Limits {
   maxBytes: number;
   /** Writes under way at once. */
   maxWrites: number;
-  /** A project whose rows do not fill a write waits so long for the one that is under way. */
+  /** Rows that do not fill a write wait so long for the one of their project that is under way. */
   patienceMs: number;
   /** Rows and bytes that may wait; beyond them `add` throws `Busy`. */
   maxWaitingRows: number;
@@ -53,9 +53,9 @@ const LIMITS: Limits = {
 };
 
 /**
- * Turns concurrent single-row writes into few multi-row ones. A project whose rows fill a write may have several under way; rows
- * that do not wait for the end of the one before, since a write costs as much as some ten rows, but only `patienceMs`: it may
- * be held up. So latency is one write when idle, and a batch grows with the load. Rows
+ * Turns concurrent single-row writes into few multi-row ones. When the rows of a project fill a write, it starts beside those that are
+ * under way. When they do not, they wait until none of the project is, since a write costs as much as some ten rows; but no longer than
+ * `patienceMs`, since a lock may hold it up. So latency is one write when idle, and a batch grows with the load. Rows
  * share a write only with rows of the same project, so that a lock or a bad row holds up no other project. Entities take
  * turns, the keys of an entity do, and the projects of a key: an entity waits for one write of each other one, however many
  * keys and projects that has.
