@@ -191,6 +191,13 @@ function countTokens(counts: UsageCounts, isGross: boolean): Tokens {
   const total = first(counts, TOTAL);
   // a total without the thoughts says that they are among the completion tokens
   const completion = total === prompt + answer ? answer : answer + firstOrZero(counts, THOUGHTS);
+  if (!counts.hasCached)
+    return {
+      prompt_tokens: prompt,
+      completion_tokens: completion,
+      cache_read_input_tokens: 0,
+      cache_creation_input_tokens: 0,
+    };
   const cacheRead = firstOrZero(counts, [NAMED_CACHE_READ]) || count(counts, names.cacheRead);
   const cacheCreation =
     firstOrZero(counts, [NAMED_CACHE_CREATION]) || count(counts, names.cacheCreation);
@@ -210,8 +217,9 @@ function countTokens(counts: UsageCounts, isGross: boolean): Tokens {
 function isOfBoth(counts: UsageCounts): boolean {
   const one = (name: string) => firstOrZero(counts, [name]);
   const [chat, responses] = [one(CHAT.prompt), one(RESPONSES.prompt)];
+  if (chat === 0 || responses === 0) return false;
   const sums = chat + responses + one(CHAT.completion) + one(RESPONSES.completion);
-  return chat > 0 && responses > 0 && first(counts, TOTAL) === sums;
+  return first(counts, TOTAL) === sums;
 }
 
 /** Has names of Anthropic, and none by which others say that the prompt tokens hold the cached ones. */
@@ -314,8 +322,8 @@ function unknownIn(counts: UsageCounts): number {
   let unknown = 0;
   if (isBroken(counts, NAMES.prompt)) unknown |= PROMPT;
   if (isBroken(counts, COMPLETION)) unknown |= ANSWER;
-  if (isBroken(counts, CACHE_READ)) unknown |= READ | PROMPT;
-  if (isBroken(counts, CACHE_CREATION)) unknown |= CREATED | PROMPT;
+  if (counts.hasCached && isBroken(counts, CACHE_READ)) unknown |= READ | PROMPT;
+  if (counts.hasCached && isBroken(counts, CACHE_CREATION)) unknown |= CREATED | PROMPT;
   if (first(counts, NAMES.prompt) === undefined && first(counts, NAMES.completion) === undefined)
     unknown |= PROMPT | ANSWER;
   return unknown;
@@ -324,21 +332,27 @@ function unknownIn(counts: UsageCounts): number {
 const kindsIn = (bits: number) => new Set(KINDS.filter((_, i) => bits & (1 << i)));
 
 /** Values of an entry by the names of the table; those that are null or absent are not there. */
-type UsageCounts = ReadonlyMap<string, unknown>;
+class UsageCounts extends Map<string, unknown> {
+  /** Whether one of cached tokens is not 0. Of most entries none is, and nothing about them needs to be read. */
+  hasCached = false;
+}
 
 /** The names of the table by the member of an entry that they begin with. Each write reads usage: only what an entry has is looked at. */
-const BY_MEMBER = new Map<string, { name: string; path: string[] }[]>();
+const BY_MEMBER = new Map<string, { name: string; path: string[]; isCached: boolean }[]>();
 for (const name of [NAMES.prompt, COMPLETION, CACHE_READ, CACHE_CREATION, TOTAL, REQUESTS].flat()) {
   const path = name.split('.');
-  BY_MEMBER.set(path[0]!, [...(BY_MEMBER.get(path[0]!) ?? []), { name, path }]);
+  const isCached = CACHE_READ.includes(name) || CACHE_CREATION.includes(name);
+  BY_MEMBER.set(path[0]!, [...(BY_MEMBER.get(path[0]!) ?? []), { name, path, isCached }]);
 }
 
 function countsIn(usage: Usage): UsageCounts {
-  const counts = new Map<string, unknown>();
+  const counts = new UsageCounts();
   for (const member of Object.keys(usage))
-    for (const { name, path } of BY_MEMBER.get(member) ?? []) {
+    for (const { name, path, isCached } of BY_MEMBER.get(member) ?? []) {
       const value = at(usage, path) ?? null;
-      if (value !== null) counts.set(name, value);
+      if (value === null) continue;
+      counts.set(name, value);
+      if (isCached && value !== 0) counts.hasCached = true;
     }
   return counts;
 }
