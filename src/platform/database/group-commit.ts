@@ -4,9 +4,11 @@ import { Busy } from '../refusals.js';
 interface Waiting<Row> {
   row: Row;
   bytes: number;
-  resolve: () => void;
-  reject: (error: unknown) => void;
+  settled: Settled<Row>;
 }
+
+/** Is told that the row is committed, or what refused it. */
+type Settled<Row> = (row: Row, error?: unknown) => void;
 
 /** Whose a row is. */
 interface Owner {
@@ -42,9 +44,9 @@ interface Limits {
 
 const MIB = 1024 * 1024;
 
-/* Why 100 rows, and 5 ms: docs/adr/0004-write-path.md. */
+/* Why 200 rows, and 5 ms: docs/adr/0004-write-path.md. */
 const LIMITS: Limits = {
-  maxRows: 100,
+  maxRows: 200,
   maxBytes: 8 * MIB,
   maxWrites: 4,
   patienceMs: 5,
@@ -103,40 +105,51 @@ export class GroupCommit<Row> {
 
   /** `bytes` is what the row weighs, for the limits; one that waits alone may weigh more. @throws Busy */
   add(row: Row, owner: Owner, bytes: number): Promise<void> {
-    return this.added(row, owner, bytes) ?? Promise.reject(full());
+    return new Promise((resolve, reject) => {
+      const settled: Settled<Row> = (_, error) => (error === undefined ? resolve() : reject(error));
+      if (!this.enter(row, owner, bytes, settled)) reject(full());
+    });
   }
 
   /**
    * The same for many, up to the first one for which there is no room: an error for each of those behind it would keep the
-   * process from others for long. Settles when all that were added have. @throws Busy
+   * process from others for long. Answers what refused which, when all that were added are settled. @throws Busy
    */
   async addAll(
     rows: readonly Row[],
     of: (row: Row) => { owner: Owner; bytes: number },
-  ): Promise<PromiseSettledResult<void>[]> {
-    const added: Promise<void>[] = [];
-    for (const row of rows) {
-      const { owner, bytes } = of(row);
-      const one = this.added(row, owner, bytes);
-      if (!one) break;
-      added.push(one);
-    }
-    const outcomes = await Promise.allSettled(added);
-    if (outcomes.length < rows.length) throw full();
-    return outcomes;
+  ): Promise<Map<Row, unknown>> {
+    const refused = new Map<Row, unknown>();
+    let added = 0;
+    let left = 0;
+    await new Promise<void>((resolve) => {
+      const settled: Settled<Row> = (row, error) => {
+        if (error !== undefined) refused.set(row, error);
+        if (--left === 0) resolve();
+      };
+      for (const row of rows) {
+        const { owner, bytes } = of(row);
+        if (!this.enter(row, owner, bytes, settled)) break;
+        added++;
+      }
+      left = added;
+      if (added === 0) resolve();
+    });
+    if (added < rows.length) throw full();
+    return refused;
   }
 
-  private added(row: Row, { key, project }: Owner, bytes: number): Promise<void> | undefined {
-    if (!this.waitingShares.take(key, bytes)) return undefined;
-    return new Promise((resolve, reject) => {
-      const ofProject = entry(this.waiting, project, noRows<Row>);
-      entry(ofProject.keys, key, () => []).push({ row, bytes, resolve, reject });
-      ofProject.count++;
-      ofProject.bytes += bytes;
-      const turns = entry(this.turns, ownerEntity(key), () => new Map<string, Set<string>>());
-      entry(turns, key, () => new Set()).add(project);
-      this.schedule();
-    });
+  /** Whether there is room for the row. It is settled later. */
+  private enter(row: Row, { key, project }: Owner, bytes: number, settled: Settled<Row>): boolean {
+    if (!this.waitingShares.take(key, bytes)) return false;
+    const ofProject = entry(this.waiting, project, noRows<Row>);
+    entry(ofProject.keys, key, () => []).push({ row, bytes, settled });
+    ofProject.count++;
+    ofProject.bytes += bytes;
+    const turns = entry(this.turns, ownerEntity(key), () => new Map<string, Set<string>>());
+    entry(turns, key, () => new Set()).add(project);
+    this.schedule();
+    return true;
   }
 
   private get writes(): number {
@@ -255,7 +268,7 @@ export class GroupCommit<Row> {
         batch.map(({ row }) => row),
         key,
       );
-      for (const { resolve } of batch) resolve();
+      for (const { row, settled } of batch) settled(row);
     } catch (error) {
       if (batch.length > 1 && this.isRowError(error)) {
         // One bad row must not fail its neighbours: halve until it stands alone.
@@ -263,7 +276,7 @@ export class GroupCommit<Row> {
         await this.commit(batch.slice(0, half), key);
         await this.commit(batch.slice(half), key);
       } else {
-        for (const { reject } of batch) reject(error); // one bad row, or a server that is gone for all of them
+        for (const { row, settled } of batch) settled(row, error); // one bad row, or a server that is gone for all of them
       }
     }
   }

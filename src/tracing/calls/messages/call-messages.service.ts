@@ -68,15 +68,16 @@ export class CallMessagesService implements OnApplicationShutdown {
     caller: Caller,
   ): Promise<Map<CallMessages, Error>> {
     const writes = messages.map((one): Write => ({ ...one }));
-    const outcomes = await this.group.addAll(writes, ({ projectId, said }) => ({
+    const errors = await this.group.addAll(writes, ({ projectId, said }) => ({
       owner: { key: caller.owner, project: projectId },
       bytes: said.length,
     }));
     const refused = new Map<CallMessages, Error>();
-    for (const [i, outcome] of outcomes.entries()) {
-      if (outcome.status === 'rejected' && !isRowError(outcome.reason)) throw outcome.reason;
-      if (outcome.status === 'rejected') refused.set(messages[i]!, toApiError(outcome.reason));
-      else if (writes[i]!.isRefused) refused.set(messages[i]!, tooMuch());
+    for (const [i, write] of writes.entries()) {
+      const error = errors.get(write);
+      if (error && !isRowError(error)) throw error;
+      if (error) refused.set(messages[i]!, toApiError(error));
+      else if (write.isRefused) refused.set(messages[i]!, tooMuch());
     }
     await this.trim(writes.filter(({ isAwaited }) => isAwaited));
     return refused;
