@@ -1,5 +1,7 @@
 -- What operations and background tasks ask of the database, written by `npm run generate:statements`: nothing reads it but people.
 
+COPY calls (project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id, run_step, user_id, counts_gross, has_unread_usage, operation, agent_name, agent_version, linked_call_id, attributes, inputs, otel_dump, ended_at, exception, run_step_end, has_descendant_error, response_id, summary, output, usage) FROM STDIN (FORMAT binary);
+
 DELETE FROM "body_chunks" WHERE project_id = $1 AND "batch_id" = $2;
 
 DELETE FROM "call_indexes" WHERE ("project_id" = $1 AND "name" = $2);

@@ -4,7 +4,10 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { openEmbeddedPostgres } from '../dist/src/platform/postgres/embedded-postgres.js';
+import { CopyIn } from '../dist/src/platform/database/copy-in.js';
 import { jsonArray, textArray } from '../dist/src/platform/query/binary-array.js';
+import { copyCalls } from '../dist/src/tracing/calls/ingest/calls.copy.js';
+import { upsertQuery } from '../dist/src/tracing/calls/ingest/calls.upsert.js';
 import { dataFolder, withSchema } from './support.mjs';
 
 const SECONDS = 3;
@@ -14,6 +17,7 @@ const dataDir = dataFolder();
 const server = await openEmbeddedPostgres({ dataDir });
 await withSchema(server.url);
 const pool = new pg.Pool({ connectionString: server.url, max: 4 });
+pool.on('error', () => {}); // the server stops before its last sessions have
 
 const INPUTS = JSON.stringify({
   messages: Array.from({ length: 5 }, (_, i) => ({
@@ -41,8 +45,26 @@ const arrays = (count) => {
     jsonArray(all.map(() => INPUTS)),
   ];
 };
+/** The same rows as `CallsWriter` has them. */
+const writes = (count) =>
+  rows(count).map(({ project_id, id, ...texts }) => ({
+    projectId: project_id,
+    id,
+    start: /** @type {any} */ ({ ...texts, attributes: '{}', inputs: INPUTS }),
+    isOpaque: false,
+  }));
+
+async function copy(count) {
+  const client = await pool.connect();
+  const { rows: copied } = copyCalls(writes(count), count * INPUTS.length);
+  await new Promise((resolve, reject) => {
+    client.query(new CopyIn(copied, (error) => (error ? reject(error) : resolve(null))));
+  });
+  client.release();
+}
+
 /** Texts and values of one insert of so many rows. */
-const WRITES = {
+const INSERTS = {
   'VALUES, a row each': (count) => ({
     text: `INSERT INTO calls (${COLUMNS}) VALUES ${Array.from({ length: count }, (_, row) => `(${COLUMNS.map((_name, i) => `$${row * 6 + i + 1}`)})`)}`,
     values: rows(count).flatMap((row) => [...TEXTS.map((name) => row[name]), INPUTS]),
@@ -59,6 +81,14 @@ const WRITES = {
     text: unnest,
     values: arrays(count),
   }),
+  'the upsert of the service': (count) => upsertQuery(writes(count)),
+};
+/** What writes so many rows. */
+const WRITES = {
+  ...Object.fromEntries(
+    Object.entries(INSERTS).map(([name, form]) => [name, (count) => pool.query(form(count))]),
+  ),
+  'the copy of the service': copy,
 };
 
 /** Processor seconds of PostgreSQL so far. */
@@ -79,7 +109,7 @@ async function written(form, count) {
   const [began, used, first] = [performance.now(), postgresSeconds(), calls];
   await Promise.all(
     [1, 2, 3, 4].map(async () => {
-      while (performance.now() - began < SECONDS * 1000) await pool.query(form(count));
+      while (performance.now() - began < SECONDS * 1000) await form(count);
     }),
   );
   const done = calls - first;

@@ -329,6 +329,11 @@ export function isOutOfMemory(error: unknown): boolean {
   return ((error ?? {}) as { code?: unknown }).code === '53200';
 }
 
+/** True when a row with the same key is stored already. */
+export function isConflict(error: unknown): boolean {
+  return ((error ?? {}) as { code?: unknown }).code === '23505';
+}
+
 /** True when PostgreSQL refused the data of a row (class 22, or nested too deeply), so that its neighbours may pass. */
 export function isRowError(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };

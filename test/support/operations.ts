@@ -577,7 +577,10 @@ export const OPERATIONS: Record<string, Operation> = {
   }),
   // each item is refused by itself: see the tests of what stands inside requests
   'POST /call/upsert_batch': writes(
-    (planted) => ({ body: { batch: [{ mode: 'start', req: newStart(planted) }] } }),
+    ({ project, callId }) => {
+      const start = aStart({ project_id: project, parent_id: callId });
+      return { body: { batch: [{ mode: 'start', req: { start } }] } };
+    },
     { elsewhere: 200, changes: ['calls'] },
   ),
   'POST /call/read': reads(withBody(({ callId }) => ({ id: callId, include_costs: true }))),

@@ -1,5 +1,8 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
+import { isConflict, isRowError } from '../errors.js';
+import type { CopyRows } from '../query/binary-copy.js';
 import { each, FairQueue, Shares } from '../process/fair-queue.js';
+import { CopyIn } from './copy-in.js';
 import { statementName, type StatementWatch } from './statement-watch.js';
 
 /** A statement as the pool takes it, with what `Sql` or its author calls it. */
@@ -48,6 +51,24 @@ export class Connections {
       return await (this.watch ? watched(this.watch, statement, asked) : asked);
     } finally {
       this.free(owner);
+    }
+  }
+
+  /** Sends rows. The connection stays open when a row is refused. @throws Error when no connection comes free in time */
+  async copy(owner: string, rows: CopyRows): Promise<void> {
+    const client = await this.connect(owner);
+    let failure: Error | undefined;
+    try {
+      const asked = new Promise<{ rowCount: number }>((resolve, reject) => {
+        const done = { rowCount: rows.count };
+        client.query(new CopyIn(rows, (error) => (error ? reject(error) : resolve(done))));
+      });
+      await (this.watch ? watched(this.watch, rows.statement, asked) : asked);
+    } catch (error) {
+      if (!isConflict(error) && !isRowError(error)) failure = error as Error;
+      throw error;
+    } finally {
+      client.release(failure);
     }
   }
 

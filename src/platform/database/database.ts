@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Pool, PoolClient } from 'pg';
 import { DataSource, type EntityTarget, type ObjectLiteral, type Repository } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import type { CopyRows } from '../query/binary-copy.js';
 import type { Prepared, Sql } from '../query/sql.js';
 import { CONFIG, type Config } from '../config/config.js';
 import { traces } from '../process/traces.js';
@@ -164,6 +165,12 @@ export class Database {
   /** How many rows a statement wrote. */
   async write(query: Sql): Promise<number> {
     return (await this.ask(query.toQuery())).rowCount ?? 0;
+  }
+
+  /** Stores rows in a transaction of their own, all or none. */
+  async copy(rows: CopyRows): Promise<void> {
+    if (this.inTransaction) throw new Error('rows are copied outside of transactions');
+    await this.connections.copy(this.key(), rows);
   }
 
   private ask(query: { text: string; values: unknown[] }, owner = this.key()) {

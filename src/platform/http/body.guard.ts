@@ -115,9 +115,11 @@ export async function jsonText({ hold }: Context, bytes: Buffer): Promise<string
   let bytesPerCharacter = 1;
   let text: string;
   try {
-    assertUtf8(bytes);
-    const isPlain = isAscii(bytes);
-    if (!isPlain) bytesPerCharacter = 2;
+    const isPlain = bytes.length > 0 && isAscii(bytes);
+    if (!isPlain) {
+      assertUtf8(bytes);
+      bytesPerCharacter = 2;
+    }
     const waiting = hold.add(bytes.length * bytesPerCharacter);
     if (waiting) await waiting;
     text = bytes.toString(isPlain ? 'latin1' : 'utf8'); // ASCII is the same text in both, latin1 needs no decoding

@@ -105,12 +105,14 @@ export class CallsService {
 
   /**
    * Stores what is good of a batch, and answers each item in its place. Parts of one call are merged before they are
-   * stored, so the last start of a call in the batch is the one that stays. `text` is the body as it was sent.
+   * stored, so the last start of a call in the batch is the one that stays. `text` is the body as it was sent. Empties the
+   * batch: what was parsed would be copied by each collection of garbage as long as the rows wait.
    */
   async upsertBatch(batch: unknown[], text: string, caller: Caller): Promise<ItemAnswer[]> {
     assertBatchSize(batch);
     const found = textsIn(text, { batch: [ITEM_SHAPE] })!.batch!;
     const items = await inTurns(batch, (item, i) => checkedItem(item, found[i], caller));
+    batch.length = 0;
     return this.storeItems(items, caller);
   }
 
@@ -167,30 +169,44 @@ export class CallsService {
     if (threaded.length > 0) await this.database.query(turnRootsQuery(projectId, threaded), owner);
   }
 
+  /** Empties the items, as `upsertBatch` does the batch. */
   private async storeItems(items: (Item | Refusal)[], caller: Caller): Promise<ItemAnswer[]> {
-    const traces = await this.findTraces(items, caller.owner);
-    const writes = await inTurns(items, (item) => toWrite(item, caller, traces));
+    const writes = await this.toWrites(items, caller);
+    const known = items.map((item) => ('error' in item ? item : item.start !== undefined));
+    items.length = 0;
     const merged = mergedByCall(writes.filter((write) => write !== null));
     const refused = await this.writer.storeAll([...merged.values()], caller.owner);
-    return items.map((item, i): ItemAnswer => {
-      if ('error' in item) return item;
+    return known.map((item, i): ItemAnswer => {
+      if (typeof item === 'object') return item;
       const write = merged.get(writeKey(writes[i]!))!;
       const error = refused.get(write);
       if (error) return refusal(error);
-      return item.start ? { id: write.id, trace_id: write.traceId! } : {};
+      return item ? { id: write.id, trace_id: write.traceId! } : {};
     });
   }
 
-  /** Looks up what starts without a trace may inherit; SDKs always send one, and then nothing is read. */
+  private async toWrites(items: (Item | Refusal)[], caller: Caller): Promise<(CallWrite | null)[]> {
+    const traces = await this.findTraces(items, caller.owner);
+    return inTurns(items, (item) => toWrite(item, caller, traces));
+  }
+
+  /**
+   * Looks up what starts without a trace may inherit; SDKs always send one, and then nothing is read. A root below which the batch
+   * has nothing passes its trace on to none: whether it is stored already shows when it is written.
+   */
   private async findTraces(items: (Item | Refusal)[], owner: string): Promise<Traces> {
     const good = items.filter((item) => 'documents' in item);
-    if (good.every(({ start }) => !start || start.trace_id)) return ({ trace_id }) => trace_id!;
+    const starts = good.flatMap(({ start }) => (start && !start.trace_id ? [start] : []));
+    if (starts.length === 0) return ({ trace_id }) => trace_id!;
+    const parents = new Set(
+      starts.map(({ project_id, parent_id }) => parent_id && callKey(project_id, parent_id)),
+    );
     const wanted = new Map<string, Set<string>>();
-    for (const { start } of good) {
-      if (!start || start.trace_id) continue;
-      const ids = wanted.get(start.project_id) ?? new Set();
-      for (const id of [start.id, start.parent_id]) if (id) ids.add(id);
-      wanted.set(start.project_id, ids);
+    for (const { project_id, id, parent_id } of starts) {
+      if (!parent_id && !(id && parents.has(callKey(project_id, id)))) continue;
+      const ids = wanted.get(project_id) ?? new Set();
+      for (const one of [id, parent_id]) if (one) ids.add(one);
+      wanted.set(project_id, ids);
     }
     const stored = new Map<string, string>();
     for (const [projectId, ids] of wanted) {

@@ -3,7 +3,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/auth/caller.js';
 import type { Context } from '../../platform/http/context.js';
-import { ApiError, assertNone, type Violation } from '../../platform/errors.js';
+import { ApiError, assertNone, isConflict, type Violation } from '../../platform/errors.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { oneLock, tryLock } from '../../platform/database/advisory-locks.js';
 import { Database } from '../../platform/database/database.js';
@@ -151,7 +151,7 @@ export class QueueService implements OnModuleInit {
       if (row) this.database.note(row.project_id, JOBS);
       return row;
     } catch (error) {
-      if ((error as { code?: string }).code === '23505') return undefined;
+      if (isConflict(error)) return undefined;
       throw error;
     }
   }

@@ -1,9 +1,11 @@
 import { byCodePoint } from '../../../platform/json/by-code-point.js';
+import { LRUCache } from 'lru-cache';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { showNumber } from '../../../platform/process/metrics.js';
-import { isOutOfMemory, isRowError, isTimeout } from '../../../platform/errors.js';
+import { isConflict, isOutOfMemory, isRowError, isTimeout } from '../../../platform/errors.js';
 import { Database } from '../../../platform/database/database.js';
 import { GroupCommit } from '../../../platform/database/group-commit.js';
+import { copyCalls, isWhole, traceOf } from './calls.copy.js';
 import { type CallWrite, upsertQuery } from './calls.upsert.js';
 import { CALLS } from '../call.entity.js';
 import { Pace } from '../../../platform/erasing/pace.js';
@@ -24,6 +26,9 @@ export class CallsWriter implements OnApplicationShutdown {
     // of many, one may wait for a lock, or be too large
     (error) => isRowError(error) || isTimeout(error) || isOutOfMemory(error),
   );
+
+  /** Projects of which a call was stored already when it was copied. */
+  private readonly pauses = new LRUCache<string, Pause>({ max: MAX_PAUSES });
 
   constructor(
     private readonly database: Database,
@@ -52,13 +57,8 @@ export class CallsWriter implements OnApplicationShutdown {
   /** Stores many, of calls that differ; answers what refused those that were. @throws what would fail all of them. */
   async storeAll(writes: CallWrite[], owner: string): Promise<Map<CallWrite, unknown>> {
     if (this.database.inTransaction) return this.storeInTransaction(writes);
-    const refused = new Map<CallWrite, unknown>();
-    const outcomes = await this.group.addAll(writes, (write) => placeOf(write, owner));
-    for (const [i, outcome] of outcomes.entries()) {
-      if (outcome.status === 'fulfilled') continue;
-      if (!isRowError(outcome.reason)) throw outcome.reason;
-      refused.set(writes[i]!, outcome.reason);
-    }
+    const refused = await this.group.addAll(writes, (write) => placeOf(write, owner));
+    for (const error of refused.values()) if (!isRowError(error)) throw error;
     return refused;
   }
 
@@ -93,18 +93,66 @@ export class CallsWriter implements OnApplicationShutdown {
     await this.group.idle();
   }
 
+  /** Writes of one project. */
   private async write(writes: CallWrite[]): Promise<void> {
-    const rows = await this.database.query(
-      upsertQuery(writes.length === 1 ? writes : [...mergedByCall(writes).values()]),
-    );
+    const merged = [...mergedByCall(writes, ({ id }) => id).values()];
+    const left = await this.copyNew(merged);
+    const rows = left.length > 0 ? await this.database.query(upsertQuery(left)) : [];
     for (const { projectId } of writes) this.database.note(projectId, CALLS);
-    if (rows.length === 0) return; // every start named its trace
-    const traceIds = new Map(rows.map((row) => [callKey(row.project_id, row.id), row.trace_id]));
-    for (const write of writes) write.traceId = traceIds.get(writeKey(write));
+    if (writes.every(({ start }) => !start || start.trace_id)) return;
+    const traceIds = new Map(merged.map((write) => [write.id, traceOf(write)]));
+    for (const { id, trace_id } of rows) traceIds.set(id, trace_id);
+    for (const write of writes) write.traceId = traceIds.get(write.id);
+  }
+
+  /**
+   * Copies the calls that are new, which costs PostgreSQL two thirds of an upsert. Whether they are it finds out: it refuses all of them
+   * if one is stored already, which is seldom. Answers the writes that are left.
+   */
+  private async copyNew(writes: CallWrite[]): Promise<CallWrite[]> {
+    const { projectId } = writes[0]!;
+    if (this.database.inTransaction || this.pauses.get(projectId)?.isOver() === false)
+      return writes;
+    const whole = writes.filter(isWhole);
+    if (whole.length < Math.min(FEWEST_COPIED, writes.length)) return writes;
+    // in the order in which every statement locks
+    const sorted = whole.toSorted((a, b) => byCodePoint(a.id, b.id));
+    const bytes = sorted.reduce((sum, write) => sum + writeLength(write), 0);
+    const { rows, left } = copyCalls(sorted, bytes);
+    if (rows.count === 0) return writes;
+    try {
+      await this.database.copy(rows);
+      this.pauses.delete(projectId);
+    } catch (error) {
+      if (!isConflict(error) && !isRowError(error)) throw error;
+      this.pauses.set(projectId, new Pause(this.pauses.get(projectId)));
+      return writes;
+    }
+    return [...left, ...writes.filter((write) => !isWhole(write))];
   }
 }
 
 const ROWS_AT_ONCE = 500;
+/** So many calls at least are copied when others have to be upserted: below, two statements cost more than one. */
+const FEWEST_COPIED = 20;
+const MAX_PAUSES = 1000;
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 60_000;
+
+/** For how long the calls of a project are upserted and not copied: each time twice as long, until a copy succeeds. */
+class Pause {
+  private readonly ms: number;
+  private readonly end: number;
+
+  constructor(before?: Pause) {
+    this.ms = before ? Math.min(2 * before.ms, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS;
+    this.end = performance.now() + this.ms;
+  }
+
+  isOver(): boolean {
+    return performance.now() >= this.end;
+  }
+}
 
 const placeOf = (write: CallWrite, key: string) => ({
   owner: { key, project: write.projectId },
@@ -124,10 +172,10 @@ export const callKey = (projectId: string, id: string) => `${projectId}\n${id}`;
 export const writeKey = ({ projectId, id }: CallWrite) => callKey(projectId, id);
 
 /** One write a call, by `keyOf`: later starts and ends replace earlier ones. */
-export function mergedByCall(writes: CallWrite[]): Map<string, CallWrite> {
+export function mergedByCall(writes: CallWrite[], keyOf = writeKey): Map<string, CallWrite> {
   const merged = new Map<string, CallWrite>();
   for (const write of writes) {
-    const key = writeKey(write);
+    const key = keyOf(write);
     const earlier = merged.get(key);
     merged.set(key, earlier ? joined(earlier, write) : write);
   }

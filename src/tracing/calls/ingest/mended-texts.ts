@@ -1,4 +1,4 @@
-import { fits } from '../../../platform/http/dto.js';
+import { fits, isStorable } from '../../../platform/http/dto.js';
 import { isObject } from '../../../platform/json/is-object.js';
 import { MAX_NAME } from '../calls.dto.js';
 
@@ -15,8 +15,10 @@ export function mend(item: unknown): void {
   for (const name of ['op_name', 'display_name', 'exception']) {
     const text = Object.hasOwn(item, name) ? item[name] : undefined;
     if (typeof text !== 'string') continue;
-    const held = text.replace(/[\0\p{Cs}]/gu, '\ufffd');
-    item[name] = name === 'exception' || fits(held, MAX_NAME) ? held : cutName(held);
+    const isHeld: boolean = isStorable(text);
+    const held = isHeld ? text : text.replace(/[\0\p{Cs}]/gu, '\ufffd');
+    if (name !== 'exception' && !fits(held, MAX_NAME)) item[name] = cutName(held);
+    else if (!isHeld) item[name] = held;
   }
 }
 

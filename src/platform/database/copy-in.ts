@@ -1,0 +1,41 @@
+import type { Socket } from 'node:net';
+import type { Submittable } from 'pg';
+import type { CopyRows } from '../query/binary-copy.js';
+
+/** pg calls it when the statement has ended. */
+type Ended = (error: Error | null) => void;
+
+/**
+ * Sends a `COPY` and its rows as one write, without waiting until PostgreSQL asks for them: it leaves aside what comes behind
+ * a statement that it refused (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY). pg
+ * calls the methods that begin with `handle`, and `submit`.
+ */
+export class CopyIn implements Submittable {
+  /** For those who watch what is asked. */
+  readonly text: string;
+
+  constructor(
+    private readonly rows: CopyRows,
+    private readonly ended: Ended,
+  ) {
+    this.text = rows.statement.text;
+  }
+
+  submit(connection: object): void {
+    (connection as { stream: Socket }).stream.write(this.rows.finish());
+  }
+
+  handleError(error: Error): void {
+    this.ended(error);
+  }
+
+  handleReadyForQuery(): void {
+    this.ended(null);
+  }
+
+  handleCopyInResponse(): void {}
+  handleCommandComplete(): void {}
+  handleEmptyQuery(): void {}
+  handleRowDescription(): void {}
+  handleDataRow(): void {}
+}

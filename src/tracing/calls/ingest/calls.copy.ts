@@ -1,0 +1,102 @@
+import { copyInto, CopyRows, microsecondsOf } from '../../../platform/query/binary-copy.js';
+import type { CallWrite } from './calls.upsert.js';
+
+/** In the order in which `addRow` has their values. */
+const COPY = copyInto('calls', [
+  'project_id',
+  'id',
+  'is_opaque',
+  'op_name',
+  'started_at',
+  'display_name',
+  'trace_id',
+  'parent_id',
+  'thread_id',
+  'turn_id',
+  'run_id',
+  'run_step',
+  'user_id',
+  'counts_gross',
+  'has_unread_usage',
+  'operation',
+  'agent_name',
+  'agent_version',
+  'linked_call_id',
+  'attributes',
+  'inputs',
+  'otel_dump',
+  'ended_at',
+  'exception',
+  'run_step_end',
+  'has_descendant_error',
+  'response_id',
+  'summary',
+  'output',
+  'usage',
+]);
+
+/** Whether what is stored of a start follows from the write alone, if its call is not stored yet. */
+export const isWhole = ({ start }: CallWrite): boolean =>
+  start !== undefined && Boolean(start.trace_id || !start.parent_id);
+
+/** Bytes of a row beside its texts, some of which are short. */
+const ROW_BYTES = 512;
+
+/**
+ * The rows of calls that are not stored yet, of writes that are whole; what `upsertQuery` would store of them. Answers the
+ * writes that have to be upserted, since only PostgreSQL reads their date-times.
+ */
+export function copyCalls(
+  writes: readonly CallWrite[],
+  bytes: number,
+): { rows: CopyRows; left: CallWrite[] } {
+  const rows = new CopyRows(COPY, bytes + ROW_BYTES * writes.length);
+  const left = writes.filter((write) => !addRow(rows, write));
+  return { rows, left };
+}
+
+function addRow(rows: CopyRows, write: CallWrite): boolean {
+  const { start, end } = write;
+  const startedAt = microsecondsOf(start!.started_at!);
+  const endedAt = end ? microsecondsOf(end.ended_at!) : null;
+  if (startedAt === undefined || endedAt === undefined) return false;
+  rows.begin();
+  rows.text(write.projectId);
+  rows.text(write.id);
+  rows.boolean(write.isOpaque);
+  rows.text(start!.op_name);
+  rows.timestamp(startedAt);
+  rows.text(start!.display_name);
+  rows.text(traceOf(write));
+  rows.text(start!.parent_id);
+  rows.text(start!.thread_id);
+  rows.text(start!.turn_id);
+  rows.text(start!.run_id);
+  rows.int32(step(start!.run_step));
+  rows.text(start!.user_id);
+  rows.boolean(start!.counts_gross === 'true');
+  rows.boolean(false);
+  rows.text(start!.operation);
+  rows.text(start!.agent_name);
+  rows.text(start!.agent_version);
+  rows.text(start!.linked_call_id);
+  rows.text(start!.attributes);
+  rows.text(start!.inputs);
+  rows.text(start!.otel_dump);
+  rows.timestamp(endedAt);
+  rows.text(end?.exception);
+  rows.int32(step(end?.run_step_end));
+  rows.boolean(end?.has_descendant_error === 'true');
+  rows.text(end?.response_id);
+  rows.text(end?.summary);
+  rows.text(end?.output);
+  rows.text(end?.usage);
+  return true;
+}
+
+/** The trace of a call that is not stored yet. */
+export const traceOf = ({ start, end }: CallWrite) =>
+  start?.trace_id ?? end?.end_trace_id ?? start?.new_trace;
+
+const step = (text: string | null | undefined) =>
+  text === null || text === undefined ? null : Number(text);
