@@ -334,6 +334,17 @@ export function isConflict(error: unknown): boolean {
   return ((error ?? {}) as { code?: unknown }).code === '23505';
 }
 
+/**
+ * True when a row of a copy was refused, the same key or its data. Of what a node refuses of a copy, Citus passes on the message and
+ * not the code.
+ */
+export function isRowOfCopy(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: string };
+  return (
+    isConflict(error) || isRowError(error) || (code === 'XX000' && !LOST_NODE.test(message ?? ''))
+  );
+}
+
 /** True when PostgreSQL refused the data of a row (class 22, or nested too deeply), so that its neighbours may pass. */
 export function isRowError(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };

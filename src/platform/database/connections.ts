@@ -1,5 +1,5 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
-import { isConflict, isRowError } from '../errors.js';
+import { isRowOfCopy } from '../errors.js';
 import type { CopyRows } from '../query/binary-copy.js';
 import { each, FairQueue, Shares } from '../process/fair-queue.js';
 import { CopyIn } from './copy-in.js';
@@ -65,7 +65,7 @@ export class Connections {
       });
       await (this.watch ? watched(this.watch, rows.statement, asked) : asked);
     } catch (error) {
-      if (!isConflict(error) && !isRowError(error)) failure = error as Error;
+      if (!isRowOfCopy(error)) failure = error as Error;
       throw error;
     } finally {
       client.release(failure);

@@ -2,7 +2,7 @@ import { byCodePoint } from '../../../platform/json/by-code-point.js';
 import { LRUCache } from 'lru-cache';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { showNumber } from '../../../platform/process/metrics.js';
-import { isConflict, isOutOfMemory, isRowError, isTimeout } from '../../../platform/errors.js';
+import { isOutOfMemory, isRowError, isRowOfCopy, isTimeout } from '../../../platform/errors.js';
 import { Database } from '../../../platform/database/database.js';
 import { GroupCommit } from '../../../platform/database/group-commit.js';
 import { copyCalls, isWhole, traceOf } from './calls.copy.js';
@@ -124,7 +124,7 @@ export class CallsWriter implements OnApplicationShutdown {
       await this.database.copy(rows);
       this.pauses.delete(projectId);
     } catch (error) {
-      if (!isConflict(error) && !isRowError(error)) throw error;
+      if (!isRowOfCopy(error)) throw error;
       this.pauses.set(projectId, new Pause(this.pauses.get(projectId)));
       return writes;
     }
