@@ -135,7 +135,7 @@ export class CallsWriter implements OnApplicationShutdown {
 const ROWS_AT_ONCE = 500;
 /** So many calls at least are copied when others have to be upserted: below, two statements cost more than one. */
 const FEWEST_COPIED = 20;
-const MAX_PAUSES = 1000;
+const MAX_PAUSES = 10_000;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
 
