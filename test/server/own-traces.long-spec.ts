@@ -77,7 +77,7 @@ it.each(['1', '2'])(
         'skein.request_id': `of-${stored.traceId}`,
       },
     });
-    expect(await spanOf(receiver, stored.traceId, /^calls\.upsert\./)).toMatchObject({
+    expect(await spanOf(receiver, stored.traceId, /^calls\.copy$/)).toMatchObject({
       parent_id: request.id,
       attributes: { 'db.system.name': 'postgresql' },
     });

@@ -23,7 +23,7 @@ BEGIN
 END
 $$;
 
--- Of these traces, those with a visible root that has no thread of its own.
+-- Of these traces, those with a visible span below the root that names a thread.
 CREATE OR REPLACE FUNCTION skein_threaded(project text, traces text[]) RETURNS SETOF text
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET enable_sort = off AS $$
 BEGIN
