@@ -3,6 +3,7 @@ import { useApp } from '../support/app.js';
 import { useCalls } from '../support/calls.js';
 import { unlessCluster } from '../support/database.js';
 import { aStart, at } from '../support/factories.js';
+import { until } from '../support/until.js';
 import { recordStatements, type Statement } from '../support/statements.js';
 
 const COPY = /^COPY calls/;
@@ -130,10 +131,11 @@ describe('calls that are new', () => {
     statements.clear();
     await send([start({ id: 'soon' })]);
     expect(asked(COPY)).toBe(false);
-    for (let i = 0; !asked(COPY) && i < 100; i++) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      await send([start({ id: `later${i}` })]);
-    }
+    let sent = 0;
+    await until(async () => {
+      await send([start({ id: `later${sent++}` })]);
+      return asked(COPY);
+    });
     expect(asked(COPY)).toBe(true);
   });
 
@@ -163,8 +165,7 @@ describe('calls that are new', () => {
         const waiting = send(numbered(50));
         const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
           WHERE query LIKE 'COPY calls%' AND wait_event_type = 'Lock' AND datname = current_database()`;
-        while ((await app.query(cut)).length === 0)
-          await new Promise((resolve) => setTimeout(resolve, 10));
+        await until(async () => (await app.query(cut)).length > 0);
         expect((await waiting).status).toBe(503);
         await other.query('ROLLBACK');
       } finally {

@@ -1,6 +1,6 @@
-import type { Socket } from 'node:net';
 import type { Submittable } from 'pg';
 import type { CopyRows } from '../query/binary-copy.js';
+import { type Connection, together } from './portal.js';
 
 /** pg calls it when the statement has ended. */
 type Ended = (error: Error | null) => void;
@@ -22,7 +22,11 @@ export class CopyIn implements Submittable {
   }
 
   submit(connection: object): void {
-    (connection as { stream: Socket }).stream.write(this.rows.finish());
+    together(connection as Connection, (sent) => {
+      sent.query(this.text);
+      sent.stream.write(this.rows.finish());
+      sent.endCopyFrom();
+    });
   }
 
   handleError(error: Error): void {

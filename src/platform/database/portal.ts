@@ -3,8 +3,10 @@ import { isKept } from './kept-plans.js';
 import { STATEMENT_MS } from './limits.js';
 
 /** What pg has for the messages of the protocol, and declares nowhere; all is its own since version 1. */
-interface Connection {
-  readonly stream: { cork(): void; uncork(): void };
+export interface Connection {
+  readonly stream: { cork(): void; uncork(): void; write(bytes: Buffer): void };
+  query(text: string): void;
+  endCopyFrom(): void;
   parse(statement: { text: string; name?: string }): void;
   bind(values: { values?: unknown[]; statement?: string }): void;
   execute(portal: { rows?: number }): void;
@@ -72,15 +74,8 @@ export class Portal implements Submittable {
     });
   }
 
-  /** Sends messages as one write. */
   private together(send: (connection: Connection) => void): void {
-    const { stream } = this.connection!;
-    stream.cork();
-    try {
-      send(this.connection!);
-    } finally {
-      stream.uncork();
-    }
+    together(this.connection!, send);
   }
 
   handlePortalSuspended(): void {
@@ -108,6 +103,17 @@ export class Portal implements Submittable {
   handleEmptyQuery(): void {}
   handleRowDescription(): void {}
   handleDataRow(): void {}
+}
+
+/** Sends messages as one write. */
+export function together(connection: Connection, send: (connection: Connection) => void): void {
+  const { stream } = connection;
+  stream.cork();
+  try {
+    send(connection);
+  } finally {
+    stream.uncork();
+  }
 }
 
 function run(connection: Connection, text: string): void {

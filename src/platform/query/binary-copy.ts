@@ -6,10 +6,8 @@ const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const NULL = -1;
 const END = -1;
 
-/** Messages of the protocol: the byte of each, then an int32 that counts itself and what follows. */
-const QUERY = 'Q'.charCodeAt(0);
+/** Byte of a `CopyData`; every message is its byte, then an int32 that counts itself and what follows. */
 const COPY_DATA = 'd'.charCodeAt(0);
-const COPY_DONE = Buffer.from('c\0\0\0\x04', 'latin1');
 const LENGTH = 4;
 
 /** A character of UTF-16 takes at most so many bytes. */
@@ -33,14 +31,13 @@ export const copyInto = (table: string, columns: readonly string[]): CopyStateme
 });
 
 /**
- * A `COPY` with its rows, as the messages that go to PostgreSQL: one piece of memory, which is written once. Add the
- * values of each row in the order of the columns, after `begin`.
+ * The rows of a `COPY`, as the message that brings them to PostgreSQL: one piece of memory. Add the values of each row in
+ * the order of the columns, after `begin`.
  */
 export class CopyRows {
   count = 0;
   private bytes: Buffer;
   private at = 0;
-  private readonly dataAt: number;
   private rowAt = 0;
 
   /** `room` is how many bytes the rows may take; more are taken where they are needed. */
@@ -48,16 +45,9 @@ export class CopyRows {
     readonly statement: CopyStatement,
     room: number,
   ) {
-    const { text } = statement;
-    const head = 1 + LENGTH + MOST_BYTES * text.length + 1 + 1 + LENGTH + HEADER.length;
-    this.bytes = Buffer.allocUnsafe(head + room + 2 + COPY_DONE.length);
-    this.bytes[this.at++] = QUERY;
-    this.at = this.bytes.writeInt32BE(LENGTH + Buffer.byteLength(text) + 1, this.at);
-    this.at += this.bytes.write(text, this.at);
-    this.bytes[this.at++] = 0;
-    this.dataAt = this.at;
-    this.bytes[this.at] = COPY_DATA;
-    this.at += 1 + LENGTH;
+    this.bytes = Buffer.allocUnsafe(1 + LENGTH + HEADER.length + room + 2);
+    this.bytes[0] = COPY_DATA;
+    this.at = 1 + LENGTH;
     this.at += HEADER.copy(this.bytes, this.at);
   }
 
@@ -106,12 +96,11 @@ export class CopyRows {
     this.at = this.bytes.writeUInt32BE(value >>> 0, this.at);
   }
 
-  /** The messages; no row can be added afterwards. */
+  /** The message; no row can be added afterwards. */
   finish(): Buffer {
-    this.ensure(2 + COPY_DONE.length);
+    this.ensure(2);
     this.at = this.bytes.writeInt16BE(END, this.at);
-    this.bytes.writeInt32BE(this.at - this.dataAt - 1, this.dataAt + 1);
-    this.at += COPY_DONE.copy(this.bytes, this.at);
+    this.bytes.writeInt32BE(this.at - 1, 1);
     return this.bytes.subarray(0, this.at);
   }
 

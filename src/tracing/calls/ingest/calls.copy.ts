@@ -43,8 +43,8 @@ export const isWhole = ({ start }: CallWrite): boolean =>
 const ROW_BYTES = 512;
 
 /**
- * The rows of calls that are not stored yet, of writes that are whole; what `upsertQuery` would store of them. Answers the
- * writes that have to be upserted, since only PostgreSQL reads their date-times.
+ * The rows of calls that are not stored yet: what `upsertQuery` would store of them. Answers the writes that have to be
+ * upserted, since they are not whole, or since only PostgreSQL reads their date-times.
  */
 export function copyCalls(
   writes: readonly CallWrite[],
@@ -56,6 +56,7 @@ export function copyCalls(
 }
 
 function addRow(rows: CopyRows, write: CallWrite): boolean {
+  if (!isWhole(write)) return false;
   const { start, end } = write;
   const startedAt = microsecondsOf(start!.started_at!);
   const endedAt = end ? microsecondsOf(end.ended_at!) : null;

@@ -113,22 +113,21 @@ export class CallsWriter implements OnApplicationShutdown {
     const { projectId } = writes[0]!;
     if (this.database.inTransaction || this.pauses.get(projectId)?.isOver() === false)
       return writes;
-    const whole = writes.filter(isWhole);
-    if (whole.length < Math.min(FEWEST_COPIED, writes.length)) return writes;
+    if (writes.filter(isWhole).length < Math.min(FEWEST_COPIED, writes.length)) return writes;
     // in the order in which every statement locks
-    const sorted = whole.toSorted((a, b) => byCodePoint(a.id, b.id));
+    const sorted = writes.toSorted((a, b) => byCodePoint(a.id, b.id));
     const bytes = sorted.reduce((sum, write) => sum + writeLength(write), 0);
     const { rows, left } = copyCalls(sorted, bytes);
     if (rows.count === 0) return writes;
     try {
       await this.database.copy(rows);
       this.pauses.delete(projectId);
+      return left;
     } catch (error) {
       if (!isRowOfCopy(error)) throw error;
       this.pauses.set(projectId, new Pause(this.pauses.get(projectId)));
       return writes;
     }
-    return [...left, ...writes.filter((write) => !isWhole(write))];
   }
 }
 
