@@ -3,6 +3,8 @@ import { setFlagsFromString } from 'node:v8';
 import './platform/config/process-config.js';
 import { StopRequest, type Stopped } from './server/stop-request.js';
 
+// Objects of requests begin in the young heap, whatever V8 saw of others like them: docs/adr/0138-young-garbage.md.
+setFlagsFromString('--no-allocation-site-pretenuring');
 // When V8 collects garbage: docs/adr/0014-reads-as-bytes.md. Measured with these versions; older ones do not know the first flag.
 if (/^1[34]\./.test(process.versions.v8)) {
   setFlagsFromString('--external-memory-accounted-in-global-limit');
