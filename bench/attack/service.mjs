@@ -42,21 +42,31 @@ export class Service {
     this.env = env;
   }
 
-  async start() {
+  /** Starts the process. A port that was free may be taken by then, so it is tried three times. */
+  async launch(tries = 3) {
     const port = await freePort();
     this.grpcPort = await freePort();
-    this.provider ??= await SignInProvider.open();
     this.provider.serve(`http://127.0.0.1:${port}`);
+    try {
+      return await started('../dist/src/main.js', {
+        ...this.provider.settings,
+        ...this.models.settings,
+        PORT: String(port),
+        OTLP_GRPC_PORT: String(this.grpcPort),
+        DATA_DIR: this.dataDir,
+        BOOTSTRAP_API_KEY: this.admin,
+        ...this.env,
+      });
+    } catch (error) {
+      if (tries === 1) throw error;
+      return this.launch(tries - 1);
+    }
+  }
+
+  async start() {
+    this.provider ??= await SignInProvider.open();
     this.models ??= await new HostileModels().open();
-    const { child, url } = await started('../dist/src/main.js', {
-      ...this.provider.settings,
-      ...this.models.settings,
-      PORT: String(port),
-      OTLP_GRPC_PORT: String(this.grpcPort),
-      DATA_DIR: this.dataDir,
-      BOOTSTRAP_API_KEY: this.admin,
-      ...this.env,
-    });
+    const { child, url } = await this.launch();
     Object.assign(this, { child, url, log: [] });
     child.stdout.on('data', (chunk) => {
       this.log.push(...String(chunk).split('\n').filter(Boolean));
