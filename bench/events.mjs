@@ -7,9 +7,8 @@ import { rmSync } from 'node:fs';
 import http from 'node:http';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import autocannon from 'autocannon';
 import { newSecret } from '../dist/src/platform/auth/secret.js';
-import { dataFolder, started } from './support.mjs';
+import { dataFolder, posted, started } from './support.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -64,20 +63,14 @@ const inputs = JSON.stringify({ text: 'x'.repeat(1000) });
 const body = () =>
   `{"start":{"project_id":"${PROJECT}","id":"call-${++calls}","trace_id":"t${calls}","op_name":"run","started_at":"2026-01-31T12:00:00Z","inputs":${inputs}}}`;
 async function startsPerSecond(url, seconds = Number(options.seconds)) {
-  const result = await autocannon({
+  const result = await posted({
     url,
     connections: 32,
-    duration: seconds,
-    requests: [
-      {
-        method: 'POST',
-        path: '/call/start',
-        headers,
-        setupRequest: (sent) => ({ ...sent, body: body() }),
-      },
-    ],
+    seconds,
+    path: '/call/start',
+    headers,
+    body,
   });
-  if (result.non2xx + result.errors > 0) throw new Error(`${result.non2xx} refused`);
   return result['2xx'] / result.duration;
 }
 

@@ -4,8 +4,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import autocannon from 'autocannon';
-import { serviceAndDatabase } from './support.mjs';
+import { posted, serviceAndDatabase } from './support.mjs';
 import { callBodies } from './write-bodies.mjs';
 
 const { values: options } = parseArgs({
@@ -31,17 +30,14 @@ const kinds = {
     more: { 'content-type': 'application/x-protobuf', project_id: PROJECT },
   },
 };
-async function load({ path, body, more }, duration) {
-  const setupRequest = (request) => ({ ...request, body: body() });
-  const requests = [{ method: 'POST', path, headers: { ...headers, ...more }, setupRequest }];
-  return autocannon({ url, connections: 8, duration, requests });
-}
+const load = ({ path, body, more }, seconds) =>
+  posted({ url, connections: 8, seconds, path, headers: { ...headers, ...more }, body });
 
-/** Sum of a value over the collections of a kind. */
-const sum = (kind, name) =>
+/** Sum of a value over the collections of the young heap. */
+const sum = (name) =>
   lines
     .split('\n')
-    .filter((line) => line.includes(` gc=${kind} `))
+    .filter((line) => line.includes(' gc=s '))
     .reduce((all, line) => all + Number(new RegExp(` ${name}=([\\d.]+)`).exec(line)[1]), 0);
 
 console.log(`Node ${process.versions.node}\n`);
@@ -52,7 +48,7 @@ for (const [name, kind] of Object.entries(kinds)) {
   lines = '';
   const { duration } = await load(kind, Number(options.seconds));
   await pause(100);
-  const [made, kept] = ['allocated', 'promoted'].map((value) => sum('s', value));
+  const [made, kept] = [sum('allocated'), sum('promoted')];
   const marked = lines.split(' gc=mc ').length - 1;
   const share = ((100 * kept) / made).toFixed(1);
   console.log(

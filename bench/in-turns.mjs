@@ -8,10 +8,9 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import autocannon from 'autocannon';
 import pg from 'pg';
 import { newSecret } from '../dist/src/platform/auth/secret.js';
-import { cpuMeter, dataFolder, nodesOf, postmasterOf, started } from './support.mjs';
+import { cpuMeter, dataFolder, nodesOf, postmasterOf, posted, started } from './support.mjs';
 import { callBodies, MESSAGES, STARTED_AT } from './write-bodies.mjs';
 
 const { values: options } = parseArgs({
@@ -87,23 +86,14 @@ const services = [
 async function round({ child, address, servers }, { path, connections, body, more }) {
   const service = cpuMeter(child.pid);
   const databases = servers.map((pid) => cpuMeter(pid));
-  const result = await autocannon({
+  const result = await posted({
     url: address,
     connections,
-    duration: Number(options.seconds),
-    requests: [
-      {
-        method: 'POST',
-        path,
-        headers: { ...headers, ...more },
-        setupRequest: (sent) => ({ ...sent, body: body() }),
-      },
-    ],
+    seconds: Number(options.seconds),
+    path,
+    headers: { ...headers, ...more },
+    body,
   });
-  if (result.non2xx + result.errors > 0 || result['2xx'] === 0)
-    throw new Error(
-      `${path}: ${result['2xx']} answered, ${result.non2xx} refused, ${result.errors} errors`,
-    );
   const postgres = databases.reduce((sum, used) => sum + used().postgres, 0);
   return {
     requests: result['2xx'],

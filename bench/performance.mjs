@@ -6,12 +6,11 @@ import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { cpus, totalmem } from 'node:os';
-import autocannon from 'autocannon';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { newSecret } from '../dist/src/platform/auth/secret.js';
 import { embeddedPostgresUrl } from '../dist/src/platform/postgres/embedded-postgres.js';
-import { cpuMeter, dataFolder, started } from './support.mjs';
+import { cpuMeter, dataFolder, posted, started } from './support.mjs';
 import { callBodies, MESSAGES, STARTED_AT } from './write-bodies.mjs';
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 3);
@@ -45,22 +44,15 @@ const startBody = () => `{"start":${aStart()}}`;
 /** What was done in a time, and how long each piece took. */
 const requests = (url, path, connections, body, rowsEach, more) => async () => {
   const times = [];
-  const result = await autocannon({
+  const result = await posted({
     url,
     connections,
-    duration: SECONDS,
+    seconds: SECONDS,
+    path,
+    headers: { ...headers, ...more },
+    body,
     setupClient: (client) => client.on('response', (_status, _bytes, ms) => times.push(ms)),
-    requests: [
-      {
-        method: 'POST',
-        path,
-        headers: { ...headers, ...more },
-        setupRequest: (sent) => ({ ...sent, body: body() }),
-      },
-    ],
   });
-  if (result.non2xx + result.errors > 0)
-    throw new Error(`${result.non2xx} refused, ${result.errors} errors`);
   return { rows: result['2xx'] * rowsEach, seconds: result.duration, times };
 };
 

@@ -13,12 +13,11 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { newSecret } from '../dist/src/platform/auth/secret.js';
-import { ask, dataFolder, nodesOf, postmasterOf } from './support.mjs';
+import { ask, dataFolder, freePort, nodesOf, postmasterOf } from './support.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -36,15 +35,6 @@ const key = newSecret();
 const headers = { authorization: `Basic ${Buffer.from(`proof:${key}`).toString('base64')}` };
 const dataDir = dataFolder();
 const port = await freePort();
-
-async function freePort() {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port: free } = /** @type {import('node:net').AddressInfo} */ (probe.address());
-  probe.close();
-  await once(probe, 'close');
-  return free;
-}
 
 let requests = 0;
 const failures = [];

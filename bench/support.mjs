@@ -2,9 +2,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import autocannon from 'autocannon';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../dist/ormconfig.js';
@@ -17,6 +19,32 @@ export function dataFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'skein-bench-'));
   chmodSync(folder, 0o755);
   return folder;
+}
+
+/** A port that was free a moment ago. */
+export async function freePort() {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = /** @type {import('node:net').AddressInfo} */ (probe.address());
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+/**
+ * Posts for so many seconds, each request with a body of its own. Further options are autocannon's.
+ * @param {{ path: string, headers: object, body: () => Buffer | string, seconds: number, url: string, connections: number, setupClient?: (client: any) => void }} load
+ * @throws Error when a request was refused, or none was answered
+ */
+export async function posted({ path, headers, body, seconds, ...options }) {
+  const setupRequest = (sent) => ({ ...sent, body: body() });
+  const requests = [{ method: 'POST', path, headers, setupRequest }];
+  const result = await autocannon({ ...options, duration: seconds, requests });
+  if (result.non2xx + result.errors > 0 || result['2xx'] === 0)
+    throw new Error(
+      `${path}: ${result['2xx']} answered, ${result.non2xx} refused, ${result.errors} errors`,
+    );
+  return result;
 }
 
 /** Makes the schema in the database behind the url. */

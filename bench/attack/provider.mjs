@@ -1,6 +1,5 @@
 // A provider of OpenID Connect for the attacks, and a browser as far as redirects, cookies and forms go.
 import { createServer } from 'node:http';
-import { createServer as createSocket } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 
 const SECRET = 'a client secret of the attacks';
@@ -12,17 +11,6 @@ const ACCOUNTS = {
   unverified: { email: 'ada@example.com', email_verified: false },
   cyrillic: { email: '\u0430da@example.com', email_verified: true },
 };
-
-/** A port that was free a moment ago. */
-export function freePort() {
-  const server = createSocket();
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-      server.close(() => resolve(port));
-    });
-  });
-}
 
 export class SignInProvider {
   static async open() {

@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { newSecret } from '../../dist/src/platform/auth/secret.js';
-import { dataFolder, started } from '../support.mjs';
+import { dataFolder, freePort, started } from '../support.mjs';
 import { HostileModels } from './models.mjs';
-import { freePort, SignInProvider } from './provider.mjs';
+import { SignInProvider } from './provider.mjs';
 
 const STOP_MS = 10_000;
 /** So many keys an entity may have in a quick run, where 1,000 would take a minute to make. */
