@@ -55,6 +55,27 @@ describe('POST /call/start', () => {
     ).toBe(200);
   });
 
+  it.each([
+    ['gen_ai.operation.name', 'chat', 'chat'],
+    ['openinference.span.kind', 'LLM', 'chat'],
+    ['openinference.span.kind', 'agent', 'invoke_agent'],
+    ['traceloop.span.kind', 'tool', 'execute_tool'],
+    ['mlflow.spanType', 'RETRIEVER', 'retrieval'],
+    ['mlflow.spanType', 'CHAT_MODEL', 'chat'],
+    ['langfuse.observation.type', 'embedding', 'embeddings'],
+    ['ai.operationId', 'ai.generateText.doGenerate', 'chat'],
+    ['openinference.span.kind', 'CHAIN', null],
+    ['openinference.span.kind', 7, null],
+  ])('reads what a plain call does from its attribute %s=%s', async (name, value, operation) => {
+    const id = (await calls.start({ attributes: { [name]: value } })).body.id;
+    const [call] = await calls.stream({ filter: { call_ids: [id] }, columns: ['operation'] });
+    expect(call.operation).toBe(operation);
+    // a start that comes again without the attribute says nothing more
+    await calls.start({ id });
+    const [again] = await calls.stream({ filter: { call_ids: [id] }, columns: ['operation'] });
+    expect(again.operation).toBeNull();
+  });
+
   it('gives a child without a trace the trace of its stored parent', async () => {
     const parent = (await calls.start({ id: 'parent' })).body;
     expect((await calls.start({ parent_id: 'parent' })).body.trace_id).toBe(parent.trace_id);

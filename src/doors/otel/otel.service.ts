@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
-import { CallsService, type WholeCall } from '../../tracing/calls/calls.service.js';
+import { CallsService, PLAIN_SPAN, type WholeCall } from '../../tracing/calls/calls.service.js';
 import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
 import { ApiError, invalidRequest, toApiError } from '../../platform/errors.js';
 import { JsonLimit } from '../../platform/json/json-weight.js';
 import { Turn } from '../../platform/time/turn.js';
 import { CostsService } from '../../tracing/costs/costs.service.js';
-import { PLAIN_SPAN } from './agent-columns.js';
 import { readAttributes } from './attributes.js';
 import type { Origin, PartialSuccess, ReceivedSpan } from './otlp.js';
 import { toCall, type NameModel } from './span-call.js';

@@ -1,7 +1,7 @@
 import { type Attributes, readAttributes, type Content, parsed } from './attributes.js';
-import { agentOf } from './agent-columns.js';
 import { findIn, type Found, WHOLE } from './found.js';
 import { isObject } from '../../platform/json/is-object.js';
+import { agentOf } from '../../tracing/calls/calls.service.js';
 import { TOLD, toldUsage } from '../../tracing/usage.js';
 import type { Origin, Span } from './otlp.js';
 
@@ -62,7 +62,8 @@ export function toCall(
       summary: JSON.stringify(summary),
     }),
   };
-  return { call, documents, responseId: responseModel(values, summary), agent: agentOf(own) };
+  const agent = agentOf((name) => own.get(name));
+  return { call, documents, responseId: responseModel(values, summary), agent };
 }
 
 /** The provider's id of the response, of a span that tells usage. */

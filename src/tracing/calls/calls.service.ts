@@ -284,6 +284,7 @@ export class CallsService {
 }
 
 /** For doors, which hand over what a span says. */
+export { agentOf, PLAIN_SPAN } from './ingest/agent-columns.js';
 export type { AgentColumns };
 
 /** Documents of a call that every connection may read: at most so many bytes, however well they are compressed. */
@@ -317,7 +318,7 @@ export interface WholeCall {
   documents: Documents;
   /** The provider's id of the response whose usage the summary tells. */
   responseId?: string | null;
-  /** What a span says of agents. */
+  /** Columns of a span's attributes. Undefined: they are read from the parsed attributes, if the call has them. */
   agent?: AgentColumns | null;
 }
 

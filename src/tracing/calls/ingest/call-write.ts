@@ -6,6 +6,7 @@ import { hasOpaqueEscapes } from '../../../platform/json/json-grammar.js';
 import { type Texts } from '../../../platform/json/json-text.js';
 import { countsGross, storedUsage } from '../../usage.js';
 import type { CallEndDto, CallStartDto } from '../calls.dto.js';
+import { agentOf } from './agent-columns.js';
 import type { AgentColumns, CallWrite } from './calls.upsert.js';
 import { cutException } from './mended-texts.js';
 
@@ -19,7 +20,7 @@ export const CALL_SHAPE = { ...START_SHAPE, ...END_SHAPE } as const;
 /** What a start has beside its body. */
 interface StartExtras {
   newTrace?: (start: CallStartDto) => string;
-  /** What a span says of agents. */
+  /** Columns that the attributes of a span fill; undefined where no door has read them. */
   agent?: AgentColumns | null | undefined;
 }
 
@@ -56,10 +57,17 @@ export function startWrite(
       counts_gross: countsGross(memberText(start, 'attributes', attributes, 'weave'))
         ? 'true'
         : null,
-      ...agent,
+      ...(agent === undefined ? plainAgent(start) : agent),
     },
     isOpaque: isOpaque(attributes, inputs, otelDump),
   };
+}
+
+/** Columns of a call that is no span, whose attributes say what it does as a span's would. */
+function plainAgent(start: CallStartDto): AgentColumns | null {
+  const { attributes } = start as { attributes?: unknown };
+  if (!isObject(attributes)) return null;
+  return agentOf((name) => (Object.hasOwn(attributes, name) ? attributes[name] : undefined));
 }
 
 /** What is stored of an end. */
