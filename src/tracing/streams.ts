@@ -12,7 +12,9 @@ type Json = Record<string, unknown>;
 /** A choice, as far as its chunks have come. */
 interface Streamed {
   message: Map<(typeof TEXTS)[number], string[]>;
-  toolCalls: Map<number, { id: string; name: string; args: string[] }>;
+  toolCalls: ToolCall[];
+  /** The call of models that came before tool calls. */
+  functionCall: ToolCall | null;
   /** Of completions without messages. */
   text: string[] | null;
   finishReason: string | null;
@@ -22,6 +24,19 @@ interface Streamed {
   tokenIds: string[];
   /** Members that a chunk has as a whole. */
   members: Map<string, string>;
+}
+
+/** A tool call, as far as its chunks have come. */
+interface ToolCall {
+  /** Undefined where the provider numbers no calls. */
+  index: number | undefined;
+  id: string;
+  name: string;
+  /** The input of a custom tool is a text; that of a function is JSON. */
+  isCustom: boolean;
+  args: string[];
+  /** Other members, such as Gemini's `extra_content` with the signature of a thought. */
+  members: Json;
 }
 
 /** A choice of a higher index is not one that a model makes, nor is such a tool call: each takes memory. */
@@ -119,7 +134,8 @@ export class StreamAssembly {
     if (!isIndex(at, MAX_CHOICE)) return undefined;
     const found: Streamed = this.choices.get(at) ?? {
       message: new Map(),
-      toolCalls: new Map(),
+      toolCalls: [],
+      functionCall: null,
       text: null,
       finishReason: null,
       logprobs: [],
@@ -184,8 +200,11 @@ function addElements(texts: string[], list: string | undefined): void {
 function addDelta(found: Streamed, delta: unknown): void {
   if (!isObject(delta)) return;
   for (const name of TEXTS) if (typeof delta[name] === 'string') addText(found, name, delta[name]);
-  if (Array.isArray(delta['tool_calls']))
-    for (const [i, call] of delta['tool_calls'].entries()) addToolCall(found, call, i);
+  const { tool_calls: calls, function_call: called } = delta;
+  if (Array.isArray(calls))
+    for (const [i, call] of calls.entries()) addToolCall(found.toolCalls, call, calls.length - i);
+  if (isObject(called))
+    addPiece((found.functionCall ??= newCall(0)), pieceOf({ function: called }));
 }
 
 function addText({ message }: Streamed, name: (typeof TEXTS)[number], text: string): void {
@@ -194,17 +213,85 @@ function addText({ message }: Streamed, name: (typeof TEXTS)[number], text: stri
   else message.set(name, [text]);
 }
 
-/** The first chunk of a tool call has its id and name, each one a piece of its arguments. */
-function addToolCall({ toolCalls }: Streamed, call: unknown, i: number): void {
-  if (!isObject(call)) return;
-  const index = typeof call['index'] === 'number' ? call['index'] : i;
-  if (!isIndex(index, MAX_TOOL_CALL)) return;
-  const found = toolCalls.get(index) ?? { id: '', name: '', args: [] };
-  toolCalls.set(index, found);
-  const called = isObject(call['function']) ? call['function'] : {};
-  if (typeof call['id'] === 'string' && call['id'] !== '') found.id = call['id'];
-  if (typeof called['name'] === 'string') found.name ||= called['name'];
-  if (typeof called['arguments'] === 'string') found.args.push(called['arguments']);
+/** What one chunk says of a tool call. */
+type Piece = Omit<ToolCall, 'args'> & { args: string };
+
+function pieceOf({ index, id, type, function: called, custom, ...members }: Json): Piece {
+  const isCustom = isObject(custom) || type === 'custom';
+  const said = isCustom ? custom : called;
+  const { name, arguments: args, input } = isObject(said) ? said : {};
+  return {
+    index: typeof index === 'number' ? index : undefined,
+    id: typeof id === 'string' ? id : '',
+    name: typeof name === 'string' ? name : '',
+    isCustom,
+    args: [args, input].find((text) => typeof text === 'string') ?? '',
+    members,
+  };
+}
+
+const newCall = (index: number | undefined): ToolCall => ({
+  index,
+  id: '',
+  name: '',
+  isCustom: false,
+  args: [],
+  members: {},
+});
+
+/** `fromEnd` is the place of the piece in its chunk, counted from the last one, which is 1. */
+function addToolCall(calls: ToolCall[], value: unknown, fromEnd: number): void {
+  if (!isObject(value)) return;
+  const piece = pieceOf(value);
+  const { index } = piece;
+  if (index !== undefined && !isIndex(index, MAX_TOOL_CALL)) return;
+  let call = callOf(calls, piece, fromEnd);
+  if (!call) {
+    if (calls.length > MAX_TOOL_CALL) return;
+    calls.push((call = newCall(index)));
+  }
+  addPiece(call, piece);
+}
+
+/**
+ * The call that a piece goes on with; undefined where it begins another one. An index alone does not decide: these give parallel calls
+ * one index, or none: Gemini (https://ai.google.dev/gemini-api/docs/openai, 2025), Ollama before 0.6. Nor does an id alone: vLLM before
+ * 0.8.5 makes up another one for each chunk (`DeltaToolCall`). A call begins with its name.
+ */
+function callOf(calls: readonly ToolCall[], piece: Piece, fromEnd: number): ToolCall | undefined {
+  const { index, id, name, args } = piece;
+  const isAt = (call: ToolCall) => index === undefined || call.index === index;
+  if (id !== '') {
+    const known = calls.findLast((call) => call.id === id && isAt(call));
+    if (known) return known;
+  }
+  const isNumberless = index === undefined && id === '' && name === '';
+  const last = isNumberless ? calls.at(-Math.min(fromEnd, calls.length)) : calls.findLast(isAt);
+  if (!last) return undefined;
+  const hasOtherId = id !== '' && last.id !== '';
+  if (hasOtherId) return name === '' && args !== '' ? last : undefined;
+  if (name === '' || last.name === '') return last;
+  const isOther = name !== last.name || calls.length > MAX_TOOL_CALL;
+  return isOther || (args !== '' && isWhole(last)) ? undefined : last;
+}
+
+/** Whether a call came with all of its arguments at once: what a piece with a name brings then, is another call. */
+const isWhole = ({ args: [first, ...others] }: ToolCall): boolean => {
+  if (first === undefined || others.length > 0) return false;
+  try {
+    return isObject(JSON.parse(first));
+  } catch {
+    return false;
+  }
+};
+
+/** The first chunk of a call has its id and name, each one a piece of its arguments. */
+function addPiece(call: ToolCall, { id, name, isCustom, args, members }: Piece): void {
+  call.id ||= id;
+  call.name ||= name;
+  call.isCustom ||= isCustom;
+  if (args !== '') call.args.push(args);
+  Object.assign(call.members, members);
 }
 
 function choiceJson(index: number, choice: Streamed): string {
@@ -226,8 +313,10 @@ function logprobsJson({ logprobs, oldLogprobs }: Streamed): string {
   return `{${lists.join(',')}}`;
 }
 
-function messageJson({ message, toolCalls }: Streamed): string {
-  const calls = [...toolCalls].toSorted(([a], [b]) => a - b);
+function messageJson({ message, toolCalls, functionCall }: Streamed): string {
+  const isNumbered = toolCalls.every(({ index }) => index !== undefined);
+  const calls = isNumbered ? toolCalls.toSorted((a, b) => a.index! - b.index!) : toolCalls;
+  const hasCalls = calls.length > 0 || functionCall !== null;
   const content = message.get('content');
   const told = {
     role: 'assistant',
@@ -237,15 +326,23 @@ function messageJson({ message, toolCalls }: Streamed): string {
         name === 'content' || parts.every((part) => part === '') ? [] : [[name, parts.join('')]],
       ),
     ),
-    ...(calls.length > 0 && {
-      tool_calls: calls.map(([, { id, name, args }]) => ({
-        id,
-        type: 'function',
-        function: { name, arguments: args.join('') },
-      })),
+    ...(calls.length > 0 && { tool_calls: calls.map(calledJson) }),
+    ...(functionCall && {
+      function_call: { name: functionCall.name, arguments: functionCall.args.join('') },
     }),
   };
-  if (told.content === null && calls.length === 0) told.content = '';
-  if (told.content === '' && calls.length > 0) told.content = null;
+  if (told.content === null && !hasCalls) told.content = '';
+  if (told.content === '' && hasCalls) told.content = null;
   return JSON.stringify(told);
+}
+
+function calledJson({ id, name, isCustom, args, members }: ToolCall): object {
+  const said = args.join('');
+  return {
+    id,
+    ...(isCustom
+      ? { type: 'custom', custom: { name, input: said } }
+      : { type: 'function', function: { name, arguments: said } }),
+    ...members,
+  };
 }

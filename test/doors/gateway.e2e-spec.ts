@@ -186,6 +186,178 @@ describe('POST /v1/chat/completions', () => {
     ]);
   });
 
+  /** A stream of a provider, of one choice. */
+  const streamOf = (...deltas: object[]) =>
+    gateway.engine.next((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const delta of deltas)
+        response.write(`data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta }] })}\n\n`);
+      response.end('data: [DONE]\n\n');
+    });
+  const piece = (args: string, more: object = {}, name?: string) => ({
+    ...more,
+    function: { ...(name && { name }), arguments: args },
+  });
+  const called = (id: string, name: string, args: string) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: args },
+  });
+  const paris = called('a', 'look', '{"q":"Paris"}');
+  const rome = called('b', 'look', '{"q":"Rome"}');
+  const noIds = [paris, rome].map((call) => ({ ...call, id: '' }));
+
+  it.each<[string, object[][], object[]]>([
+    [
+      'an index, and not an id (Gemini)',
+      [
+        [piece('{"q":"Paris"}', { index: 0, id: 'a' }, 'look')],
+        [piece('{"q":"Rome"}', { index: 0, id: 'b' }, 'look')],
+      ],
+      [paris, rome],
+    ],
+    [
+      'an index within a chunk',
+      [
+        [
+          piece('{"q":"Paris"}', { index: 0, id: 'a' }, 'look'),
+          piece('{"q":"Rome"}', { index: 0, id: 'b' }, 'look'),
+        ],
+      ],
+      [paris, rome],
+    ],
+    [
+      'an index, in pieces of which each has its id',
+      [
+        [piece('{"q":', { index: 0, id: 'a' }, 'look')],
+        [piece('{"q":', { index: 0, id: 'b' }, 'look')],
+        [piece('"Paris"}', { index: 0, id: 'a' }, 'look')],
+        [piece('"Rome"}', { index: 0, id: 'b' }, 'look')],
+      ],
+      [paris, rome],
+    ],
+    [
+      'an index, with ids on the first pieces only',
+      [
+        [piece('', { index: 0, id: 'a' }, 'look')],
+        [piece('{"q":', { index: 0, id: '' })],
+        [piece('"Paris"}', { index: 0, id: null })],
+        [piece('', { index: 0, id: 'b' }, 'look')],
+        [piece('{"q":"Rome"}', { index: 0 })],
+      ],
+      [paris, rome],
+    ],
+    [
+      'an index and an empty id',
+      [
+        [piece('{"q":"Paris"}', { index: 0, id: '' }, 'look')],
+        [piece('{"q":"Rome"}', { index: 0, id: '' }, 'look')],
+      ],
+      noIds,
+    ],
+    [
+      'no index',
+      [
+        [piece('{"q":"Paris"}', { id: 'a' }, 'look')],
+        [piece('{"q":', { id: 'b' }, 'look')],
+        [piece('"Rome"}')],
+      ],
+      [paris, rome],
+    ],
+    [
+      'no index and no id',
+      [[piece('{"q":"Paris"}', {}, 'look'), piece('{"q":"Rome"}', {}, 'look')]],
+      noIds,
+    ],
+    [
+      'an index of its own each, out of order',
+      [
+        [piece('', { index: 1, id: 'b' }, 'look')],
+        [piece('', { index: 0, id: 'a' }, 'look')],
+        [piece('{"q":"Rome"}', { index: 1 })],
+        [piece('{"q":"Paris"}', { index: 0 })],
+      ],
+      [paris, rome],
+    ],
+    [
+      'one id at two indexes',
+      [
+        [piece('{"q":"Paris"}', { index: 0, id: 'a' }, 'look')],
+        [piece('{"q":"Rome"}', { index: 1, id: 'a' }, 'look')],
+      ],
+      [paris, { ...rome, id: 'a' }],
+    ],
+    [
+      'another id on each chunk of one call (vLLM before 0.8.5)',
+      [
+        [piece('', { index: 0, id: 'a' }, 'look')],
+        [piece('{"q":', { index: 0, id: 'x' })],
+        [piece('"Paris"}', { index: 0, id: 'y' })],
+        [piece('{"q":"Rome"}', { index: 1, id: 'b' }, 'look')],
+      ],
+      [paris, rome],
+    ],
+    [
+      'a name on each chunk',
+      [
+        [piece('{"q":', { index: 0, id: 'a' }, 'look')],
+        [piece('"Paris"}', { index: 0, id: '' }, 'look')],
+        [piece('{"q":"Rome"}', { index: 0, id: 'b' }, 'look')],
+      ],
+      [paris, rome],
+    ],
+    [
+      'other names, no arguments and no ids',
+      [[piece('', { index: 0 }, 'look')], [piece('', { index: 0 }, 'leave')]],
+      [called('', 'look', ''), called('', 'leave', '')],
+    ],
+  ])('keeps calls of tools apart that share %s', async (_, chunks, tool_calls) => {
+    streamOf({ role: 'assistant' }, ...chunks.map((pieces) => ({ tool_calls: pieces })));
+    await (await post({ model: 'gpt-4o-mini', messages, stream: true })).text();
+    const { output } = await newest();
+    expect(output.choices[0].message).toEqual({ role: 'assistant', content: null, tool_calls });
+  });
+
+  it('records calls of functions and of custom tools, and what comes with them', async () => {
+    const thought = { google: { thought_signature: 'c2ln' } };
+    streamOf(
+      { function_call: { name: 'look', arguments: '' } },
+      { function_call: { arguments: '{"q":' } },
+      { function_call: { arguments: '1}' } },
+      { tool_calls: [{ index: 0, id: 'a', type: 'custom', custom: { name: 'sh', input: '' } }] },
+      { tool_calls: [{ index: 0, custom: { input: 'ls -l' } }] },
+      { tool_calls: [{ ...piece('{}', { index: 1, id: 'b' }, 'see'), extra_content: thought }] },
+    );
+    await (await post({ model: 'gpt-4o-mini', messages, stream: true })).text();
+    const { output } = await newest();
+    expect(output.choices[0].message).toEqual({
+      role: 'assistant',
+      content: null,
+      function_call: { name: 'look', arguments: '{"q":1}' },
+      tool_calls: [
+        { id: 'a', type: 'custom', custom: { name: 'sh', input: 'ls -l' } },
+        { ...called('b', 'see', '{}'), extra_content: thought },
+      ],
+    });
+  });
+
+  it('keeps the calls of tools of several choices apart', async () => {
+    gateway.engine.next((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const [index, id, args] of [
+        [0, 'a', '{"q":"Paris"}'],
+        [1, 'b', '{"q":"Rome"}'],
+      ])
+        response.write(
+          `data: ${JSON.stringify({ choices: [{ index, delta: { tool_calls: [piece(String(args), { index: 0, id }, 'look')] } }] })}\n\n`,
+        );
+      response.end('data: [DONE]\n\n');
+    });
+    await (await post({ model: 'gpt-4o-mini', messages, stream: true, n: 2 })).text();
+    const { output } = await newest();
+    expect(output.choices.map(({ message }: any) => message.tool_calls)).toEqual([[paris], [rome]]);
+  });
+
   it('places the call by headers', async () => {
     const parent = (
       await gateway.app.post('/call/start', {
@@ -416,6 +588,37 @@ describe('POST /v1/responses', () => {
     expect(await newest()).toMatchObject({
       exception: 'out of luck',
       output: { status: 'failed' },
+    });
+  });
+
+  it.each([
+    ['of a stream that breaks off', false],
+    ['that the last event leaves out', true],
+  ])('keeps items apart that share an index, %s', async (_, isWhole) => {
+    const item = (id: string, args: string) => ({ type: 'function_call', id, name: 'look', arguments: args }); // prettier-ignore
+    const at = (item_id: string, delta: string) => ({ type: 'response.function_call_arguments.delta', output_index: 0, item_id, delta }); // prettier-ignore
+    const events = [
+      { type: 'response.created', response: { id: 'resp_3', status: 'in_progress', output: [] } },
+      { type: 'response.output_item.added', output_index: 0, item: item('fc_1', '') },
+      at('fc_1', '{"q":"Par'),
+      { type: 'response.output_item.added', output_index: 0, item: item('fc_2', '') },
+      at('fc_2', '{"q":"Rome"}'),
+      at('fc_1', 'is"}'),
+      { type: 'response.output_item.done', output_index: 0, item: item('fc_2', '{"q":"Rome"}') },
+    ];
+    const last = { type: 'response.completed', response: { id: 'resp_3', status: 'completed', model, output: [] } }; // prettier-ignore
+    gateway.engine.next((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const sent = isWhole ? [...events, last] : events;
+      const text = sent.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+      response.write(text.join(''), () => (isWhole ? response.end() : response.destroy()));
+    });
+    await (await post({ model, input, stream: true }, {}, '/v1/responses')).text().catch(() => {});
+    await until(async () => (await newest()).ended_at !== null);
+    expect((await newest()).output).toMatchObject({
+      id: 'resp_3',
+      status: isWhole ? 'completed' : 'in_progress',
+      output: [item('fc_1', '{"q":"Paris"}'), item('fc_2', '{"q":"Rome"}')],
     });
   });
 

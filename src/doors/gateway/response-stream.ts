@@ -21,6 +21,7 @@ const LAST_TYPES = ['response.completed', 'response.incomplete', 'response.faile
 /** Members of an event that are added to a text: what has begun of an item is kept where the stream breaks off. */
 const TEXT = 'response.output_text.delta';
 const ARGUMENTS = 'response.function_call_arguments.delta';
+const INPUT = 'response.custom_tool_call_input.delta';
 
 interface Item {
   text: string;
@@ -28,7 +29,10 @@ interface Item {
   deltas: string[];
 }
 
-/** The response of a stream as it came: that of its last event, or if it broke off what there was of it. */
+/**
+ * The response of a stream as it came: that of its last event, or if it broke off what there was of it. A last event that lists no
+ * items gets those of the events before it: ChatGPT answers Codex so (https://github.com/BerriAI/litellm/pull/32724).
+ */
 export class ResponseReading implements StreamReader {
   add(): void {
     // the last event says it all
@@ -49,17 +53,17 @@ export class ResponseReading implements StreamReader {
       isObject(value['response'])
     ) {
       const { response } = value;
-      return {
-        text: memberTexts(last!).get('response')!,
-        value: response,
-        error: errorOf(response),
-        unread: 0,
-        chunks: events.length,
-      };
+      const error = errorOf(response);
+      const whole = isEmpty(response) ? await partOf(events, hold) : null;
+      if (isObject(whole?.value) && !isEmpty(whole.value)) return { ...whole, error };
+      const text = memberTexts(last!).get('response')!;
+      return { text, value: response, error, unread: 0, chunks: events.length };
     }
     return partOf(events, hold);
   }
 }
+
+const isEmpty = ({ output }: Json) => Array.isArray(output) && output.length === 0;
 
 /** Why a response failed. */
 const errorOf = (response: Json) =>
@@ -83,7 +87,10 @@ class Parts {
   error: string | null = null;
   unread = 0;
   private base = '{}';
-  private readonly items = new Map<unknown, Item>();
+  private readonly items: Item[] = [];
+  /** Items by their index and id, and the last one at each index. */
+  private readonly byId = new Map<string, Item>();
+  private readonly last = new Map<unknown, Item>();
 
   add(event: string): void {
     const value = parsed(event);
@@ -95,21 +102,34 @@ class Parts {
   }
 
   get text(): string {
-    const output = `[${Array.from(this.items.values(), itemText).join(',')}]`;
+    const output = `[${this.items.map(itemText).join(',')}]`;
     return objectText(memberTexts(this.base).set('output', output));
   }
 
-  private addItem(event: string, { type, item, output_index: index, delta }: Json): void {
-    if (isObject(item))
-      this.items.set(index, {
-        text: memberTexts(event).get('item')!,
-        isDone: type === 'response.output_item.done',
-        deltas: [],
-      });
-    else if ((type === TEXT || type === ARGUMENTS) && typeof delta === 'string')
-      this.items.get(index)?.deltas.push(delta);
+  /** Servers that speak for other APIs may give all items one index, or an item another id when it is done. */
+  private addItem(event: string, value: Json): void {
+    const { type, item, item_id, output_index: index, delta } = value;
+    if (isObject(item)) {
+      const isDone = type === 'response.output_item.done';
+      const text = memberTexts(event).get('item')!;
+      const key = itemKey(index, item['id']);
+      const known = this.byId.get(key) ?? (isDone ? this.openItem(index) : undefined);
+      const found = known ?? { text, isDone, deltas: [] };
+      if (known) Object.assign(known, { text, isDone });
+      else this.items.push(found);
+      this.last.set(index, found);
+      if (typeof item['id'] === 'string') this.byId.set(key, found);
+    } else if ((type === TEXT || type === ARGUMENTS || type === INPUT) && typeof delta === 'string')
+      (this.byId.get(itemKey(index, item_id)) ?? this.openItem(index))?.deltas.push(delta);
+  }
+
+  private openItem(index: unknown): Item | undefined {
+    const item = this.last.get(index);
+    return item?.isDone ? undefined : item;
   }
 }
+
+const itemKey = (index: unknown, id: unknown) => JSON.stringify([index, id]);
 
 /** An item as far as it came. */
 function itemText({ text, isDone, deltas }: Item): string {
@@ -117,6 +137,7 @@ function itemText({ text, isDone, deltas }: Item): string {
   const said = JSON.stringify(deltas.join(''));
   const members = memberTexts(text);
   if (members.get('type') === '"function_call"') members.set('arguments', said);
+  else if (members.get('type') === '"custom_tool_call"') members.set('input', said);
   else members.set('content', `[{"type":"output_text","text":${said},"annotations":[]}]`);
   return objectText(members);
 }
