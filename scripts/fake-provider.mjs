@@ -1,5 +1,7 @@
-// Answers as OpenAI and Anthropic do, always the same: what clients send for these answers is recorded. A tool that is offered is called once.
+// Answers as OpenAI, Anthropic and Google do. Only the ids differ from answer to answer, as those of providers do.
+// A tool that is offered is called once.
 // A program of its own, it prints where it listens:  node scripts/fake-provider.mjs
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 
 /** As OpenAI counts: cached tokens are among those of the prompt, reasoning among those of the answer. */
@@ -35,7 +37,11 @@ function chatCompletion({ tools, functions, messages, stream, stream_options }) 
           tool_calls: [{ id: 'call_1', type: 'function', function: called }],
         };
   const finish_reason = isCall ? (functions ? 'function_call' : 'tool_calls') : 'stop';
-  const made = { id: 'chatcmpl-1', created: 1767225600, model: 'gpt-4o-mini-2024-07-18' };
+  const made = {
+    id: `chatcmpl-${randomUUID()}`,
+    created: 1767225600,
+    model: 'gpt-4o-mini-2024-07-18',
+  };
   if (!stream)
     return {
       ...made,
@@ -78,7 +84,7 @@ function response({ tools, input, stream }) {
         content: [{ type: 'output_text', text: TEXT, annotations: [] }],
       };
   const made = {
-    id: 'resp_1',
+    id: `resp_${randomUUID()}`,
     object: 'response',
     created_at: 1767225600,
     status: 'completed',
@@ -143,7 +149,7 @@ function message({ tools, messages, stream, model }) {
     : { type: 'text', text: TEXT };
   const stop_reason = isCall ? 'tool_use' : 'end_turn';
   const made = {
-    id: 'msg_1',
+    id: `msg_${randomUUID()}`,
     type: 'message',
     role: 'assistant',
     model,
@@ -189,8 +195,37 @@ const embeddings = () => ({
   usage: { prompt_tokens: 5, total_tokens: 5 },
 });
 
+/** Google counts thoughts beside the answer: 20 + 8 + 3 = 31. */
+const googleUsage = {
+  promptTokenCount: 20,
+  candidatesTokenCount: 8,
+  thoughtsTokenCount: 3,
+  totalTokenCount: 31,
+  cachedContentTokenCount: 4,
+};
+
+/** Gemini's `generateContent`, and `streamGenerateContent` as one event. */
+function generateContent({ tools, contents }, isStream) {
+  const declared = tools?.flatMap(({ functionDeclarations }) => functionDeclarations ?? []) ?? [];
+  const wasCalled = contents.some(({ parts }) => parts.some((part) => part.functionResponse));
+  const [tool] = declared;
+  const part =
+    tool && !wasCalled
+      ? { functionCall: { name: tool.name, args: { city: 'Rome' } } }
+      : { text: TEXT };
+  const made = {
+    candidates: [{ index: 0, finishReason: 'STOP', content: { role: 'model', parts: [part] } }],
+    usageMetadata: googleUsage,
+    modelVersion: 'gemini-2.5-flash',
+    responseId: randomUUID(),
+  };
+  return isStream ? [{ data: made }] : made;
+}
+
 /** @type {[path: RegExp, answer: (body: any) => object][]} */
 const ANSWERS = [
+  [/:generateContent(\?.*)?$/, (body) => generateContent(body, false)],
+  [/:streamGenerateContent(\?.*)?$/, (body) => generateContent(body, true)],
   [/\/chat\/completions$/, chatCompletion],
   [/\/embeddings$/, embeddings],
   [/\/responses$/, response],

@@ -100,6 +100,14 @@ const otlpVenv = (isNewest) =>
     assertDone(pip(...how, ...wanted), 'the packages cannot be installed');
   });
 
+/** Frameworks of agents, each beside the instrumentations that users put on it. */
+const agentsVenv = (isNewest) =>
+  venvOf(isNewest ? 'skein-agents-newest' : 'skein-agents', 11, (pip) => {
+    const wanted = requirements('test/clients/agents-requirements.txt', isNewest);
+    const how = isNewest ? ['--upgrade'] : [];
+    assertDone(pip(...how, ...wanted), 'the packages cannot be installed');
+  });
+
 const trainersVenv = () => {
   assertDone(options.trainers, 'add -- --trainers, which installs 8 GB');
   return venvOf('skein-trainers', 12, (pip) => {
@@ -152,6 +160,9 @@ const environmentOf = (isNewest) => ({
   SKEIN_OTLP_VENV:
     given('SKEIN_OTLP_VENV', isNewest) ??
     attempt('the exporters of Python are', () => otlpVenv(isNewest)),
+  SKEIN_AGENTS_VENV:
+    given('SKEIN_AGENTS_VENV', isNewest) ??
+    attempt('the frameworks of agents for Python are', () => agentsVenv(isNewest)),
   SKEIN_OTLP_NPM:
     given('SKEIN_OTLP_NPM', isNewest) ??
     attempt('the exporters of Node are', () => otlpFolder(isNewest)),
@@ -162,17 +173,14 @@ const environmentOf = (isNewest) => ({
 });
 
 /** The version of a package that a group of tests is named after: `PyPI weave`, `npm weave`, `PyPI langfuse 2`. */
-function versionOf(client, environment) {
+function versionOf(client, environment, ownVenv) {
   const [registry, ...words] = client.split(' ');
   const [name] = words;
   if (registry === 'npm') return npmVersion(name, environment);
   if (registry !== 'PyPI') return '';
   const [apart] = APART[words.join(' ')] ?? [];
   const code = `from importlib.metadata import version; print(version('${name}'))`;
-  const isExporter = lines('test/clients/otlp-requirements.txt').some((line) =>
-    line.replace(/\[.*?\]/, '').startsWith(`${name}==`),
-  );
-  const venv = isExporter ? environment.SKEIN_OTLP_VENV : environment.SKEIN_CLIENTS_VENV;
+  const venv = ownVenv ?? environment.SKEIN_CLIENTS_VENV;
   const env = { ...process.env, ...(apart && { PYTHONPATH: join(venv, apart) }) };
   return spawnSync(`${venv}/bin/python`, ['-c', code], { env, encoding: 'utf8' }).stdout.trim();
 }
@@ -190,13 +198,27 @@ function npmVersion(name, { SKEIN_CLIENTS_NPM, SKEIN_OTLP_NPM }) {
 
 const OUTCOMES = { passed: 'passed', failed: 'FAILED', pending: 'not run' };
 
-/** Rows of the table: client, version, what was run, result. */
+/** What the programs of a run wrote of their costs, by the name of their test: `expectStatistics` of test/support/client.ts. */
+const ratiosIn = (file) =>
+  new Map(
+    (existsSync(file) ? lines(file) : []).map((line) => {
+      const { title, ratio, environment } = JSON.parse(line);
+      return [title, { ratio: ratio.toFixed(2), environment }];
+    }),
+  );
+
+/** Rows of the table: client, version, what was run, statistics beside the worked-out price, result. */
 function rowsOf(isNewest) {
   const environment = environmentOf(isNewest);
   const folder = mkdtempSync(join(tmpdir(), 'skein-clients-'));
   const results = join(folder, 'results.json');
   const given = Object.entries(environment).filter(([, value]) => value);
-  const env = { ...process.env, ...Object.fromEntries(given) };
+  const ratioFile = join(folder, 'ratios.jsonl');
+  const env = {
+    ...process.env,
+    ...Object.fromEntries(given),
+    SKEIN_CLIENTS_RATIOS: ratioFile,
+  };
   const jest = ['node_modules/jest/bin/jest.js', '--selectProjects', 'long', '--testPathPatterns'];
   const files = `test/clients/.*${options.only}`;
   run(process.execPath, [...jest, files, '--json', '--outputFile', results], {
@@ -204,16 +226,21 @@ function rowsOf(isNewest) {
     env,
   });
   const { testResults } = JSON.parse(readFileSync(results, 'utf8'));
+  const ratios = ratiosIn(ratioFile);
   rmSync(folder, { recursive: true });
   return testResults
     .flatMap(({ assertionResults }) => assertionResults)
     .filter(({ status }) => status in OUTCOMES)
-    .map(({ ancestorTitles: [client], title, status }) => [
-      client,
-      status === 'pending' ? '' : versionOf(client, environment),
-      title,
-      OUTCOMES[status],
-    ]);
+    .map(({ ancestorTitles: [client], title, status }) => {
+      const told = ratios.get(`${client} ${title}`);
+      return [
+        client,
+        status === 'pending' ? '' : versionOf(client, environment, told?.environment),
+        title,
+        told?.ratio ?? '',
+        OUTCOMES[status],
+      ];
+    });
 }
 
 const cellsOf = (line) =>
@@ -227,7 +254,7 @@ const [, before, written, after] =
 
 const [pinned, latest] = [rowsOf(false), options.pinned ? [] : rowsOf(true)];
 const keyOf = ([client, , title]) => `${client} ${title}`;
-const isRun = ([, , , result]) => result !== OUTCOMES.pending;
+const isRun = (row) => row.at(-1) !== OUTCOMES.pending;
 /** A package whose newest version is the pinned one was run twice, and stands there once. */
 const ran = new Map([...pinned, ...latest].filter(isRun).map((row) => [row.join('|'), row]));
 const hasRun = new Set([...ran.values()].map(keyOf));
@@ -242,7 +269,13 @@ const skipped = pinned.filter((row) => !isRun(row) && !known.has(keyOf(row)));
 const rows = [...kept, ...ran.values(), ...skipped].toSorted(([a], [b]) =>
   a < b ? -1 : a > b ? 1 : 0,
 );
-const head = ['client', 'version', 'what was run', 'result'];
+const head = [
+  'client',
+  'version',
+  'what was run',
+  'statistics beside the worked-out price',
+  'result',
+];
 const widths = head.map((_, i) => Math.max(...[head, ...rows].map((row) => row[i].length)));
 const line = (cells) => `| ${cells.map((cell, i) => cell.padEnd(widths[i])).join(' | ')} |`;
 const table = [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join(
@@ -250,4 +283,4 @@ const table = [line(head), line(widths.map((width) => '-'.repeat(width))), ...ro
 );
 console.log(table);
 if (options.write) writeFileSync(PAGE, `${before}\n${table}\n${after}`);
-process.exit([...ran.values()].some(([, , , result]) => result === OUTCOMES.failed) ? 1 : 0);
+process.exit([...ran.values()].some((row) => row.at(-1) === OUTCOMES.failed) ? 1 : 0);

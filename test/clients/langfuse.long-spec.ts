@@ -1,4 +1,10 @@
-import { callTree, runClient, startWeaveServer, type WeaveServer } from '../support/client.js';
+import {
+  callTree,
+  expectStatistics,
+  runClient,
+  startWeaveServer,
+  type WeaveServer,
+} from '../support/client.js';
 
 /** The published npm package, unmodified, in a process of its own. */
 describe('npm langfuse', () => {
@@ -39,6 +45,8 @@ describe('npm langfuse', () => {
       output: 'Sunny.',
     });
     expect(llm.summary.weave.costs['gpt-4o-mini']).toMatchObject({ prompt_tokens: 20 });
+    // gpt-4o-mini: 20 tokens of the prompt, 8 of the answer
+    await expectStatistics(server, 'acme/demo', { dollars: (20 * 0.15 + 8 * 0.6) / 1e6 });
     const { result } = (await server.post('/feedback/query', { project_id: 'acme/demo' })).body;
     expect(
       result

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { callTree, runClient, startWeaveServer, type WeaveServer } from '../support/client.js';
+import {
+  callTree,
+  expectStatistics,
+  runClient,
+  startWeaveServer,
+  type WeaveServer,
+} from '../support/client.js';
 import { linesOf, send } from '../support/app.js';
 import { openTestDatabase } from '../support/database.js';
 import { startEngine, type TestEngine } from '../support/engine.js';
@@ -46,6 +52,8 @@ const langfuse = (project: string) => ({
   LANGFUSE_PUBLIC_KEY: project,
   LANGFUSE_SECRET_KEY: server.key,
 });
+/** gpt-4o-mini, in the programs of Langfuse: 20 tokens of the prompt, 8 of the answer. */
+const LANGFUSE_DOLLARS = (20 * 0.15 + 8 * 0.6) / 1e6;
 const scoresOf = async (project: string) =>
   (await server.post('/feedback/query', { project_id: project })).body.result
     .map(({ weave_ref, feedback_type, payload }: any) => [
@@ -434,6 +442,7 @@ describeAll('PyPI langfuse 2', () => {
       expect(llm).toMatchObject({ output: 'Sunny.' });
       expect(llm.summary.weave.costs['gpt-4o-mini']).toMatchObject({ prompt_tokens: 20 });
       expect(calls.find(({ id }) => id === seen.trace)).toMatchObject({ thread_id: 'talk' });
+      await expectStatistics(server, 'acme/two', { dollars: LANGFUSE_DOLLARS });
       expect(await scoresOf('acme/two')).toEqual(
         [
           [seen.trace, 'accuracy', 0.9],
@@ -460,6 +469,7 @@ describeAll('PyPI langfuse', () => {
       const llm = calls.find(({ id }) => id === seen.generation);
       expect(llm).toMatchObject({ output: 'Sunny.', thread_id: 'talk' });
       expect(llm.summary.weave.costs['gpt-4o-mini']).toMatchObject({ prompt_tokens: 20 });
+      await expectStatistics(server, 'acme/five', { dollars: LANGFUSE_DOLLARS });
       const scores = new Map(
         (await scoresOf('acme/five')).map(([on, ...said]: string[]) => [on, said]),
       );

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { openTestDatabase } from './database.js';
@@ -82,4 +82,33 @@ export function callTree(calls: any[], parent: string | null = null): CallTree {
       summary.weave.status,
       callTree(calls, id),
     ]);
+}
+
+interface WorkedOut {
+  /** The price of all requests of the client, worked out by hand. */
+  dollars: number;
+  /** The virtual environment of the client, whose version the table names. */
+  environment?: string;
+}
+
+/** Expects the worked-out price of `/calls/stats`, and writes the ratio for the table of `npm run test:clients`. */
+export async function expectStatistics(
+  server: WeaveServer,
+  project_id: string,
+  { dollars, environment }: WorkedOut,
+): Promise<void> {
+  const { body } = await server.post('/calls/stats', {
+    project_id,
+    start: new Date(Date.now() - 86_400_000).toISOString(),
+    usage_metrics: [{ metric: 'total_cost' }],
+  });
+  const cost = body.usage_buckets.reduce(
+    (sum: number, { sum_total_cost }: any) => sum + Number(sum_total_cost ?? 0),
+    0,
+  );
+  const ratio = cost / dollars;
+  const title = expect.getState().currentTestName;
+  const file = process.env['SKEIN_CLIENTS_RATIOS'];
+  if (file) appendFileSync(file, `${JSON.stringify({ title, ratio, environment })}\n`);
+  expect(ratio).toBeCloseTo(1, 9);
 }

@@ -7,11 +7,17 @@ const CLAUDE = (14 * 3 + 2 * 3.75 + 4 * 0.3 + 8 * 15) / 1e6;
 /** text-embedding-3-small: 5 tokens. */
 const EMBEDDING = (5 * 0.02) / 1e6;
 
+/** gemini-2.5-flash: 20 tokens of the prompt, 4 of them cached; 8 of the answer and 3 of thoughts. */
+const GEMINI = (16 * 0.3 + 4 * 0.03 + 11 * 2.5) / 1e6;
+
 /** What the requests of programs in test/fixtures/otlp/programs cost. */
 export const COSTS: Record<string, number> = {
   'vercel-ai-7': 4 * GPT + EMBEDDING,
   mastra: 2 * GPT,
   'claude-code': 2 * CLAUDE,
+  'claude-code-logs': 2 * CLAUDE,
+  codex: 2 * GPT,
+  'gemini-cli': 2 * GEMINI,
   'logfire-agent': 5 * GPT + CLAUDE,
   'logfire-openai-agents': 2 * GPT,
   'litellm-otel': 2 * GPT + CLAUDE,
@@ -20,6 +26,15 @@ export const COSTS: Record<string, number> = {
   'pydantic-ai': 2 * GPT,
   'openinference-openai': 2 * GPT + EMBEDDING,
   'openllmetry-openai': 2 * GPT + EMBEDDING,
+  'langchain-anthropic': 2 * CLAUDE,
+  'langfuse-openinference': 2 * GPT,
+  'two-agents': 3 * GPT,
+  'openai-agents': 2 * GPT,
+  'smolagents-tools': (3 * (20 * 0.15 + 8 * 0.6)) / 1e6, // OpenInference tells no cached tokens of it
+  'google-adk': 2 * GEMINI,
+  'remote-parent': GPT,
+  'weave-python-openai': 2 * GPT,
+  'ag2-agent': 2 * GPT,
   mlflow: (20 * 0.15 + 8 * 0.6) / 1e6, // its program tells of no cached tokens
 };
 
