@@ -1,5 +1,13 @@
 import { useApp } from '../support/app.js';
-import { agentSpan, aTurn, exportOf, type SpanParts, spanId, traceId } from '../support/agents.js';
+import {
+  agentSpan,
+  type Attribute,
+  aTurn,
+  exportOf,
+  type SpanParts,
+  spanId,
+  traceId,
+} from '../support/agents.js';
 
 const app = useApp();
 const project_id = 'acme/agents';
@@ -147,6 +155,134 @@ describe('POST /agents/query', () => {
       },
       { agent_version: '3', invocation_count: 1, total_output_tokens: 25 },
     ]);
+  });
+});
+
+describe('spans of other conventions', () => {
+  const rows: [string, Record<string, Attribute>, [string, string | null, string | null]][] = [
+    [
+      'OpenInference',
+      { 'openinference.span.kind': 'AGENT', 'agent.name': 'a' },
+      ['invoke_agent', 'a', null],
+    ],
+    [
+      'OpenInference, a tool of an agent',
+      { 'openinference.span.kind': 'TOOL', 'agent.name': 'a' },
+      ['execute_tool', 'a', null],
+    ],
+    [
+      'OpenInference, a chain of an agent',
+      { 'openinference.span.kind': 'CHAIN', 'agent.name': 'a' },
+      ['', 'a', null],
+    ],
+    [
+      'OpenInference, a chain',
+      { 'openinference.span.kind': 'CHAIN', 'graph.node.id': 'n' },
+      ['', null, null],
+    ],
+    [
+      'OpenInference, a graph',
+      { 'openinference.span.kind': 'AGENT', 'graph.node.id': 'writer' },
+      ['invoke_agent', 'writer', null],
+    ],
+    [
+      'OpenInference, LangGraph',
+      { 'openinference.span.kind': 'LLM', metadata: '{"langgraph_node": "planner", "x": 1}' },
+      ['chat', 'planner', null],
+    ],
+    [
+      'OpenInference, tools of LangGraph',
+      { 'openinference.span.kind': 'LLM', metadata: '{"langgraph_node": "tools"}' },
+      ['chat', null, null],
+    ],
+    [
+      'OpenInference, metadata that is no JSON',
+      { 'openinference.span.kind': 'LLM', metadata: '{"langgraph_node"' },
+      ['chat', null, null],
+    ],
+    [
+      'smolagents',
+      { 'openinference.span.kind': 'AGENT', 'smolagents.max_steps': 20, name: 'CodeAgent.run' },
+      ['invoke_agent', 'CodeAgent', null],
+    ],
+    ['MLflow', { 'mlflow.spanType': '"AGENT"', name: 'answer' }, ['invoke_agent', 'answer', null]],
+    ['MLflow, a model', { 'mlflow.spanType': '"CHAT_MODEL"', name: 'llm' }, ['chat', null, null]],
+    ['MLflow, a tool', { 'mlflow.spanType': 'TOOL' }, ['execute_tool', null, null]],
+    [
+      'OpenLLMetry',
+      { 'traceloop.span.kind': 'agent', 'traceloop.entity.name': 'helper', name: 'helper.agent' },
+      ['invoke_agent', 'helper', null],
+    ],
+    [
+      'Langfuse',
+      { 'langfuse.observation.type': 'agent', name: 'support' },
+      ['invoke_agent', 'support', null],
+    ],
+    [
+      'Langfuse, a generation',
+      { 'langfuse.observation.type': 'generation', name: 'support' },
+      ['chat', null, null],
+    ],
+    [
+      'Vercel',
+      { 'ai.operationId': 'ai.generateText', 'ai.telemetry.functionId': 'weather' },
+      ['invoke_agent', 'weather', null],
+    ],
+    ['LangSmith', { 'langsmith.span.kind': 'llm' }, ['chat', null, null]],
+    [
+      'AutoGen',
+      {
+        'gen_ai.operation.name': 'invoke_agent',
+        'gen_ai.system': 'autogen',
+        'gen_ai.agent.name': 'coder',
+      },
+      ['invoke_agent', 'coder', null],
+    ],
+    ['AG2', { 'ag2.span.type': 'llm' }, ['chat', null, null]],
+    [
+      'Logfire',
+      { 'logfire.msg_template': 'Agent run: {name!r}', name: 'forecaster' },
+      ['invoke_agent', 'forecaster', null],
+    ],
+    ['Claude Code', { 'span.type': 'interaction' }, ['invoke_agent', 'claude-code', null]],
+    [
+      'Gemini CLI',
+      { 'gen_ai.operation.name': 'llm_call', 'gen_ai.agent.name': 'gemini-cli' },
+      ['chat', 'gemini-cli', null],
+    ],
+    [
+      'a workflow',
+      { 'gen_ai.operation.name': 'invoke_workflow', 'gen_ai.workflow.name': 'crew' },
+      ['invoke_agent', 'crew', null],
+    ],
+    [
+      'a workflow with an agent',
+      {
+        'gen_ai.operation.name': 'invoke_workflow',
+        'gen_ai.workflow.name': 'crew',
+        'gen_ai.agent.name': 'boss',
+        'gen_ai.agent.version': '1.2',
+      },
+      ['invoke_agent', 'boss', '1.2'],
+    ],
+    [
+      'an agent of a workflow',
+      { 'gen_ai.operation.name': 'chat', 'gen_ai.workflow.name': 'crew' },
+      ['chat', null, null],
+    ],
+  ];
+  it.each(rows)('%s: say what they do and for which agent', async (title, attributes, expected) => {
+    const project = 'acme/conventions';
+    const id = 3000 + rows.findIndex(([name]) => name === title);
+    const name = typeof attributes['name'] === 'string' ? attributes['name'] : 'run';
+    await record([{ trace: id, id, name, attributes }], '/agents/otel/v1/traces', project);
+    const { spans } = await ask('spans/query', {
+      project_id: project,
+      query: is('span_id', spanId(id)),
+    });
+    expect([spans[0].operation_name, spans[0].agent_name, spans[0].agent_version]).toEqual(
+      expected,
+    );
   });
 });
 
@@ -489,6 +625,21 @@ describe('POST /agents/traces/chat', () => {
 
   it('answers 404 for a trace that is not there', async () => {
     expect(await refused('traces/chat', { trace_id: 'none' })).toEqual([404, 'not_found']);
+  });
+
+  it.each([
+    ['whose spans came from agents and say nothing more', 4],
+    ['of other spans', 5],
+  ])('says so of a trace %s', async (_, trace) => {
+    const { status, body } = await app.post('/agents/traces/chat', {
+      project_id,
+      trace_id: traceId(trace),
+    });
+    expect([status, body.code, body.detail]).toEqual([
+      404,
+      'not_found',
+      expect.stringContaining('no call of the trace'),
+    ]);
   });
 });
 

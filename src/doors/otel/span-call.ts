@@ -62,7 +62,7 @@ export function toCall(
       summary: JSON.stringify(summary),
     }),
   };
-  const agent = agentOf((name) => own.get(name));
+  const agent = agentOf((name) => own.get(name), span.name);
   return { call, documents, responseId: responseModel(values, summary), agent };
 }
 

@@ -51,6 +51,11 @@ export class ChatService {
     const room = { calls: MAX_TURN_CALLS, bytes: MAX_TURN_BYTES };
     const shown = await this.turn(asked, asked.trace_id, room, context);
     if (!shown) throw new ApiError('not_found', `there is no trace ${asked.trace_id}`);
+    if (!shown.isOfAgents)
+      throw new ApiError(
+        'not_found',
+        `no call of the trace ${asked.trace_id} says that it is of an agent, a model or a tool (operation): read it by /calls/query`,
+      );
     return printedTurn(shown.turn);
   }
 

@@ -37,6 +37,8 @@ interface TurnMessage {
 
 /** A trace as a conversation shows it. */
 export interface ShownTurn {
+  /** False when no call of the trace has an operation or names an agent: then it has no messages. */
+  isOfAgents: boolean;
   turn: Record<string, unknown> & { messages: TurnMessage[] };
   cost: Decimal | null;
 }
@@ -86,7 +88,8 @@ export async function turnOf(
     feedback: null,
     messages,
   };
-  return { turn, cost };
+  const isOfAgents = rows.some(({ operation, agent_name }) => operation || agent_name);
+  return { isOfAgents, turn, cost };
 }
 
 const rounded = (ms: number | null) => (ms === null ? null : Math.round(ms));

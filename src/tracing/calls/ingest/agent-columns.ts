@@ -1,4 +1,5 @@
 import { fits, isId, isStorable } from '../../../platform/http/dto.js';
+import { isObject } from '../../../platform/json/is-object.js';
 import type { AgentColumns } from './calls.upsert.js';
 
 /** An index has the name beside the project and the id: 2,704 bytes at most. */
@@ -12,56 +13,147 @@ export const PLAIN_SPAN: AgentColumns = {
   linked_call_id: null,
 };
 
-/**
- * Names of other conventions for the operations of OpenTelemetry. Values are compared in lower case: OpenInference writes `LLM`,
- * MLflow 3.4 (`mlflow.entities.SpanType`) `CHAT_MODEL`, and people write both.
- */
-const OPERATIONS = Object.entries<Readonly<Record<string, string>>>({
-  'openinference.span.kind': {
-    llm: 'chat',
-    agent: 'invoke_agent',
-    tool: 'execute_tool',
-    retriever: 'retrieval',
-    embedding: 'embeddings',
-  },
-  'traceloop.span.kind': { agent: 'invoke_agent', tool: 'execute_tool' },
-  'mlflow.spanType': {
-    llm: 'chat',
-    chat_model: 'chat',
-    agent: 'invoke_agent',
-    tool: 'execute_tool',
-    retriever: 'retrieval',
-    embedding: 'embeddings',
-  },
-  'langfuse.observation.type': {
-    generation: 'chat',
-    agent: 'invoke_agent',
-    tool: 'execute_tool',
-    retriever: 'retrieval',
-    embedding: 'embeddings',
-  },
-  'ai.operationId': {
-    'ai.generatetext': 'invoke_agent',
-    'ai.streamtext': 'invoke_agent',
-    'ai.generatetext.dogenerate': 'chat',
-    'ai.streamtext.dostream': 'chat',
-    'ai.generateobject.dogenerate': 'chat',
-    'ai.streamobject.dostream': 'chat',
-    'ai.toolcall': 'execute_tool',
-    'ai.embed.doembed': 'embeddings',
-    'ai.embedmany.doembed': 'embeddings',
-  },
-}).map(([name, operations]) => [name, new Map(Object.entries(operations))] as const);
-
 /** The value of an attribute by its name. */
 type ReadAttribute = (name: string) => unknown;
 
-/** Null of a span that says nothing of agents or models. The keys of weave win over those of OpenTelemetry. */
-export function agentOf(attribute: ReadAttribute): AgentColumns | null {
+interface Convention {
+  /** The attribute whose value says what a span does. */
+  attribute: string;
+  /** Operations of OpenTelemetry by that value, which is compared in lower case: people write `LLM` and `llm`. */
+  operations: Readonly<Record<string, string>>;
+  /** Attributes that name the agent of a span of one of the operations, the first that is there; `other` of any other span. */
+  names?: Readonly<Record<string, readonly string[]>>;
+  /** The span of an agent whose name no attribute tells is named after the agent. */
+  isNamedAfterAgent?: true;
+  /** The name of the agent when nothing else tells it. */
+  agent?: string;
+}
+
+/** Nodes of LangGraph that are no agents: its own, and the node of tools of its ready-made agents. */
+const IS_NO_AGENT = /^(__\w+__|tools)$/;
+const GRAPH_NODES = ['graph.node.id', 'metadata.langgraph_node'];
+
+/** How SDKs say what a span does and which agent does it. The first convention of which a span has a known value counts. */
+const CONVENTIONS: readonly Convention[] = [
+  // OpenInference, openinference-semantic-conventions 0.1.30; also spans of smolagents 1.2x, CrewAI and AutoGen by its
+  // instrumentations. openinference-instrumentation-langchain keeps the node of LangGraph in the JSON of `metadata`.
+  {
+    attribute: 'openinference.span.kind',
+    operations: {
+      llm: 'chat',
+      agent: 'invoke_agent',
+      tool: 'execute_tool',
+      retriever: 'retrieval',
+      embedding: 'embeddings',
+    },
+    names: {
+      invoke_agent: ['agent.name', ...GRAPH_NODES],
+      chat: ['agent.name', ...GRAPH_NODES],
+      other: ['agent.name'],
+    },
+    isNamedAfterAgent: true,
+  },
+  // OpenLLMetry, traceloop-sdk 0.50
+  {
+    attribute: 'traceloop.span.kind',
+    operations: { agent: 'invoke_agent', tool: 'execute_tool' },
+    names: { invoke_agent: ['traceloop.entity.name'] },
+    isNamedAfterAgent: true,
+  },
+  // MLflow 3.4, `mlflow.entities.SpanType`; values are JSON
+  {
+    attribute: 'mlflow.spanType',
+    operations: {
+      llm: 'chat',
+      chat_model: 'chat',
+      agent: 'invoke_agent',
+      tool: 'execute_tool',
+      retriever: 'retrieval',
+      embedding: 'embeddings',
+    },
+    isNamedAfterAgent: true,
+  },
+  // Langfuse, langfuse 3.9
+  {
+    attribute: 'langfuse.observation.type',
+    operations: {
+      generation: 'chat',
+      agent: 'invoke_agent',
+      tool: 'execute_tool',
+      retriever: 'retrieval',
+      embedding: 'embeddings',
+    },
+    isNamedAfterAgent: true,
+  },
+  // Vercel, ai 4 to 6; version 7 says gen_ai.operation.name
+  {
+    attribute: 'ai.operationId',
+    operations: {
+      'ai.generatetext': 'invoke_agent',
+      'ai.streamtext': 'invoke_agent',
+      'ai.generatetext.dogenerate': 'chat',
+      'ai.streamtext.dostream': 'chat',
+      'ai.generateobject.dogenerate': 'chat',
+      'ai.streamobject.dostream': 'chat',
+      'ai.toolcall': 'execute_tool',
+      'ai.embed.doembed': 'embeddings',
+      'ai.embedmany.doembed': 'embeddings',
+    },
+    names: { invoke_agent: ['ai.telemetry.functionId'] },
+  },
+  // LangSmith 0.4; newer ones also say gen_ai.operation.name
+  {
+    attribute: 'langsmith.span.kind',
+    operations: { llm: 'chat', tool: 'execute_tool', retriever: 'retrieval' },
+  },
+  // AG2 0.9, which also says gen_ai.operation.name on most spans
+  {
+    attribute: 'ag2.span.type',
+    operations: { agent: 'invoke_agent', tool: 'execute_tool', llm: 'chat' },
+  },
+  // Logfire 4, of the agents SDK of OpenAI
+  {
+    attribute: 'logfire.msg_template',
+    operations: { 'agent run: {name!r}': 'invoke_agent', 'function: {name}': 'execute_tool' },
+    names: { invoke_agent: ['name'] },
+  },
+  // Claude Code 2.1; newer ones also say gen_ai.operation.name
+  {
+    attribute: 'span.type',
+    operations: { interaction: 'invoke_agent', llm_request: 'chat' },
+    agent: 'claude-code',
+  },
+];
+
+/** Values of `gen_ai.operation.name` that stand for another operation. */
+const SAME_OPERATION: ReadonlyMap<string, string> = new Map([
+  ['invoke_workflow', 'invoke_agent'], // semantic conventions since v1.39: what runs agents is invoked as they are
+  ['llm_call', 'chat'], // Gemini CLI 0.61
+  ['tool_call', 'execute_tool'],
+  ['agent_call', 'invoke_agent'],
+]);
+
+const READ = CONVENTIONS.map((convention) => ({
+  ...convention,
+  operations: new Map(Object.entries(convention.operations)),
+}));
+
+const INVOKE_AGENT = 'invoke_agent';
+
+/**
+ * Null of a span that says nothing of agents or models. The keys of weave win over those of OpenTelemetry, and both over other
+ * conventions. `spanName` is the name of the span, or of the op.
+ */
+export function agentOf(attribute: ReadAttribute, spanName?: string): AgentColumns | null {
   const named = (key: string) =>
     text(attribute(`weave.${key}`)) ?? text(attribute(`gen_ai.${key}`));
-  const operation = named('operation.name') ?? otherOperation(attribute);
-  const agent_name = named('agent.name');
+  const own = named('operation.name');
+  const found = conventionOf(attribute);
+  const operation = own === null ? (found?.operation ?? null) : (SAME_OPERATION.get(own) ?? own);
+  const agent_name =
+    named('agent.name') ??
+    (own === 'invoke_workflow' ? named('workflow.name') : null) ??
+    (found ? agentName(attribute, found.convention, operation, spanName) : null);
   const linked_call_id = attribute('weave.parent_call.id');
   const isLinked = isId(linked_call_id);
   if (operation === null && agent_name === null && !isLinked) return null;
@@ -76,11 +168,55 @@ export function agentOf(attribute: ReadAttribute): AgentColumns | null {
 const text = (value: unknown): string | null =>
   isStorable(value) && value !== '' && fits(value, MAX_NAME) ? value : null;
 
-function otherOperation(attribute: ReadAttribute): string | null {
-  for (const [name, operations] of OPERATIONS) {
-    const value = attribute(name);
-    const operation = typeof value === 'string' ? operations.get(value.toLowerCase()) : undefined;
-    if (operation) return operation;
+type ReadConvention = (typeof READ)[number];
+
+/** The convention that says the operation, or else the first of which the span has the attribute. */
+function conventionOf(
+  attribute: ReadAttribute,
+): { convention: ReadConvention; operation: string | null } | null {
+  let named: ReadConvention | null = null;
+  for (const convention of READ) {
+    const value = attribute(convention.attribute);
+    if (typeof value !== 'string') continue;
+    const operation = convention.operations.get(unquoted(value).toLowerCase());
+    if (operation) return { convention, operation };
+    named ??= convention;
   }
-  return null;
+  return named && { convention: named, operation: null };
+}
+
+const unquoted = (value: string) => (/^".*"$/.test(value) ? value.slice(1, -1) : value);
+
+function agentName(
+  attribute: ReadAttribute,
+  { names = {}, agent, isNamedAfterAgent }: ReadConvention,
+  operation: string | null,
+  spanName: string | undefined,
+): string | null {
+  for (const name of names[operation ?? ''] ?? names['other'] ?? []) {
+    const value = name.startsWith(METADATA)
+      ? metadataOf(attribute, name.slice(METADATA.length))
+      : attribute(name);
+    const found = text(value);
+    if (found !== null && !(GRAPH_NODES.includes(name) && IS_NO_AGENT.test(found))) return found;
+  }
+  if (operation !== INVOKE_AGENT) return null;
+  return agent ?? (isNamedAfterAgent && spanName ? text(spanName.replace(/\.run$/, '')) : null);
+}
+
+const METADATA = 'metadata.';
+/** Metadata that is read: it is parsed for one name. */
+const MAX_METADATA = 64 * 1024;
+
+function metadataOf(attribute: ReadAttribute, name: string): unknown {
+  let metadata = attribute('metadata');
+  if (typeof metadata === 'string') {
+    if (metadata.length > MAX_METADATA || !metadata.includes(`"${name}"`)) return undefined;
+    try {
+      metadata = JSON.parse(metadata);
+    } catch {
+      return undefined;
+    }
+  }
+  return isObject(metadata) && Object.hasOwn(metadata, name) ? metadata[name] : undefined;
 }

@@ -67,7 +67,10 @@ export function startWrite(
 function plainAgent(start: CallStartDto): AgentColumns | null {
   const { attributes } = start as { attributes?: unknown };
   if (!isObject(attributes)) return null;
-  return agentOf((name) => (Object.hasOwn(attributes, name) ? attributes[name] : undefined));
+  return agentOf(
+    (name) => (Object.hasOwn(attributes, name) ? attributes[name] : undefined),
+    start.op_name,
+  );
 }
 
 /** What is stored of an end. */
