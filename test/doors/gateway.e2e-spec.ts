@@ -395,6 +395,49 @@ describe('POST /v1/chat/completions', () => {
     expect(turn.turn_id).toBe(turn.id);
   });
 
+  it.each<[Record<string, string>, object]>([
+    [{ 'x-session-id': 'ses_1' }, {}],
+    [{ 'X-LiteLLM-Session-Id': 'ses_1', 'x-session-id': 'other' }, {}],
+    [{ 'x-litellm-trace-id': 'ses_1' }, {}],
+    [{ 'Helicone-Session-Id': 'ses_1' }, {}],
+    [{ 'X-Claude-Code-Session-Id': 'ses_1' }, {}],
+    [{ 'x-parent-session-id': 'parent', 'x-session-id': 'ses_1' }, {}],
+    [{ session_id: 'ses_1', conversation_id: 'other' }, {}],
+    [{ 'session-id': 'ses_1', 'thread-id': 'other' }, {}],
+    [{ conversation_id: 'ses_1' }, {}],
+    [{ 'X-OpenWebUI-Chat-Id': 'ses_1' }, {}],
+    [{ baggage: 'user.id=7, session.id=ses%5F1;p=1' }, {}],
+    [{}, { litellm_session_id: 'ses_1' }],
+    [{}, { metadata: { litellm_session_id: 'ses_1' } }],
+    [{}, { metadata: { session_id: 'ses_1' } }],
+    [{}, { session_id: 'ses_1' }],
+    [{}, { litellm_trace_id: 'ses_1' }],
+    [{ 'x-session-id': 'x'.repeat(1281) }, { session_id: 'ses_1' }],
+    [{ 'x-skein-thread-id': 'ses_1', 'x-session-id': 'other' }, { session_id: 'other' }],
+  ])('takes the session that %j and %j name as the thread', async (headers, more) => {
+    expect((await post({ model: 'gpt-4o-mini', messages, ...more }, headers)).status).toBe(200);
+    const turn = await newest();
+    expect(turn).toMatchObject({ thread_id: 'ses_1', turn_id: turn.id });
+  });
+
+  it.each([{ metadata: { session_id: 7 } }, { metadata: 'x' }, { session_id: '' }, {}])(
+    'takes no thread from %j',
+    async (more) => {
+      await post({ model: 'gpt-4o-mini', messages, ...more });
+      expect(await newest()).toMatchObject({ thread_id: null, turn_id: null });
+    },
+  );
+
+  it('takes the session of a request in the shape of Weave', async () => {
+    const inputs = { model: 'gpt-4o-mini', messages };
+    const headers = { 'x-session-id': 'ses_2' };
+    await gateway.app.post('/completions/create', { project_id, inputs }, { headers });
+    expect((await newest()).thread_id).toBe('ses_2');
+    const body = { project_id, inputs, conversation_id: 'ses_3' };
+    await gateway.app.post('/completions/create', body, { headers });
+    expect((await newest()).thread_id).toBe('ses_3');
+  });
+
   it.each([
     ['x-skein-attributes', '[1]', 400],
     ['x-skein-attributes', `{"a":"${'x'.repeat(8192)}"}`, 400],
@@ -590,6 +633,15 @@ describe('POST /v1/responses', () => {
       output: { status: 'failed' },
     });
   });
+
+  it.each(['conv_1', { id: 'conv_1' }])(
+    'takes the conversation %j as its thread',
+    async (conversation) => {
+      // prettier-ignore
+      await post({ model, input, conversation }, {}, '/v1/responses');
+      expect((await newest()).thread_id).toBe('conv_1');
+    },
+  );
 
   it.each([
     ['of a stream that breaks off', false],

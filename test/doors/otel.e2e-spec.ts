@@ -61,6 +61,21 @@ describe('POST /otel/v1/traces', () => {
     },
   );
 
+  it('lists what agents name as a session among the threads', async () => {
+    const named = [
+      ['conversation.id', 'codex-1'],
+      ['session.id', 'claude-1'],
+      ['litellm.trace_id', 'litellm-1'],
+      ['session.id', 'x'.repeat(1281)],
+      ['session.id', 'a\0b'],
+    ].map(([name, value]) => aSpan({ attributes: [text(name!, value!)] }));
+    expect((await app.post(PATH, request(named), { headers: { project_id: 'acme/sessions' } })).text).toBe('{}'); // prettier-ignore
+    const threads = await app.post('/threads/stream_query', { project_id: 'acme/sessions' });
+    const ids = threads.text.trim().split('\n').map((line) => JSON.parse(line).thread_id); // prettier-ignore
+    expect(ids.toSorted()).toEqual(['claude-1', 'codex-1', 'litellm-1']);
+    expect((await app.post('/calls/query', { project_id: 'acme/sessions' })).body.calls).toHaveLength(5); // prettier-ignore
+  });
+
   it('counts bad spans, says why, and stores the rest', async () => {
     const good = [aSpan(), aSpan()];
     const bad = [
@@ -70,13 +85,11 @@ describe('POST /otel/v1/traces', () => {
       aSpan({ name: 5 }),
       aSpan({ spanId: undefined }),
       aSpan({ startTimeUnixNano: '0' }),
-      aSpan({ attributes: [text('session.id', 'x'.repeat(1281))] }),
-      aSpan({ attributes: [text('session.id', 'a\0b')] }),
     ];
     const { status, body } = await app.post(PATH, request([good[0], ...bad, good[1]]), toProject);
     expect(status).toBe(200);
     expect(body.partialSuccess).toEqual({
-      rejectedSpans: '8',
+      rejectedSpans: '6',
       errorMessage: expect.stringMatching(/\w/),
     });
     for (const { spanId } of good) expect(await read(spanId)).not.toBeNull();

@@ -15,6 +15,7 @@ import { MAX_MODEL } from './gateway.dto.js';
 import { GatewayService, type WholeAnswer } from './gateway.service.js';
 import type { Target } from './names.service.js';
 import { EventsPassage, LinesPassage } from './passages.js';
+import { namedSession } from './placement.js';
 
 /** Members of `inputs` that are for Skein, or for libraries, and not for a provider. */
 const OWN = new Set([
@@ -69,7 +70,7 @@ export class CompletionsService {
           projectId: body.project_id,
           traceId: body.trace_id ?? null,
           parentId: body.parent_id ?? null,
-          threadId: body.conversation_id ?? null,
+          threadId: body.conversation_id ?? namedSession(context, inputs),
           turnId: null,
           attributes: JSON.stringify({
             ...(body.conversation_name && { conversation_name: body.conversation_name }),

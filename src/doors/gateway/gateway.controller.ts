@@ -113,13 +113,14 @@ export class GatewayController {
     const projectId = namedProject(context) ?? artifactProject(body.model);
     if (projectId === undefined) throw projectRequired();
     context.assertReaches(projectId);
+    const json = body as unknown as Json & { model: string };
     const answer = await this.gateway.ask(
       {
         api,
         opName: `gateway.${api.replace('/', '.')}`,
         text: context.text,
-        body: body as unknown as Json & { model: string },
-        placement: readPlacement(context, projectId),
+        body: json,
+        placement: readPlacement(context, projectId, json),
         record: readRecord(context, this.config),
         passage: (hidesUsage) =>
           api === 'responses' ? new ResponsesPassage() : new EventsPassage(hidesUsage),

@@ -29,6 +29,62 @@ const PROJECT_HEADER = 'x-skein-project';
 /** An attribute takes its place in the head of the request, which has 16,384 bytes. */
 export const MAX_ATTRIBUTES_BYTES = 8192;
 
+/** Headers by which clients and other gateways name a session, the first one first. */
+const SESSION_HEADERS = [
+  'x-litellm-session-id', // LiteLLM 1.110: https://docs.litellm.ai/docs/proxy/request_headers
+  'x-litellm-trace-id', // the same, older
+  'helicone-session-id', // Helicone: https://docs.helicone.ai/features/sessions
+  'langfuse_session_id', // LiteLLM 1.110, for Langfuse
+  'x-openwebui-chat-id', // Open WebUI 0.6, ENABLE_FORWARD_USER_INFO_HEADERS
+  'x-session-id', // OpenCode 1.18, OpenRouter, LLM Gateway
+  'x-conversation-id',
+  'x-thread-id', // LangDB
+  'session-id', // Codex from 0.8x on: codex-rs `build_session_headers`
+  'session_id', // Codex before
+  'thread-id', // Codex from 0.8x on
+  'conversation_id', // Codex before 0.4x
+];
+/** `x-claude-code-session-id` (Claude Code 2.1), `x-qwen-code-session-id`, `x-cagent-session-id` …, as LiteLLM 1.110 reads them. */
+const OF_VENDOR = /^x-(?!parent-).+-session-id$/;
+/** Entries of W3C baggage: OpenTelemetry 1.37, the SDK of Mistral. */
+const IN_BAGGAGE = /(?:^|,)\s*(?:gen_ai\.conversation|session)\.id\s*=\s*([^,;\s]+)/;
+
+/**
+ * The session that a request names in the way of other clients and gateways, which is its thread; null where it names none, or not one
+ * that a thread may be called. In the body LiteLLM 1.110 reads `litellm_session_id`, also within `metadata`, OpenRouter `session_id`,
+ * and OpenAI's responses `conversation`.
+ */
+export function namedSession(context: Context, body: Record<string, unknown>): string | null {
+  const vendors = Object.keys(context.headers).filter((name) => OF_VENDOR.test(name));
+  const headers = [...SESSION_HEADERS.slice(0, 2), ...vendors, ...SESSION_HEADERS.slice(2)];
+  const { litellm_metadata, metadata, conversation } = body;
+  const objects = [body, litellm_metadata, metadata].filter(isObject);
+  const named = (name: string) => objects.map((object) => object[name]);
+  const names = [
+    ...headers.map((name) => header(context, name)),
+    decoded(IN_BAGGAGE.exec(header(context, 'baggage') ?? '')?.[1]),
+    ...named('litellm_session_id'),
+    ...named('session_id'),
+    isObject(conversation) ? conversation['id'] : conversation,
+    ...named('litellm_trace_id'),
+  ];
+  return names.find(isSession) ?? null;
+}
+
+const isThread = (value: unknown): value is string =>
+  isStorable(value) && Buffer.byteLength(value) <= MAX_THREAD_BYTES;
+
+const isSession = (value: unknown): value is string =>
+  isThread(value) && value !== '' && value !== 'null';
+
+function decoded(text: string | undefined): string | undefined {
+  try {
+    return text && decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Headers hold bytes; what clients put into them is UTF-8. */
 function header({ headers }: Context, name: string): string | undefined {
   const value = headers[name];
@@ -61,15 +117,19 @@ export function projectRequired(): Error {
   ]);
 }
 
-/** Where the headers put the call. @throws ApiError `invalid_request` */
-export function readPlacement(context: Context, projectId: string): Placement {
+/** Where the headers put the call, or the body where they name no thread. @throws ApiError `invalid_request` */
+export function readPlacement(
+  context: Context,
+  projectId: string,
+  body: Record<string, unknown>,
+): Placement {
   const [traceId, spanId] = readTraceParent(header(context, 'traceparent'));
   const parentId = idHeader(context, 'X-Skein-Parent-Id') ?? spanId;
   return {
     projectId,
     traceId: idHeader(context, 'X-Skein-Trace-Id') ?? traceId,
     parentId,
-    threadId: threadHeader(context, 'X-Skein-Thread-Id'),
+    threadId: threadHeader(context, 'X-Skein-Thread-Id') ?? namedSession(context, body),
     turnId: threadHeader(context, 'X-Skein-Turn-Id'),
     attributes: readAttributes(header(context, 'x-skein-attributes')),
   };
@@ -91,8 +151,7 @@ function idHeader(context: Context, name: string): string | null {
 
 function threadHeader(context: Context, name: string): string | null {
   const value = header(context, name.toLowerCase()) ?? null;
-  if (value === null || (isStorable(value) && Buffer.byteLength(value) <= MAX_THREAD_BYTES))
-    return value;
+  if (value === null || isThread(value)) return value;
   throw invalidRequest([{ path: name, message: `must have at most ${MAX_THREAD_BYTES} bytes` }]);
 }
 

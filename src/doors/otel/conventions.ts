@@ -22,6 +22,10 @@ export type Target =
   | 'provider'
   | 'response'
   | 'thread'
+  /** An object, in JSON or as Python prints it, whose `session_id` names the thread where nothing else does. */
+  | 'metadata'
+  /** Names the thread where nothing else does, unless it is the id of the trace or of the request. */
+  | 'chain'
   | 'turn'
   | 'display_name'
   | 'operation'
@@ -231,6 +235,24 @@ export const CONVENTIONS: readonly Row[] = [
   ['mastra.metadata.threadId', 'thread'],
   ['mastra.metadata.sessionId', 'thread'],
   ['group_id', 'thread', 'json', 'agent_trace_id'],
+  ['conversation.id', 'thread'], // Codex 0.4x to 0.6x, codex-rs/core/src/tasks/compact.rs and its log records
+  ['gcp.vertex.agent.session_id', 'thread'], // Google ADK 1.x, google/adk/telemetry
+  ['spring.ai.chat.client.conversation.id', 'thread'], // Spring AI 1.0, chat client observations
+  ['lmnr.association.properties.session_id', 'thread'], // Laminar 0.7, lmnr-python
+  ['traceloop.association.properties.thread_id', 'thread'], // OpenLLMetry: names are the application's own
+  ['traceloop.association.properties.conversation_id', 'thread'],
+  ['ai.telemetry.metadata.conversationId', 'thread'], // Vercel's SDK: names are the application's own
+  ['ai.telemetry.metadata.chatId', 'thread'],
+  // LiteLLM 1.110, litellm/integrations: opentelemetry.py, otel/mappers, arize/_utils.py; the first two are spelled so in requests
+  ['litellm_session_id', 'thread'],
+  ['litellm.session_id', 'thread'],
+  ['litellm.metadata.session_id', 'thread'],
+  ['metadata.litellm_session_id', 'thread'],
+  ['metadata.session_id', 'thread'],
+  ['metadata.requester_metadata', 'metadata'],
+  ['metadata', 'metadata'], // OpenInference too
+  ['litellm_trace_id', 'chain'],
+  ['litellm.trace_id', 'chain'],
   ['wandb.is_turn', 'turn'],
   ['wandb.display_name', 'display_name'],
   ['logfire.msg', 'display_name'],

@@ -1,5 +1,6 @@
 import { type Attributes, readAttributes, type Content, parsed } from './attributes.js';
 import { findIn, type Found, WHOLE } from './found.js';
+import { isStorable, MAX_THREAD_BYTES } from '../../platform/http/dto.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { agentOf } from '../../tracing/calls/calls.service.js';
 import { TOLD, toldUsage } from '../../tracing/usage.js';
@@ -34,7 +35,7 @@ export function toCall(
   const { values } = found;
   const id = checkedId(span.spanId, 16, 'spanId');
   const parentId = span.parentSpanId ? checkedId(span.parentSpanId, 16, 'parentSpanId') : null;
-  const thread = firstText(values.get('thread')?.filter(isName));
+  const thread = threadOf(values, own, span.traceId);
   const isTurn = thread !== undefined && (parentId === null || values.get('turn')?.[0] === true);
   const hasEnded = isSet(span.endTimeUnixNano);
   const summary = makeSummary(found, span, modelName);
@@ -139,9 +140,38 @@ function firstText(values: readonly unknown[] = []): string | undefined {
   return value === undefined ? undefined : `${value as string | number}`;
 }
 
-/** Logfire replaces sessions as if they were secrets, unless it is told not to: they would all be one thread. */
+/**
+ * Logfire replaces sessions as if they were secrets, unless it is told not to: they would all be one thread. A name that is too long
+ * for a thread is none.
+ */
 const isName = (value: unknown): boolean =>
-  typeof value !== 'string' || !(value === 'null' || value.startsWith('[Scrubbed due to '));
+  typeof value !== 'string' ||
+  (value !== 'null' &&
+    !value.startsWith('[Scrubbed due to ') &&
+    isStorable(value) &&
+    Buffer.byteLength(value) <= MAX_THREAD_BYTES);
+
+/** LiteLLM makes a chain of its own for a request that names none, of the ids that the request has anyway. */
+function threadOf(values: Found['values'], own: Attributes, traceId = ''): string | undefined {
+  const isOwn = (value: unknown) =>
+    String(value).replaceAll('-', '') === traceId || value === own.get('litellm.call_id');
+  return firstText(
+    [
+      ...(values.get('thread') ?? []),
+      ...(values.get('metadata') ?? []).map(sessionIn),
+      ...(values.get('chain') ?? []).filter((value) => !isOwn(value)),
+    ].filter(isName),
+  );
+}
+
+/** The session that metadata name: an object, or one as JSON or Python print it. */
+function sessionIn(metadata: unknown): unknown {
+  if (typeof metadata === 'string')
+    return /["'](?:litellm_)?session_id["']: ?(["'])([^"'\\]{1,1280})\1/.exec(metadata)?.[2];
+  return isObject(metadata)
+    ? (metadata['session_id'] ?? metadata['litellm_session_id'])
+    : undefined;
+}
 
 /** The name under which the prices know a model of a provider. */
 export type NameModel = (model: string, provider: string | undefined) => string;

@@ -27,6 +27,25 @@ it('takes no thread from a session that Logfire has scrubbed, or that is null', 
   );
 });
 
+it.each<[Record<string, string>, string | null]>([
+  [{ 'conversation.id': 'c' }, 'c'],
+  [{ 'litellm.trace_id': 'c' }, 'c'],
+  [{ 'litellm.trace_id': 'chain', 'session.id': 'c' }, 'c'],
+  [
+    { 'litellm.trace_id': 'chain', 'metadata.requester_metadata': "{'session_id': 'c', 'n': 1}" },
+    'c',
+  ],
+  [{ metadata: '{"user":"u", "session_id": "c"}' }, 'c'],
+  [{ metadata: 'c' }, null],
+  [{ metadata: '{"session_id": 7}' }, null],
+  [{ 'litellm.trace_id': '0af76519-16cd-43dd-8448-eb211c80319c' }, null], // that of the span
+  [{ 'litellm.trace_id': 'r1', 'litellm.call_id': 'r1' }, null],
+  [{ 'session.id': 'x'.repeat(1281), 'litellm.trace_id': 'c' }, 'c'],
+  [{ 'session.id': 'é'.repeat(641) }, null],
+])('of %j the thread is %s', (attributes, thread) =>
+  expect(mapped(attributes).thread_id).toBe(thread),
+);
+
 it('adds the cached tokens that Claude Code tells apart from the others', () => {
   const own = {
     input_tokens: 14,
