@@ -963,6 +963,14 @@ EXCEPTION WHEN others THEN
 END
 $function$;
 
+CREATE OR REPLACE FUNCTION skein_is_like_json(input text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT strpos(input, '"') > 0 AND left(ltrim(input, E' \n\r\t'), 1) || right(rtrim(input, E' \n\r\t'), 1) IN ('{}', '[]', '""')
+$function$;
+
 CREATE OR REPLACE FUNCTION skein_is_trial(op_name text)
  RETURNS boolean
  LANGUAGE sql
@@ -1455,6 +1463,51 @@ AS $function$
     '(?<!\\)((?:\\\\)*)\\p([0-9a-fA-F]{4})([0-9a-fA-F]{4})', '\1\\u\2\\u\3', 'g')::json
 $function$;
 
+CREATE OR REPLACE FUNCTION skein_says(input text, kind text, needle text, is_folded boolean, capitals text, letters text, depth integer DEFAULT 0)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+DECLARE
+  is_spelled boolean := kind IN ('object', 'array', 'json') AND strpos(input, '\') > 0;
+  is_short boolean := octet_length(needle) <= 64; -- strpos may compare the whole needle at each place, and nothing interrupts it
+  said text := input;
+  place int;
+BEGIN
+  IF is_spelled AND is_short AND strpos(needle, '\') = 0 THEN
+    place := strpos(CASE WHEN is_folded THEN translate(lower(input COLLATE "C"), capitals, letters) ELSE input END, needle);
+    IF place > 1 AND substr(input, place - 1, 1) !~ '[\\u0-9a-fA-F]' THEN -- it cannot begin inside an escape
+      RETURN true;
+    END IF;
+  END IF;
+  IF is_spelled THEN
+    said := skein_unescaped(input, kind <> 'json');
+  END IF;
+  IF is_folded THEN
+    said := translate(lower(said COLLATE "C"), capitals, letters);
+  END IF;
+  IF (CASE WHEN is_short THEN strpos(said, needle) > 0 ELSE said COLLATE "C" ~ ('***=' || needle) END) THEN
+    RETURN true;
+  END IF;
+  IF NOT is_spelled THEN
+    RETURN kind = 'string' AND strpos(input, '\') > 0 AND skein_is_like_json(input)
+      AND skein_says(input, 'json', needle, is_folded, capitals, letters, depth + 1);
+  END IF;
+  IF depth >= 8 OR strpos(input, '\"') = 0 AND strpos(input, 'u0022') = 0 THEN
+    RETURN false;
+  END IF;
+  FOR said IN
+    SELECT skein_unescaped(substr(m[1], 2, length(m[1]) - 2), kind <> 'json')
+    FROM regexp_matches(input, '"(?:\s|\\[nrt])*(?:[\[{]|\\"|\\u0022)(?:[^"\\]|\\.)*"', 'g') m
+  LOOP
+    IF skein_is_like_json(said) AND skein_says(said, 'json', needle, is_folded, capitals, letters, depth + 1) THEN
+      RETURN true;
+    END IF;
+  END LOOP;
+  RETURN false;
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION skein_text_at(document json, is_opaque boolean, path text[], most integer)
  RETURNS text
  LANGUAGE plpgsql
@@ -1583,6 +1636,27 @@ BEGIN
       (SELECT c.trace_id FROM calls c WHERE c.project_id = project AND c.id >= w.id AND c.id <= w.id ORDER BY c.id LIMIT 1),
       (SELECT c.trace_id FROM calls c WHERE c.project_id = project AND c.id >= w.parent_id AND c.id <= w.parent_id ORDER BY c.id LIMIT 1)) END
     FROM unnest(calls, parents, new_traces) w (id, parent_id, new_trace));
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_unescaped(input text, is_json boolean)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+DECLARE
+  said text := replace(input, '\\', '\u005c');
+BEGIN
+  IF NOT is_json THEN
+    said := regexp_replace(said, '\\(?!["/bfnrt]|u[0-9a-fA-F]{4})', '\\u005c', 'g');
+    said := regexp_replace(said, '[\x01-\x08\x0b\x0c\x0e-\x1f]', ' ', 'g');
+  END IF;
+  said := replace(replace(replace(said, '\"', '\u0022'), '"', '\"'), E'\n', '\n');
+  said := '"' || replace(replace(said, E'\r', '\r'), E'\t', '\t') || '"';
+  IF NOT is_json AND said ~ '\\u(?:0000|[dD][89a-fA-F])' THEN
+    RETURN skein_safe_json(said::json) #>> '{}';
+  END IF;
+  RETURN said::json #>> '{}';
 END
 $function$;
 

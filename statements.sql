@@ -150,11 +150,6 @@ INSERT INTO builds (project_id, id, recipe_name, recipe_digest, recipe, mode, bu
 INSERT INTO call_indexes (project_id, name, field, kind) VALUES ($1, $2, $3, $4)
   ON CONFLICT (project_id, name) DO UPDATE SET error = NULL;
 
-INSERT INTO call_slot_marks (project_id, slot, call_count, made_at)
-  SELECT $1, slot, 0, made_at
-  FROM unnest($2::timestamptz[], $3::timestamptz[])
-  AS s (slot, made_at);
-
 INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, instant_count,
   latency_sum, latency_min, latency_max, latencies, bytes)
   SELECT $1, s.slot, t.* FROM unnest($2::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (

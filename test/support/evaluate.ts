@@ -57,7 +57,7 @@ export function print(doc: Doc, isEscaped: boolean, isSafe = false): string {
 /** Text as PostgreSQL can hold it. */
 export const readable = (text: string) => text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd');
 
-function walk(row: Row, path: string[]): string | null {
+function docAt(row: Row, path: string[]): Doc | undefined {
   let at: Doc | undefined = row.doc;
   for (const step of path) {
     if (Array.isArray(at)) at = /^\d+$/.test(step) ? at[Number(step)] : undefined;
@@ -65,9 +65,21 @@ function walk(row: Row, path: string[]): string | null {
       at = at.members.findLast(([key]) => readable(key) === readable(step))?.[1];
     } else at = undefined;
   }
+  return at;
+}
+
+function walk(row: Row, path: string[]): string | null {
+  const at = docAt(row, path);
   if (at === undefined || at === null) return null;
   return typeof at === 'string' ? readable(at) : print(at, row.is_escaped, isOpaque(row));
 }
+
+const NAMED: Record<string, string[]> = {
+  'doc.x\\.y': ['x.y'],
+  'doc.[x.y]': ['x.y'],
+  'of.[doc].a': ['a'],
+};
+const pathOf = (name: string) => NAMED[name] ?? name.split('.').slice(1);
 
 function field(row: Row, name: string): Value {
   if (name === 'id' || name === 'name') return { type: 'text', is: row[name] };
@@ -78,12 +90,7 @@ function field(row: Row, name: string): Value {
   if (name === 'is_good') return { type: 'bool', is: row.is_good };
   if (name === 'at') return { type: 'time', is: row.at };
   if (name === 'doc.svc.status') return { type: 'text', is: row.is_good ? 'success' : 'running' };
-  const named: Record<string, string[]> = {
-    'doc.x\\.y': ['x.y'],
-    'doc.[x.y]': ['x.y'],
-    'of.[doc].a': ['a'],
-  };
-  return { type: 'json', is: walk(row, named[name] ?? name.split('.').slice(1)) };
+  return { type: 'json', is: walk(row, pathOf(name)) };
 }
 
 const NUMBER = /^(?=.{1,400}$)-?\d+(\.\d+)?([eE][-+]?\d{1,3})?$/;
@@ -270,8 +277,14 @@ const MAX_SUBSTR = 4096;
 function contains({ input, substr, case_insensitive }: Tree, row: Row): boolean | null {
   const [text, part] = [asText(input, row), asText(substr, row)];
   if (text === null || part === null || Buffer.byteLength(part) > MAX_SUBSTR) return null;
-  if (!case_insensitive) return text.includes(part);
   const isKnown = '$literal' in substr;
+  const isJson = '$getField' in input && field(row, input['$getField']).type === 'json';
+  const texts = isJson ? saidBy(text, isDocument(row, input['$getField'])) : [text];
+  return texts.some((said) => isIn(said, part, Boolean(case_insensitive), isKnown));
+}
+
+function isIn(text: string, part: string, isFolded: boolean, isKnown: boolean): boolean {
+  if (!isFolded) return text.includes(part);
   const letters = Array.from(text);
   const wanted = Array.from(part);
   const isSame = (a: string, b: string) =>
@@ -281,6 +294,32 @@ function contains({ input, substr, case_insensitive }: Tree, row: Row): boolean 
     return slice.length === wanted.length && slice.every((a, j) => isSame(a, wanted[j]!));
   });
 }
+
+const isDocument = (row: Row, name: string) => {
+  const found = docAt(row, pathOf(name));
+  return typeof found === 'object' && found !== null && !('num' in found);
+};
+
+/** What a value says: an object or a list without its escapes, and each of its strings that is JSON in the same way. */
+function saidBy(text: string, isDocument: boolean): string[] {
+  const own = isDocument ? decoded(text) : text;
+  if (!text.includes('\\')) return [own];
+  const looksLikeJson = /^\s*(\{[^]*\}|\[[^]*\]|"[^]*")\s*$/.test(text) && text.includes('"');
+  if (!isDocument) return looksLikeJson ? [own, ...saidBy(text, true)] : [own];
+  const strings = text.match(/"(?:[^"\\]|\\[^])*"/g) ?? [];
+  return [
+    own,
+    ...strings
+      .map((string) => decoded(string.slice(1, -1)))
+      .filter((string) => /^\s*[[{"]/.test(string) && string.includes('\\'))
+      .flatMap((string) => saidBy(string, false)),
+  ];
+}
+
+const decoded = (text: string) =>
+  readable(
+    text.replaceAll(/\\(["\\/bfnrt]|u[\da-fA-F]{4})/g, (escape) => JSON.parse(`"${escape}"`)),
+  );
 const ascii = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 const swapped = (a: string, b: string) =>
   b > '\x80' &&

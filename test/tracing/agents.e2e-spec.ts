@@ -762,6 +762,21 @@ describe('POST /agents/search', () => {
     expect(results[0].matched_messages[0].span_id).toBe(spanId(1));
   });
 
+  it('finds what a message says in JSON, however it is spelled', async () => {
+    const question = String.raw`{"city":"\u5317\u4eac","note":"say \"hi\" \/ go"}`;
+    await record(
+      aTurn({ trace: 8, id: 81, conversation: 'talk', question }),
+      '/agents/otel/v1/traces',
+      'acme/said',
+    );
+    for (const query of ['北京', 'SAY "HI" / GO', '"city":"北京"', question]) {
+      const { results } = await ask('search', { project_id: 'acme/said', query });
+      expect(results[0]?.matched_messages[0]?.content_preview).toBe(question);
+    }
+    const { results } = await ask('search', { project_id: 'acme/said', query: '北京市' });
+    expect(results).toEqual([]);
+  });
+
   it('keeps to the filters', async () => {
     expect(await found({ roles: ['system'] })).toEqual([['talk 1', 'system', 'Be brief']]);
     expect(await found({ agent_name: 'critic' })).toEqual([]);

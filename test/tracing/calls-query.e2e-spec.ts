@@ -88,6 +88,137 @@ describe('reading calls', () => {
     });
   });
 
+  describe('text in documents', () => {
+    /** The answer of a tool: JSON in a string, whose escapes are escaped once more. */
+    const TOOL = String.raw`{"messages":[{"role":"tool","content":"{\"city\":\"\\u5317\\u4eac\",\"note\":\"say \\\"hi\\\"\\nthen go\",\"link\":\"https:\\/\\/example.com\\/a\"}"}]}`;
+    const DEEP = String.raw`{"a":"{\"b\":\"{\\\"c\\\":\\\"caf\\\\u00e9 \\\\ud83d\\\\ude00\\\"}\"}"}`;
+    const documents: Record<string, string> = {
+      plain: '{"q":"你好, world / tea"}',
+      escaped: String.raw`{"q":"\u4f60\u597D, w\u006Frld \/ tea"}`,
+      quoted: String.raw`{"q":"he said \"yes\"\nand left C:\\new"}`,
+      tool: TOOL,
+      deep: DEEP,
+      html: String.raw`{"q":"\u003cb\u003eBold\u003c/b\u003e \u00c9t\u00c9 \u0416"}`,
+      half: String.raw`{"q":"half \ud800 of \u0000 it"}`,
+    };
+    const send = (texts: Record<string, string>) =>
+      app.post(
+        '/call/upsert_batch',
+        `{"batch":[${Object.entries(texts)
+          .map(
+            ([id, inputs], i) =>
+              `{"mode":"start","req":{"start":{"project_id":"${calls.project_id}","id":"${id}","op_name":"op","started_at":"${at(20 + i)}","inputs":${inputs},"attributes":${inputs}}}}`,
+          )
+          .join()}]}`,
+      );
+    const found = async (substr: string, case_insensitive = false, field = 'inputs') => {
+      const $contains = {
+        input: { $getField: field },
+        substr: { $literal: substr },
+        case_insensitive,
+      };
+      const query = { $expr: { $contains } };
+      const ids = await calls.idsOf({ query });
+      const { body } = await app.post('/calls/query_stats', {
+        project_id: calls.project_id,
+        query,
+      });
+      expect(body.count).toBe(ids.length);
+      return ids;
+    };
+    beforeEach(() => send(documents));
+
+    it.each<[string, string[]]>([
+      ['你好', ['plain', 'escaped']],
+      ['你好, world', ['plain', 'escaped']],
+      ['world / tea', ['plain', 'escaped']],
+      ['"yes"', ['quoted']],
+      ['"yes"\nand', ['quoted']],
+      ['C:\\new', ['quoted']],
+      ['C:\new', []],
+      ['\nand', ['quoted']],
+      ['nand', []],
+      [String.raw`\nand`, []],
+      ['u4f60', []],
+      ['北京', ['tool']],
+      ['say "hi"\nthen', ['tool']],
+      ['"hi"', ['tool']],
+      ['https://example.com/a', ['tool']],
+      ['"city":"北京"', ['tool']],
+      ['café 😀', ['deep']],
+      ['😀', ['deep']],
+      ['{"c":"café', ['deep']],
+      ['<b>Bold</b>', ['html']],
+      ['half \ud800 of \0 it', ['half']],
+      ['"role":"tool"', ['tool']],
+      ['.*', []],
+      ['[a-z]+', []],
+      ['(', []],
+      ['\n', ['quoted', 'tool']],
+      ['/ ', ['plain', 'escaped']],
+      ['\\', ['quoted', 'tool', 'deep']],
+    ])('is found as it was meant, however it is spelled: %j', async (text, ids) => {
+      expect(await found(text)).toEqual(ids);
+      expect(await found(text, true)).toEqual(ids);
+      expect(await found(text, false, 'attributes')).toEqual(ids);
+    });
+
+    it.each<[string, string[]]>([
+      ['WORLD / TEA', ['plain', 'escaped']],
+      ['ÉTÉ', ['html']],
+      ['été', ['html']],
+      ['ж', ['html']],
+      ['CAFÉ', ['deep']],
+      ['<B>bold', ['html']],
+      ['SAY "HI"\nTHEN', ['tool']],
+    ])('is found in any case: %j', async (text, ids) => {
+      expect(await found(text, true)).toEqual(ids);
+      expect(await found(text)).toEqual([]);
+    });
+
+    it('is found in a value of a document, in one that is a text, and where many are named', async () => {
+      expect(await found('北京', false, 'inputs.messages')).toEqual(['tool']);
+      expect(await found('say "hi"', false, 'inputs.messages.0.content')).toEqual(['tool']);
+      expect(await found('C:\\new', false, 'inputs.q')).toEqual(['quoted']);
+      expect(await found('C:\new', false, 'inputs.q')).toEqual([]);
+      const contains = (field: string) => ({
+        $contains: { input: { $getField: field }, substr: { $literal: '你好' } },
+      });
+      const fields = ['inputs', 'output', 'attributes', 'summary', 'inputs.q', 'inputs.a'];
+      expect(await calls.idsOf({ query: { $expr: { $or: fields.map(contains) } } })).toEqual([
+        'plain',
+        'escaped',
+      ]);
+    });
+
+    it('is not found in what does not say it', async () => {
+      const not = (text: string) => ({
+        query: {
+          $expr: {
+            $not: [{ $contains: { input: { $getField: 'inputs' }, substr: { $literal: text } } }],
+          },
+        },
+      });
+      expect(await calls.idsOf(not('你好'))).not.toContain('escaped');
+      expect(await calls.idsOf(not('北京'))).not.toContain('tool');
+      expect(await calls.idsOf(not('nand'))).toContain('quoted');
+    });
+
+    it('may be long', async () => {
+      const long = '"你\n'.repeat(600); // 3,000 bytes
+      await send({ long: `{"q":${JSON.stringify(long).replaceAll('你', String.raw`\u4f60`)}}` });
+      expect(await found(long)).toEqual(['long']);
+      expect(await found(long, true)).toEqual(['long']);
+      expect(await found(`${long}.`)).toEqual([]);
+    });
+
+    it('finds refs whose slashes are escaped', async () => {
+      const ref = `svc:///${calls.project_id}/object/x:2`;
+      await send({ slashes: `{"ref":${JSON.stringify(ref).replaceAll('/', String.raw`\/`)}}` });
+      expect(await calls.idsOf({ filter: { input_refs: [ref] } })).toEqual(['slashes']);
+    });
+  });
+
   it('finds calls whose parent is not stored, until it is', async () => {
     const child = { parent_id: 'late', trace_id: 't3', op_name: 'plain' };
     await calls.start({ ...child, id: 'e', started_at: at(10) });

@@ -16,6 +16,7 @@ import * as operands from './operands.js';
 import type { Comparison, Scalar, Target, Value } from './operands.js';
 import { identifier, join, sql, type Sql } from './sql.js';
 import { computedOnce } from './plans.js';
+import { says } from './text-search.js';
 
 export const MAX_DEPTH = 32;
 export const MAX_NODES = 1000;
@@ -332,28 +333,43 @@ function castsOnce(literal: operands.Literal): (type: Operand['type']) => Operan
 
 /**
  * Whether a text occurs in another, NULL where the other is a field that holds more than `MAX_SUBSTR`. Folding case,
- * each letter of a literal also stands for its other case.
+ * each letter of a literal also stands for its other case. JSON is searched for what it says (`text-search.ts`).
  */
 function contains(argument: Node): Sql {
-  const input = operands.cast(argument.member('input').value(), 'text');
+  const value = argument.member('input').value();
+  const input = operands.cast(value, 'text');
+  const json = !operands.isLiteral(value) && value.type === 'json' ? value : null;
   const place = argument.member('substr');
   const substr = place.value();
   const isFolded = argument.member('case_insensitive').choose(FLAGS);
-  if (!operands.isLiteral(substr)) {
-    const text = operands.cast(substr, 'text');
-    const [haystack, needle] = isFolded ? [foldAscii(input), foldAscii(text)] : [input, text];
-    return sql`(SELECT ${find(haystack, sql`wanted.value`)} FROM ${computedOnce(sql`SELECT ${needle} AS value`, 'wanted')}
-      WHERE octet_length(wanted.value) <= ${MAX_SUBSTR}::int)`;
-  }
+  if (!operands.isLiteral(substr))
+    return containsValue(input, json, operands.cast(substr, 'text'), isFolded);
   const text = operands.castLiteral(substr.literal, 'text') as string | null;
   if (text !== null && Buffer.byteLength(text) > MAX_SUBSTR)
     throw place.invalid(`must not be longer than ${MAX_SUBSTR} bytes`);
-  const [haystack, needle] = isFolded ? folded(input, text, place) : [input, text];
+  const folds = isFolded ? folded(text, place) : null;
+  const needle = folds ? folds.needle : text;
+  if (json && text)
+    return says(
+      { text: input, at: json.at },
+      { text: sql`${needle}::text`, letters: Array.from(text), folds },
+    );
+  const haystack = folds ? foldedText(input, folds) : input;
   if (text !== null && Buffer.byteLength(text) > MAX_STRPOS)
     return sql`(${find(haystack, sql`${needle}::text`)})`;
   return isFolded
     ? sql`(strpos(${haystack}, ${needle}::text) > 0)`
     : sql`(${haystack} LIKE ${text === null ? null : likePattern(text)}::text)`;
+}
+
+function containsValue(input: Sql, json: Operand | null, text: Sql, isFolded: boolean): Sql {
+  const needle = isFolded ? foldAscii(text) : text;
+  const wanted = sql`wanted.value`;
+  const found = json
+    ? says({ text: input, at: json.at }, { text: wanted, folds: isFolded ? NO_CAPITALS : null })
+    : find(isFolded ? foldAscii(input) : input, wanted);
+  return sql`(SELECT ${found} FROM ${computedOnce(sql`SELECT ${needle} AS value`, 'wanted')}
+      WHERE octet_length(wanted.value) <= ${MAX_SUBSTR}::int)`;
 }
 
 /** For `LIKE`, which an index of trigrams serves where it would not serve `strpos` (docs/adr/0016-indexes-on-fields.md). */
@@ -372,22 +388,35 @@ const FLAGS = new Map<unknown, boolean>([
  * Under collation "C", the only one that every server has, `lower` knows ASCII alone. The other letters of a literal
  * are known here, so their capitals are translated by name; a `substr` that is a field folds ASCII only.
  */
-function folded(input: Sql, text: string | null, place: Node): [Sql, string | null] {
-  const ascii = foldAscii(input);
+function folded(text: string | null, place: Node): Folds {
   const letters = Array.from(text ?? '', lower);
   const needle = text === null ? null : letters.join('');
   const capitals = new Map(letters.map((letter) => [upper(letter), letter]));
   for (const [capital, letter] of capitals) {
     if (capital === letter || capital < '\x80') capitals.delete(capital);
   }
-  if (capitals.size === 0) return [ascii, needle];
   if (capitals.size > MAX_CAPITALS)
     throw place.invalid(
       `must not have more than ${MAX_CAPITALS} different letters beyond ASCII with capitals`,
     );
-  const from = [...capitals.keys()].join('');
-  const to = [...capitals.values()].join('');
-  return [sql`translate(${ascii}, ${from}::text, ${to}::text)`, needle];
+  return {
+    needle,
+    capitals: [...capitals.keys()].join(''),
+    letters: [...capitals.values()].join(''),
+  };
+}
+
+/** A literal in lower case, and the capitals beyond ASCII of its letters. */
+interface Folds {
+  needle: string | null;
+  capitals: string;
+  letters: string;
+}
+const NO_CAPITALS = { capitals: '', letters: '' };
+
+function foldedText(input: Sql, { capitals, letters }: Folds): Sql {
+  const ascii = foldAscii(input);
+  return capitals === '' ? ascii : sql`translate(${ascii}, ${capitals}::text, ${letters}::text)`;
 }
 const foldAscii = (text: Sql) => sql`lower(${byCodePoint(text)})`;
 /** The other case of a letter where that is one letter too. */

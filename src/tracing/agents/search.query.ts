@@ -1,6 +1,8 @@
 // SQL: a search inside documents, the newest first.
 import { pageLimit } from '../../platform/query/plans.js';
+import { storable } from '../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../platform/query/sql.js';
+import { spellings } from '../../platform/query/text-search.js';
 import type { AgentSearchDto } from './agents.dto.js';
 import { SpanSource } from './span-source.js';
 
@@ -8,12 +10,10 @@ import { SpanSource } from './span-source.js';
 export const MAX_SEARCHED = 20_000;
 /** Larger documents are not searched. */
 const MAX_BYTES = 4 * 1024 * 1024;
-/** `strpos` may compare all that it looks for at each place: few bytes keep it linear. */
-const MAX_STRPOS = 64;
 
 /**
- * The newest spans that may hold what is looked for; what no index knows (the provider, the model) is asked of these alone. In documents text is spelled with escapes, so only a part without any is
- * looked for here; each message is compared as a whole afterwards.
+ * The newest spans that may hold the text; conditions that no index serves (the provider, the model) apply to these alone. A pattern selects
+ * the spans that may spell the text; each message is compared as a whole afterwards.
  */
 export function searchedSpans(asked: AgentSearchDto, most: number): Sql {
   const { project_id, started_after, started_before } = asked;
@@ -33,17 +33,14 @@ export function searchedSpans(asked: AgentSearchDto, most: number): Sql {
     field('provider_name', provider_name),
     field('request_model', request_model),
   );
-  const [part = ''] = ((asked.query ?? '').toLowerCase().match(/[ !#-.0-[\]-~]+/g) ?? []).toSorted(
-    (a, b) => b.length - a.length,
-  );
-  const holds = (document: Sql) =>
-    sql`strpos(lower(${document}::text), ${part.slice(0, MAX_STRPOS)}) > 0`;
+  const pattern = spellings(Array.from(storable((asked.query ?? '').toLowerCase())), true);
+  const maySay = (document: Sql) => sql`${document}::text ~ ${pattern}`;
   return sql`
     SELECT row_to_json(t)::text FROM (
       SELECT c.id, c.trace_id, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.thread_id, c.operation,
         c.agent_name, c.attributes, c.inputs, c.output
       FROM ${source.from}
       WHERE ${hasFields} AND octet_length(c.inputs::text) + coalesce(octet_length(c.output::text), 0) <= ${MAX_BYTES}::int
-        AND ${part === '' ? sql`TRUE` : sql`(${holds(sql`c.inputs`)} OR ${holds(sql`c.output`)})`}
+        AND ${pattern === '' ? sql`TRUE` : sql`(${maySay(sql`c.inputs`)} OR ${maySay(sql`c.output`)})`}
       ORDER BY c.started_at DESC, c.id DESC) t`;
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
+import { saidTexts } from '../../platform/json/unescaped.js';
 import { Turn } from '../../platform/time/turn.js';
 import type { AgentSearchAnswerDto } from './agents.answers.dto.js';
 import type { AgentSearchDto } from './agents.dto.js';
@@ -129,7 +130,13 @@ function looker({ query, roles }: AgentSearchDto) {
   return ({ role, content }: Spoken) =>
     content !== '' &&
     (!roles?.length || roles.includes(role)) &&
-    (wanted === '' || content.toLowerCase().includes(wanted));
+    (wanted === '' || isSaid(wanted, content));
+}
+
+/** Whether a message says the text, which is in lower case, however it is spelled. */
+function isSaid(wanted: string, content: string): boolean {
+  for (const text of saidTexts(content)) if (text.toLowerCase().includes(wanted)) return true;
+  return false;
 }
 
 /** All that a span tells as messages, with what tools were given and answered. */

@@ -333,12 +333,12 @@ function hasOpName(names: readonly string[] | null | undefined): Sql | null {
 }
 
 /**
- * A ref is found as a whole JSON string, wherever in the value it stands. The text of the value is made once for all of
+ * A ref is found as a whole JSON string, wherever in the value it stands, also with its slashes escaped. The text of the value is made once for all of
  * them, and between two of them the statement can be stopped.
  */
 const holdsRef = (document: Sql, refs: readonly string[] | null | undefined) =>
   refs?.length
-    ? sql`EXISTS (SELECT FROM ${computedOnce(sql`SELECT ${document}::text AS text`, 'd')}
+    ? sql`EXISTS (SELECT FROM ${computedOnce(sql`SELECT replace(${document}::text, ${String.raw`\/`}, '/') AS text`, 'd')}
         CROSS JOIN LATERAL (SELECT FROM unnest(${refs.map((ref) => JSON.stringify(ref))}::text[]) r (ref)
           WHERE strpos(d.text, r.ref) > 0 LIMIT 1) found)`
     : null;

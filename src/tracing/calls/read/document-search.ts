@@ -130,9 +130,9 @@ function helpfulIndex(condition: unknown): Search['indexes'] {
       ? indexFor(field, values.flatMap(literal))
       : [];
   }
-  const { input, substr, case_insensitive } = ($contains ?? {}) as Record<string, unknown>;
+  const { input, substr } = ($contains ?? {}) as Record<string, unknown>;
   const [text] = literal(substr);
-  return isInDocument(fieldName(input)) && !case_insensitive && /\p{L}{3}|\d{3}/u.test(String(text))
+  return isInDocument(fieldName(input)) && /\p{L}{3}|\d{3}/u.test(String(text))
     ? [{ field: fieldName(input) as string, kind: 'substring' }]
     : [];
 }

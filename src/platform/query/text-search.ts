@@ -1,0 +1,104 @@
+import { type JsonColumn, jsonValueAt } from './columns.js';
+import { sql, type Sql } from './sql.js';
+
+/**
+ * `$contains` over JSON looks in what a document says, not in how JSON spells it: `\u4f60`, `\"` and `\/` are the characters that they stand
+ * for, also in JSON inside a string, whose escapes are escaped again. Decoding a document takes ten times as long as
+ * searching its text, so a pattern over the text leaves few to decode. No text lacks the pattern that says what is looked for.
+ * docs/adr/0016-indexes-on-fields.md has figures.
+ */
+export interface SearchedText {
+  /** The value as text. */
+  text: Sql;
+  /** The position of the value in a document; undefined where only its text is known. */
+  at?: { column: JsonColumn; path: readonly string[] } | undefined;
+}
+
+/** The text to find. */
+export interface Needle {
+  /** In lower case where `folds` is set. */
+  text: Sql;
+  /** The characters of `text`, where they are known. */
+  letters?: readonly string[];
+  /** Set where case does not count: capitals beyond ASCII, and the letters that they become. */
+  folds: { capitals: string; letters: string } | null;
+}
+
+/** The condition that a JSON value says a text; NULL where one of the two is missing. */
+export function says({ text, at }: SearchedText, needle: Needle): Sql {
+  const kind = at ? sql`json_typeof(${jsonValueAt(at.column, at.path)})` : sql`'string'`;
+  const { capitals = '', letters = '' } = needle.folds ?? {};
+  const isSaid = sql`skein_says(${text}, ${kind}, ${needle.text}, ${needle.folds !== null}::boolean, ${capitals}::text, ${letters}::text)`;
+  if (!needle.letters) return isSaid;
+  return sql`(${text} ~ ${spellings(needle.letters, needle.folds !== null)}::text AND ${isSaid})`;
+}
+
+/** Characters that JSON must or may escape in a short form, and U+FFFD, which stands for characters that PostgreSQL cannot hold. */
+// eslint-disable-next-line no-control-regex
+const ESCAPED = /["\\/\ufffd\0-\x1f]/;
+/** Characters of the needle in the pattern. More would select hardly fewer texts. */
+const MAX_PATTERN = 16;
+
+/**
+ * A regular expression that each text matches which says the needle in any spelling: the longest run of plain characters as they stand, or the
+ * `\uXXXX` of one of them. Escapes inside escapes still end in `uXXXX`. An index of trigrams serves it.
+ */
+export function spellings(needle: readonly string[], isFolded: boolean): string {
+  const run = longestRun(needle);
+  if (run.length === 0) return needle.length === 0 ? '' : spelledEscape(needle);
+  const spelled = isFolded ? run.map(cases) : run.map((letter) => [letter]);
+  const escapes = new Set(spelled.flat().map(escape));
+  return `${spelled.map(oneOf).join('')}|u(?:${[...escapes].join('|')})`;
+}
+
+function longestRun(needle: readonly string[]): readonly string[] {
+  let [start, best] = [0, needle.slice(0, 0)];
+  for (let end = 0; end <= needle.length; end++) {
+    if (end < needle.length && !ESCAPED.test(needle[end]!)) continue;
+    if (end - start > best.length) best = needle.slice(start, Math.min(end, start + MAX_PATTERN));
+    start = end + 1;
+  }
+  return best;
+}
+
+/** The pattern for a needle of escaped characters alone: one of them, preferably one that is rare. */
+function spelledEscape(needle: readonly string[]): string {
+  const letter = needle.toSorted((a, b) => rarity(b) - rarity(a))[0]!;
+  const short = JSON.stringify(letter).slice(1, -1);
+  const other = letter === '\ufffd' ? 'u[fF]{3}[dD]|u0000|u[dD][89a-fA-F]' : 'u00';
+  return [
+    oneOf([letter]),
+    ...(letter < ' ' && short.length === 2 ? [quoted(short)] : []),
+    other,
+  ].join('|');
+}
+const rarity = (letter: string) => 3 - ['"', '/', '\\'].indexOf(letter);
+
+/** The digits of the `\uXXXX` of a character in either case, of all ASCII and Latin-1 characters together; of a pair the first. */
+function escape(letter: string): string {
+  const unit = letter.charCodeAt(0);
+  if (unit < 0x100) return '00';
+  return unit
+    .toString(16)
+    .padStart(4, '0')
+    .replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+}
+
+/** The cases of a letter that are one letter each. Some letters share a capital: `ſ` and `s`. */
+const cases = (letter: string): string[] => [
+  ...new Set(
+    [letter, letter.toLowerCase(), letter.toUpperCase(), letter.toUpperCase().toLowerCase()].filter(
+      (one) => Array.from(one).length === 1,
+    ),
+  ),
+];
+
+const oneOf = (letters: readonly string[]) =>
+  letters.length === 1 ? quoted(letters[0]!) : `[${letters.map(quoted).join('')}]`;
+/** Without a meaning of its own in a pattern of PostgreSQL, also inside brackets. */
+const quoted = (text: string) =>
+  Array.from(text, (letter) =>
+    /[a-zA-Z0-9]/.test(letter)
+      ? letter
+      : `\\U${letter.codePointAt(0)!.toString(16).padStart(8, '0')}`,
+  ).join('');
