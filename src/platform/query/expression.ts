@@ -348,16 +348,21 @@ function contains(argument: Node): Sql {
   if (text !== null && Buffer.byteLength(text) > MAX_SUBSTR)
     throw place.invalid(`must not be longer than ${MAX_SUBSTR} bytes`);
   const folds = isFolded ? folded(text, place) : null;
+  return json && text ? saysLiteral(input, json, text, folds) : containsText(input, text, folds);
+}
+
+const saysLiteral = (input: Sql, { at }: Operand, text: string, folds: Folds | null): Sql =>
+  says(
+    { text: input, at },
+    { text: sql`${folds?.needle ?? text}::text`, letters: Array.from(text), folds },
+  );
+
+function containsText(input: Sql, text: string | null, folds: Folds | null): Sql {
   const needle = folds ? folds.needle : text;
-  if (json && text)
-    return says(
-      { text: input, at: json.at },
-      { text: sql`${needle}::text`, letters: Array.from(text), folds },
-    );
   const haystack = folds ? foldedText(input, folds) : input;
   if (text !== null && Buffer.byteLength(text) > MAX_STRPOS)
     return sql`(${find(haystack, sql`${needle}::text`)})`;
-  return isFolded
+  return folds
     ? sql`(strpos(${haystack}, ${needle}::text) > 0)`
     : sql`(${haystack} LIKE ${text === null ? null : likePattern(text)}::text)`;
 }
