@@ -1,7 +1,8 @@
 import type { StoredCall, WholeCall } from '../../tracing/calls/calls.service.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { memberTexts, objectText, textsIn } from '../../platform/json/json-text.js';
-import { toldUsage } from '../../tracing/usage.js';
+import { type Usage, UsageCounts } from '../../tracing/usage/counts.js';
+import { reportedUsage } from '../../tracing/usage/usage.js';
 
 /** One event of an ingestion request. */
 export interface Event {
@@ -202,14 +203,17 @@ function inputsText(text: string, value: unknown): string {
 }
 
 function readUsage(body: Record<string, unknown>, model: unknown) {
-  const counts = {
-    ...(body['usage'] as object | null),
-    ...(body['usageDetails'] as object | null),
-  };
-  const usage = toldUsage(counts);
+  const usage = reportedUsage(reportedCounts(body));
   if (Object.keys(usage).length === 0) return undefined;
   const name = typeof model === 'string' && model !== '' ? model : UNKNOWN;
   return { usage: { [name]: { requests: 1, ...usage } } };
+}
+
+/** The details alone where the older member counts something else than tokens. */
+function reportedCounts({ usage, usageDetails }: Record<string, unknown>): Usage {
+  const isOfTokens = !isObject(usage) || !new UsageCounts(usage).hasOtherUnit;
+  const hasDetails = isObject(usageDetails) && Object.keys(usageDetails).length > 0;
+  return { ...((isOfTokens || !hasDetails) && (usage as object)), ...(usageDetails as object) };
 }
 
 const UNKNOWN = 'unknown';

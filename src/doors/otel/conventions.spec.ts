@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { pricedName } from '../../tracing/costs/builtin-prices.js';
-import { TOLD } from '../../tracing/usage.js';
+import { DIALECTS } from '../../tracing/usage/dialects.js';
+import { REPORTED } from '../../tracing/usage/usage.js';
 import { CONVENTIONS } from './conventions.js';
 import { toldBy } from './log-messages.js';
 import type { Origin, Span } from './otlp.js';
@@ -74,20 +75,38 @@ it.each(
   expect(mapped(`${name}.0.x`, 'y')[side]).toBe(`{"${member}":[{"x":"y"}]}`);
 });
 
+/** Names of a dialect, and what is made of them. */
+const OF_DIALECTS: Record<string, string> = {
+  input_tokens: 'prompt_tokens',
+  cache_write_input_tokens: 'cache_creation_input_tokens',
+  tool_use_prompt_token_count: 'prompt_tokens',
+};
+
 it.each(rows(/^usage\./))('%s is %s', (attribute, target, beside) => {
-  const usage = { unknown: { requests: 1, [target.slice('usage.'.length)]: 7 } };
+  const name = target.slice('usage.'.length);
+  const usage = { unknown: { requests: 1, [OF_DIALECTS[name] ?? name]: 7 } };
   expect(JSON.parse(mapped(attribute, 7, beside).summary)).toEqual({ usage });
 });
 
+const NAMED = DIALECTS.flatMap(({ names }) =>
+  Object.entries(names).flatMap(([count, spelled]) =>
+    [spelled]
+      .flat()
+      .filter((name) => count !== 'requests' && !name.includes('['))
+      .map(
+        (name) => [name, REPORTED.filter(([, counts]) => counts.includes(count as never))] as const,
+      ),
+  ),
+);
+
 it.each(
   rows(/^usage$/).flatMap(([attribute]) =>
-    Object.entries(TOLD).flatMap(([member, names]) =>
-      names.map((name) => [attribute, name, member] as const),
-    ),
+    NAMED.map(([name, members]) => [attribute, name, members.map(([member]) => member)] as const),
   ),
-)('%s with %s is %s', (attribute, name, member) => {
+)('%s with %s is %j', (attribute, name, members) => {
   const { summary } = mapped(attribute, JSON.stringify({ [name]: 7 }));
-  expect(JSON.parse(summary)).toEqual({ usage: { unknown: { requests: 1, [member]: 7 } } });
+  const usage = { requests: 1, ...Object.fromEntries(members.map((member) => [member, 7])) };
+  expect(JSON.parse(summary)).toEqual({ usage: { unknown: usage } });
 });
 
 it.each(rows(/^(thread|display_name)$/))('%s is the %s', (attribute, target, beside) => {

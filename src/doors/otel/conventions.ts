@@ -16,8 +16,6 @@ export type Target =
   | `output.${string}`
   | 'usage'
   | `usage.${string}`
-  /** Prompt tokens without those of caches, which are added. */
-  | 'uncached'
   | 'model'
   | 'provider'
   | 'response'
@@ -178,6 +176,7 @@ export const CONVENTIONS: readonly Row[] = [
   ['ai.usage.outputTokens', 'usage.completion_tokens'],
   ['ai.usage.completionTokens', 'usage.completion_tokens'],
   ['gen_ai.usage.total_tokens', 'usage.total_tokens'],
+  ['gen_ai.usage.total.tokens', 'usage.total_tokens'],
   ['llm.usage.total_tokens', 'usage.total_tokens'],
   ['llm.token_count.total', 'usage.total_tokens'],
   ['ai.usage.totalTokens', 'usage.total_tokens'],
@@ -185,6 +184,15 @@ export const CONVENTIONS: readonly Row[] = [
   ['gen_ai.usage.cache_read_input_tokens', 'usage.cache_read_input_tokens'],
   ['gen_ai.usage.input_cached_tokens', 'usage.cache_read_input_tokens'],
   ['gen_ai.usage.details.cache_read_tokens', 'usage.cache_read_input_tokens'],
+  ['gen_ai.usage.input_tokens.cached', 'usage.cache_read_input_tokens'], // Sentry
+  ['gen_ai.usage.cached_input_tokens', 'usage.cache_read_input_tokens'], // Mastra, Strands before 1.0
+  ['gen_ai.usage.cached_tokens', 'usage.cache_read_input_tokens'],
+  ['gen_ai.usage.cache_read_tokens', 'usage.cache_read_input_tokens'],
+  ['gen_ai.usage.prompt_tokens_details.cached_tokens', 'usage.cache_read_input_tokens'],
+  ['gen_ai.usage.details.cache_read_input_tokens', 'usage.cache_read_input_tokens'], // Pydantic AI
+  ['gen_ai.usage.details.cached_content_tokens', 'usage.cache_read_input_tokens'],
+  ['gen_ai.usage.details.cached_tokens', 'usage.cache_read_input_tokens'],
+  ['gen_ai.usage.details.prompt_cache_hit_tokens', 'usage.cache_read_input_tokens'],
   ['llm.token_count.prompt_details.cache_read', 'usage.cache_read_input_tokens'],
   ['ai.usage.cachedInputTokens', 'usage.cache_read_input_tokens'],
   ['ai.usage.inputTokenDetails.cacheReadTokens', 'usage.cache_read_input_tokens'],
@@ -192,11 +200,21 @@ export const CONVENTIONS: readonly Row[] = [
   ['gen_ai.usage.cache_creation_input_tokens', 'usage.cache_creation_input_tokens'],
   ['gen_ai.usage.cache_write.input_tokens', 'usage.cache_creation_input_tokens'],
   ['gen_ai.usage.details.cache_write_tokens', 'usage.cache_creation_input_tokens'],
+  ['gen_ai.usage.input_tokens.cache_write', 'usage.cache_creation_input_tokens'], // Sentry
+  ['gen_ai.usage.cache_creation_tokens', 'usage.cache_creation_input_tokens'],
+  ['gen_ai.usage.cache_write_tokens', 'usage.cache_creation_input_tokens'],
+  ['gen_ai.usage.details.cache_creation_input_tokens', 'usage.cache_creation_input_tokens'],
+  // Strands repeats what Bedrock counts, whose cached tokens lie beside its input tokens
+  ['gen_ai.usage.cache_write_input_tokens', 'usage.cache_write_input_tokens'],
   ['llm.token_count.prompt_details.cache_write', 'usage.cache_creation_input_tokens'],
   ['ai.usage.inputTokenDetails.cacheWriteTokens', 'usage.cache_creation_input_tokens'],
   ['gen_ai.usage.reasoning.output_tokens', 'usage.reasoning_tokens'],
   ['gen_ai.usage.reasoning_tokens', 'usage.reasoning_tokens'],
+  ['gen_ai.usage.reasoning_output_tokens', 'usage.reasoning_tokens'],
+  ['gen_ai.usage.output_tokens.reasoning', 'usage.reasoning_tokens'], // Sentry
+  ['gen_ai.usage.thoughts_tokens', 'usage.reasoning_tokens'],
   ['gen_ai.usage.details.reasoning_tokens', 'usage.reasoning_tokens'],
+  ['gen_ai.usage.details.thoughts_tokens', 'usage.reasoning_tokens'],
   ['llm.usage.reasoning_tokens', 'usage.reasoning_tokens'],
   ['llm.token_count.completion_details.reasoning', 'usage.reasoning_tokens'],
   ['ai.usage.reasoningTokens', 'usage.reasoning_tokens'],
@@ -204,15 +222,25 @@ export const CONVENTIONS: readonly Row[] = [
   ['gen_ai.usage.audio.input_tokens', 'usage.audio_input_tokens'],
   ['gen_ai.usage.input_audio_tokens', 'usage.audio_input_tokens'],
   ['gen_ai.usage.details.input_audio_tokens', 'usage.audio_input_tokens'],
+  ['gen_ai.usage.details.audio_prompt_tokens', 'usage.audio_input_tokens'],
   ['llm.token_count.prompt_details.audio', 'usage.audio_input_tokens'],
   ['gen_ai.usage.audio.output_tokens', 'usage.audio_output_tokens'],
   ['gen_ai.usage.output_audio_tokens', 'usage.audio_output_tokens'],
   ['gen_ai.usage.details.output_audio_tokens', 'usage.audio_output_tokens'],
+  ['gen_ai.usage.details.audio_candidates_tokens', 'usage.audio_output_tokens'],
   ['llm.token_count.completion_details.audio', 'usage.audio_output_tokens'],
+  ['gen_ai.usage.details.cache_audio_read_tokens', 'usage.cache_read_audio_tokens'],
+  ['gen_ai.usage.details.audio_cache_tokens', 'usage.cache_read_audio_tokens'],
+  ['gen_ai.usage.details.image_prompt_tokens', 'usage.image_input_tokens'],
+  ['gen_ai.usage.details.video_prompt_tokens', 'usage.video_input_tokens'],
+  ['gen_ai.usage.details.image_candidates_tokens', 'usage.image_output_tokens'],
+  ['gen_ai.usage.details.tool_use_prompt_tokens', 'usage.tool_use_prompt_token_count'],
+  ['gen_ai.usage.tool_use_prompt_tokens', 'usage.tool_use_prompt_token_count'],
+  ['gen_ai.usage.details.citation_tokens', 'usage.citation_tokens'],
   ['cache_read_tokens', 'usage.cache_read_input_tokens', 'json', CLAUDE_CODE],
   ['cache_creation_tokens', 'usage.cache_creation_input_tokens', 'json', CLAUDE_CODE],
   ['output_tokens', 'usage.completion_tokens', 'json', CLAUDE_CODE],
-  ['input_tokens', 'uncached', 'json', CLAUDE_CODE],
+  ['input_tokens', 'usage.input_tokens', 'json', CLAUDE_CODE], // beside those of caches
   ['gen_ai.usage.raw', 'usage'], // Logfire: what the provider sent
   ['langsmith.metadata.usage_metadata', 'usage'],
   ['metadata.usage_object', 'usage'], // LiteLLM

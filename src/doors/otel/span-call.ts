@@ -1,9 +1,10 @@
 import { type Attributes, readAttributes, type Content, parsed } from './attributes.js';
+import { CONVENTIONS } from './conventions.js';
 import { findIn, type Found, WHOLE } from './found.js';
 import { isStorable, MAX_THREAD_BYTES } from '../../platform/http/dto.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { agentOf } from '../../tracing/calls/calls.service.js';
-import { TOLD, toldUsage } from '../../tracing/usage.js';
+import { reportedUsage } from '../../tracing/usage/usage.js';
 import type { Origin, Span } from './otlp.js';
 
 /** A span that cannot become a call; the message says why. */
@@ -180,7 +181,10 @@ interface Summary {
   usage?: object;
 }
 
-const USAGE = Object.keys(TOLD).map((member) => ({ member, target: `usage.${member}` as const }));
+/** The members of usage that attributes may tell one by one. */
+const USAGE = [...new Set(CONVENTIONS.map(([, target]) => target))].flatMap((target) =>
+  target.startsWith('usage.') ? [{ target, member: target.slice('usage.'.length) }] : [],
+);
 
 function makeSummary(found: Found, span: Span, opName: NameModel): Summary {
   const { values } = found;
@@ -191,23 +195,21 @@ function makeSummary(found: Found, span: Span, opName: NameModel): Summary {
   return { usage: { [name]: { requests: 1, ...usage } } };
 }
 
-function countTokens(values: Found['values']): Record<string, number> {
-  const usage: Record<string, number> = {};
+/** What the attributes tell one by one comes before what they tell in an object. */
+function countTokens(values: Found['values']): Record<string, unknown> {
   const object = values.get('usage')?.map(usageObject).find(isObject);
-  const told = object ? toldUsage(object) : {};
+  const own: Record<string, unknown> = {};
   for (const { member, target } of USAGE) {
-    const own = values.get(target)?.find((value) => value !== null);
-    const count = Number(own ?? told[member]);
-    if (Number.isSafeInteger(count) && count >= 0) usage[member] = count;
+    const value = values.get(target)?.find((value) => value !== null && value !== '');
+    if (value !== undefined) own[member] = countOf(value);
   }
-  const uncached = values.get('uncached')?.[0];
-  if (Number.isSafeInteger(uncached) && usage['prompt_tokens'] === undefined)
-    usage['prompt_tokens'] = Number(uncached) + countCached(usage);
-  return usage;
+  if (!object) return reportedUsage(own);
+  return reportedUsage({ ...reportedUsage(object), ...own });
 }
 
-const countCached = (usage: Record<string, number>): number =>
-  (usage['cache_read_input_tokens'] ?? 0) + (usage['cache_creation_input_tokens'] ?? 0);
+/** A number, also where an exporter sent it as a text. */
+const countOf = (value: unknown): unknown =>
+  typeof value === 'string' && /^\d{1,16}(\.\d{1,16})?$/.test(value) ? Number(value) : value;
 
 /** Python prints it with other quotation marks: names of Python and numbers, which are as easily JSON. */
 const OF_PYTHON = /^\{'[\w\s{}:,'.-]{0,4000}\}$/;

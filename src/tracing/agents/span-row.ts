@@ -1,7 +1,7 @@
 import { WIRE } from '../../platform/http/wire.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { Decimal } from '../../platform/json/decimal.js';
-import { inputTokens, type Tokens } from '../usage.js';
+import { inputTokens, type Tokens } from '../usage/tokens.js';
 import type { CostsService, Priceable } from '../costs/costs.service.js';
 import { messagesOf, type ReadMessage, systemTexts, textOf } from './messages.js';
 import {

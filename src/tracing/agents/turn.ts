@@ -2,7 +2,7 @@ import { WIRE } from '../../platform/http/wire.js';
 import type { Decimal } from '../../platform/json/decimal.js';
 import { inTurns, Turn } from '../../platform/time/turn.js';
 import type { CostsService } from '../costs/costs.service.js';
-import { inputTokens, type Tokens } from '../usage.js';
+import { inputTokens, type Tokens } from '../usage/tokens.js';
 import { askedTools, reasoningOf } from './messages.js';
 import { EXECUTE_TOOL, INVOKE_AGENT, LLM_OPERATIONS } from './span-fields.js';
 import {

@@ -43,7 +43,8 @@ import {
 } from './price.js';
 import { KINDS, type Price, type PriceName, PRICES } from './price-kinds.js';
 import { PriceBook } from './price-book.js';
-import { type StoredUsage, storedUsage, type Tokens } from '../usage.js';
+import { type StoredUsage, storedUsage } from '../usage/stored-usage.js';
+import type { Tokens } from '../usage/tokens.js';
 import { storable } from '../../platform/query/columns.js';
 import { COSTS } from './cost.entity.js';
 

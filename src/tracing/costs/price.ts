@@ -2,14 +2,8 @@ import { storable } from '../../platform/query/columns.js';
 import { builtinPrice } from './builtin-prices.js';
 import { KINDS, type Price, type PriceKind, type PriceName } from './price-kinds.js';
 import { Decimal } from '../../platform/json/decimal.js';
-import {
-  type StoredUsage,
-  type Tokens,
-  type UsageRead,
-  usageRead,
-  inputTokens,
-  sentName,
-} from '../usage.js';
+import { sentName, type StoredUsage, type UsageRead, usageRead } from '../usage/stored-usage.js';
+import { inputTokens, type Tokens } from '../usage/tokens.js';
 
 /** A record of the project as `pricesOfCall` answers it; prices are decimal texts. */
 export interface PriceRecord extends Record<PriceName, string | null> {

@@ -11,7 +11,8 @@ import {
 import type { CallTexts, Choice, Json, Logprob, Recorded } from './recorded.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { cleaned, sortedJson, type Turn, readTurn } from './turns.js';
-import { countsGross, inputTokens, readUsage } from '../../tracing/usage.js';
+import { countsGross, readUsage } from '../../tracing/usage/stored-usage.js';
+import { inputTokens } from '../../tracing/usage/tokens.js';
 import { assembled } from '../../tracing/streams.js';
 
 /** A call of a model, whichever instrumentation recorded it. */

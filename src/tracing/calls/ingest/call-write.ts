@@ -4,7 +4,7 @@ import { WIRE } from '../../../platform/http/wire.js';
 import { isObject } from '../../../platform/json/is-object.js';
 import { hasOpaqueEscapes } from '../../../platform/json/json-grammar.js';
 import { type Texts } from '../../../platform/json/json-text.js';
-import { countsGross, storedUsage } from '../../usage.js';
+import { countsGross, storedUsage } from '../../usage/stored-usage.js';
 import type { CallEndDto, CallStartDto } from '../calls.dto.js';
 import { agentOf } from './agent-columns.js';
 import type { AgentColumns, CallWrite } from './calls.upsert.js';

@@ -1,4 +1,4 @@
--- The usage of a call by model, from `calls.usage` and `calls.counts_gross`: what it says, with the members that src/tracing/usage.ts
+-- The usage of a call by model, from `calls.usage` and `calls.counts_gross`: what it says, with the members that src/tracing/usage/
 -- leaves out. A name that no price record can have is cut, so that an index can hold it.
 CREATE OR REPLACE FUNCTION skein_usage(usage json, counts_gross boolean)
 RETURNS TABLE (llm_id text, unknown_kinds integer, prompt_tokens bigint, completion_tokens bigint,

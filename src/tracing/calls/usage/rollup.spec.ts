@@ -12,6 +12,7 @@ const says = (prompt: number, cost: string | null = '0', more: Partial<CountedUs
     cache_read_input_tokens: 0,
     cache_creation_input_tokens: 0,
   },
+  details: null,
   cost,
   ...more,
 });

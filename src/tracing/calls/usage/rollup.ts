@@ -1,7 +1,7 @@
 import type { Decimal } from '../../../platform/json/decimal.js';
 import { byCodePoint } from '../../../platform/json/by-code-point.js';
 import { Turn } from '../../../platform/time/turn.js';
-import { inputTokens, type Tokens } from '../../usage.js';
+import { inputTokens, type Tokens } from '../../usage/tokens.js';
 import type { CountedUsage, Spending } from '../../costs/costs.service.js';
 
 /** A call, and what it says of models. */

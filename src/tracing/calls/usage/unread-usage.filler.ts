@@ -5,7 +5,7 @@ import { STATEMENT_MS } from '../../../platform/database/limits.js';
 import { UnfilledRows } from '../../../platform/database/unfilled-rows.js';
 import { isObject } from '../../../platform/json/is-object.js';
 import { Pace } from '../../../platform/erasing/pace.js';
-import { countsGross, storedUsage } from '../../usage.js';
+import { countsGross, storedUsage } from '../../usage/stored-usage.js';
 import { CALLS } from '../call.entity.js';
 import {
   type ReadRow,

@@ -2,7 +2,7 @@
 import { jsonArray, textArray } from '../../../platform/query/binary-array.js';
 import { isListed, sql, type Sql } from '../../../platform/query/sql.js';
 import { BY_START, type Candidate, candidates } from '../erasing/calls-erasing.query.js';
-import type { StoredUsage } from '../../usage.js';
+import type { StoredUsage } from '../../usage/stored-usage.js';
 
 /** More rows than this are not counted. */
 const MAX_COUNTED = 1_000_000;

@@ -1,5 +1,20 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { countsGross, readUsage, sentName, storedUsage, usageRead } from './usage.js';
+import { DIALECTS } from './dialects.js';
+import { countsGross, readUsage, sentName, storedUsage, usageRead } from './stored-usage.js';
+import { DETAILS } from './tokens.js';
+import { reportedUsage } from './usage.js';
+
+/** The columns of docs/clients/usage.md. */
+const COLUMNS = [
+  ['prompt'],
+  ['completion'],
+  ['total'],
+  ['cache_read'],
+  ['cache_write', 'cache_write_5m', 'cache_write_1h'],
+  ['reasoning', 'citation'],
+  ['tool_use'],
+] as const;
 
 const counts = (usage: Record<string, unknown>) => Object.values(readUsage(usage, false).tokens);
 
@@ -75,7 +90,8 @@ describe('readUsage', () => {
     [{ prompt_tokens: 5 }, []],
     [{ completion_tokens: 0, prompt_tokens: null }, []],
     [{}, both],
-    [{ promptTokens: 5 }, both],
+    [{ promptTokens: 5 }, []],
+    [{ prompted: 5 }, both],
     [{ total_tokens: 1000 }, both],
     [{ prompt_tokens: null, output_tokens: null }, both],
     [{ cache_read_input_tokens: 5 }, both],
@@ -95,6 +111,67 @@ describe('readUsage', () => {
   ])('of %j does not know %j', (usage, unknown) => {
     expect([...readUsage(usage, false).unknown]).toEqual(unknown);
   });
+});
+
+/** Names of all dialects, which one entry may mix. */
+const ALL_NAMES = DIALECTS.flatMap(({ names }) => Object.values(names).flat()).filter(
+  (name) => !/[.[]/.test(name),
+);
+const TOTALS = DIALECTS.flatMap(({ names }) => names.total ?? []);
+const anyEntry = (count: fc.Arbitrary<unknown>) =>
+  fc.dictionary(fc.constantFrom(...ALL_NAMES, 'input_mine', 'output_mine'), count, { maxKeys: 8 });
+
+describe('any entry', () => {
+  const some = fc.oneof(fc.nat(20), fc.nat(2000), fc.constantFrom(null, -1, 1.5, 'x'));
+
+  it('has no negative counts, and no more details than tokens', () => {
+    fc.assert(
+      fc.property(anyEntry(some), fc.boolean(), (usage, isGross) => {
+        const { tokens, details } = readUsage(usage, isGross);
+        const left: Record<string, number> = { ...tokens };
+        DETAILS.forEach(([, kind], i) => (left[kind]! -= details?.[i] ?? 0));
+        for (const count of [...Object.values(left), ...(details ?? [])])
+          expect(count).toBeGreaterThanOrEqual(0);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('without a total says the same when a door has reported it', () => {
+    fc.assert(
+      fc.property(anyEntry(some), (usage) => {
+        const entry = Object.fromEntries(
+          Object.entries(usage).filter(([name]) => !TOTALS.includes(name)),
+        );
+        const said = readUsage(entry, false);
+        const reported = readUsage(reportedUsage(entry), false);
+        const isUnknown = said.unknown.size > 0;
+        expect([...reported.unknown]).toEqual(expect.arrayContaining([...said.unknown]));
+        expect(isUnknown ? said : reported).toEqual(said);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+it('is the table that the documentation has', () => {
+  const rows = DIALECTS.map(({ source, link, names, apart = [] }) => {
+    const cell = (...counts: (keyof typeof names)[]) =>
+      counts
+        .flatMap((count) =>
+          [names[count] ?? []]
+            .flat()
+            .map((name) => `\`${name}\`${apart.includes(count) ? ' +' : ''}`),
+        )
+        .join(', ');
+    const details = Object.keys(names).filter((count) => !COLUMNS.flat().includes(count as never));
+    return `| [${source}](${link}) | ${COLUMNS.map((counts) => cell(...counts)).join(' | ')} | ${cell(...(details as never[]))} |`;
+  });
+  const documented = readFileSync('docs/clients/usage.md', 'utf8').split('\n');
+  const squeezed = (line: string) => line.replaceAll(/ +/g, ' ');
+  expect(documented.filter((line) => line.startsWith('| [')).map(squeezed)).toEqual(
+    rows.map(squeezed),
+  );
 });
 
 describe('storedUsage', () => {

@@ -1,0 +1,77 @@
+/** Tokens that lie among those of the prompt or of the completion, or apart from them. */
+export interface Share {
+  side: 'input' | 'output';
+  count: number;
+  /** Where no total tells. */
+  isApart: boolean;
+  /** Cached tokens: no token is among two shares of them. */
+  isCached?: boolean;
+}
+
+interface Sides {
+  prompt: number;
+  completion: number;
+  total: number | undefined;
+}
+
+/** How many tokens lie apart, and whether the total is the sum of this reading. */
+export interface Placement {
+  input: number;
+  output: number;
+  isSum: boolean;
+}
+
+/**
+ * Decides which shares lie apart. Where a total is the sum of a reading, that reading counts: of several the one that differs
+ * least from what the names say. Else the names decide. More tokens than their side has cannot lie among them.
+ */
+export function placed(sides: Sides, all: readonly Share[]): Placement {
+  const shares = all.filter(({ count }) => count > 0);
+  let usual = shares.map((share) => share.isApart || share.count > sideOf(sides, share));
+  if (!cachedFit(sides, shares, usual))
+    usual = usual.map((isApart, i) => isApart || shares[i]!.isCached === true);
+  const reading = placement(sides, shares, usual);
+  if (sides.total === undefined || reading.isSum) return reading;
+  for (const flips of FLIPS[shares.length]!) {
+    const isApart = usual.map((is, i) => is !== ((flips & (1 << i)) !== 0));
+    const other = placement(sides, shares, isApart);
+    if (other.isSum && fits(sides, shares, isApart)) return other;
+  }
+  return reading;
+}
+
+const sideOf = ({ prompt, completion }: Sides, { side }: Share) =>
+  side === 'input' ? prompt : completion;
+
+const cachedFit = ({ prompt }: Sides, shares: readonly Share[], isApart: readonly boolean[]) =>
+  shares.reduce((sum, { count, isCached }, i) => sum + (isCached && !isApart[i] ? count : 0), 0) <=
+  prompt;
+
+const fits = (sides: Sides, shares: readonly Share[], isApart: readonly boolean[]) =>
+  cachedFit(sides, shares, isApart) &&
+  shares.every((share, i) => isApart[i] || share.count <= sideOf(sides, share));
+
+function placement(
+  { prompt, completion, total }: Sides,
+  shares: readonly Share[],
+  isApart: readonly boolean[],
+): Placement {
+  const apart = { input: 0, output: 0 };
+  shares.forEach(({ side, count }, i) => {
+    if (isApart[i]) apart[side] += count;
+  });
+  return { ...apart, isSum: total === prompt + completion + apart.input + apart.output };
+}
+
+/** Sets of shares as bits, the smaller ones first: there are at most nine shares. */
+const FLIPS = Array.from({ length: 10 }, (_, shares) =>
+  Array.from({ length: 2 ** shares - 1 }, (_, i) => i + 1).toSorted(
+    (a, b) => bitCount(a) - bitCount(b) || a - b,
+  ),
+);
+
+function bitCount(bits: number): number {
+  let count = 0;
+  for (let left = bits; left > 0; left &= left - 1) count++;
+  return count;
+}

@@ -1,0 +1,45 @@
+/** Tokens one call spent on one model. Prompt tokens are those that no cache served or stored. */
+export interface Tokens {
+  prompt_tokens: number;
+  completion_tokens: number;
+  cache_read_input_tokens: number;
+  cache_creation_input_tokens: number;
+}
+
+/** The kinds of tokens; a kind that is unknown has the bit of its place. */
+export const KINDS = [
+  'prompt_tokens',
+  'completion_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+] as const satisfies readonly (keyof Tokens)[];
+export const [PROMPT, ANSWER, READ, CREATED] = [1, 2, 4, 8];
+
+export const kindsIn = (bits: number): ReadonlySet<keyof Tokens> =>
+  new Set(KINDS.filter((_, i) => bits & (1 << i)));
+
+/** Tokens of the prompt, whether a cache served them or not. */
+export const inputTokens = (tokens: Tokens): number =>
+  tokens.prompt_tokens + tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens;
+
+/**
+ * Tokens that may have a price of their own, each with the kind that counts them too: audio in a prompt is among the prompt tokens.
+ * Stored lists have them in this order, so that a new one comes last.
+ */
+export const DETAILS = [
+  ['audio_input_tokens', 'prompt_tokens'],
+  ['image_input_tokens', 'prompt_tokens'],
+  ['video_input_tokens', 'prompt_tokens'],
+  ['audio_output_tokens', 'completion_tokens'],
+  ['image_output_tokens', 'completion_tokens'],
+  ['video_output_tokens', 'completion_tokens'],
+  ['reasoning_tokens', 'completion_tokens'],
+  ['citation_tokens', 'completion_tokens'],
+  ['cache_read_audio_tokens', 'cache_read_input_tokens'],
+  ['cache_read_image_tokens', 'cache_read_input_tokens'],
+  ['cache_creation_1h_input_tokens', 'cache_creation_input_tokens'],
+] as const satisfies readonly (readonly [string, keyof Tokens])[];
+export type DetailName = (typeof DETAILS)[number][0];
+
+/** Counts of `DETAILS`, in their order; null when all are 0. Those of one kind are never more than the tokens of that kind. */
+export type Details = readonly number[] | null;

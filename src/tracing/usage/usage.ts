@@ -1,0 +1,308 @@
+import { isCount, type Spelling, spellings, type Usage, UsageCounts } from './counts.js';
+import type { CountName } from './dialects.js';
+import { placed, type Share } from './placement.js';
+import {
+  ANSWER,
+  CREATED,
+  DETAILS,
+  type DetailName,
+  type Details,
+  inputTokens,
+  PROMPT,
+  READ,
+  type Tokens,
+} from './tokens.js';
+
+/** The tokens of an entry, and a bit for each kind whose number it does not say, or not in a way that can be read. */
+export interface EntryTokens {
+  tokens: Tokens;
+  details: Details;
+  unknown: number;
+}
+
+/**
+ * Reads an entry. Only whole numbers from 0 are counts. `isGross` says that the client counts cached tokens among Anthropic's
+ * input tokens, also where no total tells: `countsGross`.
+ */
+export function entryTokens(counts: UsageCounts, isGross: boolean): EntryTokens {
+  return { ...countTokens(counts, isGross), unknown: unknownIn(counts) };
+}
+
+const LANGFUSE = {
+  prompt: spellings('prompt', 'input'),
+  completion: spellings('completion', 'output'),
+};
+const CHAT = {
+  prompt: spellings('prompt', 'prompt_tokens'),
+  completion: spellings('completion', 'completion_tokens'),
+};
+const RESPONSES = {
+  prompt: spellings('prompt', 'input_tokens'),
+  completion: spellings('completion', 'output_tokens'),
+};
+/** What lies inside a sum of chat completions and responses: `isOfBoth`. */
+const OF_BOTH: Partial<Record<CountName, readonly Spelling[]>> = {
+  prompt: [...CHAT.prompt, ...RESPONSES.prompt],
+  completion: [...CHAT.completion, ...RESPONSES.completion],
+  cache_read: spellings('cache_read', 'prompt_tokens_details.cached_tokens', 'input_tokens_details.cached_tokens'), // prettier-ignore
+  cache_write: spellings('cache_write', 'prompt_tokens_details.cache_write_tokens', 'input_tokens_details.cache_write_tokens'), // prettier-ignore
+  reasoning: spellings('reasoning', 'completion_tokens_details.reasoning_tokens', 'output_tokens_details.reasoning_tokens'), // prettier-ignore
+};
+/** Anthropic's names, which others took over: beside its own input tokens they lie apart. */
+const ANTHROPIC: Partial<Record<CountName, readonly Spelling[]>> = {
+  cache_read: spellings('cache_read', 'cache_read_input_tokens'),
+  cache_write: spellings('cache_write', 'cache_creation_input_tokens'),
+};
+const NOT_ANTHROPIC = [...CHAT.prompt, ...OF_BOTH.cache_read!, ...OF_BOTH.cache_write!];
+
+/** Langfuse's names of details that are not among its `input` and `output`. */
+const LANGFUSE_DETAIL = /^(input|output|cache_read|cache_creation)_(?!tokens$)[^.[]*$/;
+
+const TOTAL = spellings('total');
+const REQUESTS = spellings('requests');
+
+export const requestsIn = (counts: UsageCounts): number | undefined =>
+  counts.first(REQUESTS)?.amount;
+
+/** A sum of chat completions and responses, as SDKs make it for a parent: its total is that of both together. */
+function isOfBoth(counts: UsageCounts): boolean {
+  const all = [CHAT.prompt, RESPONSES.prompt, CHAT.completion, RESPONSES.completion];
+  const [chat, responses, ...answers] = all.map((names) => counts.amount(names)) as [
+    number,
+    number,
+  ];
+  if (chat === 0 || responses === 0) return false;
+  const sum = answers.reduce((sum, one) => sum + one, chat + responses);
+  return counts.first(TOTAL)?.amount === sum;
+}
+
+/** Its prompt and its completion are what their details leave. */
+const isOfLangfuse = (counts: UsageCounts): boolean =>
+  [LANGFUSE.prompt, LANGFUSE.completion].some((names) => counts.first(names));
+
+/** How an entry is to be read. */
+class Entry {
+  private readonly isOfLangfuse: boolean;
+  private readonly isOfBoth: boolean;
+  private readonly isCachedApart: boolean;
+
+  constructor(
+    readonly counts: UsageCounts,
+    isGross: boolean,
+  ) {
+    this.isOfLangfuse = isOfLangfuse(counts);
+    this.isOfBoth = !this.isOfLangfuse && isOfBoth(counts);
+    this.isCachedApart = !isGross && counts.amount(NOT_ANTHROPIC) === 0;
+  }
+
+  amount(name: CountName): number {
+    const both = this.isOfBoth && OF_BOTH[name];
+    const sum = both ? both.reduce((sum, one) => sum + this.counts.amount([one]), 0) : 0;
+    return sum || (this.find(name)?.amount ?? 0);
+  }
+
+  isApart(name: CountName): boolean {
+    const spelling = this.find(name)?.spelling;
+    if (!spelling) return false;
+    if (this.isOfLangfuse) return LANGFUSE_DETAIL.test(spelling.name);
+    return ANTHROPIC[name]?.includes(spelling) ? this.isCachedApart : spelling.isApart;
+  }
+
+  /** Details that only Langfuse has. */
+  get others(): Share[] {
+    if (!this.isOfLangfuse) return [];
+    return (['input', 'output'] as const).map((side) => ({
+      side,
+      count: this.counts.others[side].filter(isCount).reduce((sum, one) => sum + one, 0),
+      isApart: true,
+    }));
+  }
+
+  /** What was stored in caches: Anthropic's periods are parts of the sum, Langfuse's lie beside it. The likelier number first. */
+  get written(): number[] {
+    const sum = this.amount('cache_write');
+    const periods = this.amount('cache_write_5m') + this.amount('cache_write_1h');
+    if (periods === 0 || sum === 0) return [sum + periods];
+    if (periods > sum) return [sum + periods];
+    return this.isOfLangfuse ? [sum + periods, sum] : [sum, sum + periods];
+  }
+
+  private find(name: CountName): ReturnType<UsageCounts['first']> {
+    if (this.isOfLangfuse && (name === 'prompt' || name === 'completion'))
+      return this.counts.first(LANGFUSE[name]);
+    const anthropic = ANTHROPIC[name] && this.counts.first(ANTHROPIC[name]);
+    return anthropic && anthropic.amount > 0 ? anthropic : this.counts.first(spellings(name));
+  }
+}
+
+const NO_TOKENS: Tokens = {
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  cache_read_input_tokens: 0,
+  cache_creation_input_tokens: 0,
+};
+const MEDIA = {
+  input: ['audio_input', 'image_input', 'video_input'],
+  output: ['audio_output', 'image_output', 'video_output'],
+} as const;
+const WRITES = ['cache_write', 'cache_write_5m', 'cache_write_1h'] as const;
+
+function countTokens(counts: UsageCounts, isGross: boolean): Omit<EntryTokens, 'unknown'> {
+  if (counts.hasOtherUnit) return { tokens: NO_TOKENS, details: null };
+  const entry = new Entry(counts, isGross);
+  const [prompt, completion] = [entry.amount('prompt'), entry.amount('completion')];
+  if (!counts.hasMore)
+    return {
+      tokens: { ...NO_TOKENS, prompt_tokens: prompt, completion_tokens: completion },
+      details: null,
+    };
+  const total = counts.first(TOTAL)?.amount;
+  const share = (side: Share['side'], ...names: CountName[]): Share => ({
+    side,
+    count: names.reduce((sum, name) => sum + entry.amount(name), 0),
+    isApart: names.some((name) => entry.isApart(name)),
+  });
+  const read = entry.amount('cache_read');
+  const cached = (count: number): Share => ({
+    side: 'input',
+    count,
+    // a client that counts one of them apart does so with both
+    isApart: (['cache_read', ...WRITES] as const).some((name) => entry.isApart(name)),
+    isCached: true,
+  });
+  const rest = [
+    cached(read),
+    share('output', 'reasoning'),
+    share('output', 'citation'),
+    share('input', 'tool_use'),
+    share('input', ...MEDIA.input),
+    share('output', ...MEDIA.output),
+    ...entry.others,
+  ];
+  const readings = entry.written.map((written) => ({
+    written,
+    ...placed({ prompt, completion, total }, [cached(written), ...rest]),
+  }));
+  const { written, input, output } = readings.find(({ isSum }) => isSum) ?? readings[0]!;
+  const tokens = {
+    prompt_tokens: prompt + input - read - written,
+    completion_tokens: completion + output,
+    cache_read_input_tokens: read,
+    cache_creation_input_tokens: written,
+  };
+  return { tokens, details: detailsOf(entry, tokens) };
+}
+
+/** The count of each of `DETAILS`. Where a cache served some of the audio, the prompt's own audio is the rest. */
+const COUNT_OF: Record<DetailName, CountName> = {
+  audio_input_tokens: 'audio_input',
+  image_input_tokens: 'image_input',
+  video_input_tokens: 'video_input',
+  audio_output_tokens: 'audio_output',
+  image_output_tokens: 'image_output',
+  video_output_tokens: 'video_output',
+  reasoning_tokens: 'reasoning',
+  citation_tokens: 'citation',
+  cache_read_audio_tokens: 'audio_cache_read',
+  cache_read_image_tokens: 'image_cache_read',
+  cache_creation_1h_input_tokens: 'cache_write_1h',
+};
+const OF_CACHE: Partial<Record<DetailName, CountName>> = {
+  audio_input_tokens: 'audio_cache_read',
+  image_input_tokens: 'image_cache_read',
+};
+
+function detailsOf(entry: Entry, tokens: Tokens): Details {
+  const left = { ...tokens };
+  let isAny = false;
+  const details = DETAILS.map(([name, kind]) => {
+    const cached = OF_CACHE[name] ? entry.amount(OF_CACHE[name]) : 0;
+    const count = Math.min(Math.max(entry.amount(COUNT_OF[name]) - cached, 0), left[kind]);
+    left[kind] -= count;
+    if (count > 0) isAny = true;
+    return count;
+  });
+  return isAny ? details : null;
+}
+
+/**
+ * A kind is unknown when one of its names holds something that is no count; prompt tokens also when those of a cache,
+ * which may be among them, are. An entry with neither prompt nor completion tokens says nothing of either.
+ */
+function unknownIn(counts: UsageCounts): number {
+  if (counts.hasOtherUnit) return PROMPT | ANSWER;
+  let unknown = 0;
+  const [prompt, completion] = [spellings('prompt'), spellings('completion')];
+  if (counts.broken(prompt).length > 0) unknown |= PROMPT;
+  if (counts.broken(completion).length > 0) unknown |= ANSWER;
+  if (![prompt, completion, spellings('tool_use')].some((names) => counts.first(names)))
+    unknown |= PROMPT | ANSWER;
+  if (!counts.hasMore) return unknown;
+  for (const [names, bits] of [
+    [['tool_use', ...MEDIA.input], PROMPT],
+    [['reasoning', 'citation', ...MEDIA.output], ANSWER],
+    [['cache_read', 'audio_cache_read', 'image_cache_read'], READ | PROMPT],
+    [WRITES, CREATED | PROMPT],
+  ] as const)
+    if (names.some((name) => counts.broken(spellings(name)).length > 0)) unknown |= bits;
+  if (isOfLangfuse(counts)) {
+    if (!counts.others.input.every(isCount)) unknown |= PROMPT;
+    if (!counts.others.output.every(isCount)) unknown |= ANSWER;
+  }
+  return unknown;
+}
+
+/** Members that `reportedUsage` makes, and what each repeats where it was told. */
+export const REPORTED: readonly (readonly [string, readonly CountName[]])[] = [
+  ['prompt_tokens', ['prompt', 'tool_use']],
+  ['completion_tokens', ['completion']],
+  ['total_tokens', ['total']],
+  ['cache_read_input_tokens', ['cache_read']],
+  ['cache_creation_input_tokens', [...WRITES]],
+  ...Object.entries(COUNT_OF).map(([member, count]) => [member, [count]] as const),
+];
+
+/**
+ * An entry of a model from the usage that a span or an observation tells, whatever its dialect: its prompt tokens hold the cached
+ * ones, its completion tokens all that the model wrote. What cannot be read is repeated, so that it stays unknown.
+ */
+export function reportedUsage(usage: Usage): Record<string, unknown> {
+  const counts = new UsageCounts(usage);
+  if (counts.hasOtherUnit) return { unit: usage['unit'], ...pickNumbers(usage) };
+  const { tokens } = entryTokens(counts, false);
+  const sums: Record<string, number> = {
+    prompt_tokens: inputTokens(tokens),
+    completion_tokens: tokens.completion_tokens,
+    cache_read_input_tokens: tokens.cache_read_input_tokens,
+    cache_creation_input_tokens: tokens.cache_creation_input_tokens,
+  };
+  const reported: Record<string, unknown> = {};
+  for (const [member, names] of REPORTED) {
+    const all = names.flatMap((name) => spellings(name));
+    const [broken] = [...counts.broken(all), ...brokenOthers(counts, member)];
+    const told = counts.first(all)?.amount;
+    if (broken !== undefined) reported[member] = brokenText(broken);
+    else if (told !== undefined) reported[member] = sums[member] ?? told;
+  }
+  return reported;
+}
+
+const brokenOthers = (counts: UsageCounts, member: string): unknown[] => {
+  const side =
+    member === 'prompt_tokens' ? 'input' : member === 'completion_tokens' ? 'output' : null;
+  if (!side || !isOfLangfuse(counts)) return [];
+  return counts.others[side].filter((count) => !isCount(count));
+};
+
+/** Numbers stay as they are, and of anything else the beginning. */
+const brokenText = (value: unknown) =>
+  typeof value === 'number' || typeof value === 'boolean'
+    ? value
+    : (JSON.stringify(value) ?? '').slice(0, 64);
+
+const pickNumbers = (usage: Usage) =>
+  Object.fromEntries(
+    ['input', 'output', 'total'].flatMap((name) =>
+      typeof usage[name] === 'number' ? [[name, usage[name]]] : [],
+    ),
+  );
