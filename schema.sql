@@ -233,6 +233,7 @@ CREATE TABLE calls (
   agent_name text COLLATE "C",
   agent_version text COLLATE "C",
   linked_call_id text COLLATE "C",
+  is_orphan boolean NOT NULL DEFAULT false,
   CONSTRAINT calls_pkey PRIMARY KEY (project_id, id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, toast.autovacuum_vacuum_scale_factor=0.02, toast.autovacuum_vacuum_threshold=5000);
 
@@ -835,13 +836,15 @@ CREATE INDEX calls_logged_idx ON calls USING btree (project_id, logged_at, id) W
 
 CREATE INDEX calls_op_idx ON calls USING btree (project_id, op_name);
 
+CREATE INDEX calls_orphans_idx ON calls USING btree (project_id, parent_id) WHERE is_orphan;
+
 CREATE INDEX calls_parent_idx ON calls USING btree (project_id, parent_id) WHERE (parent_id IS NOT NULL);
 
 CREATE INDEX calls_response_idx ON calls USING btree (project_id, response_id, started_at, id) WHERE (response_id IS NOT NULL);
 
-CREATE INDEX calls_root_latency_idx ON calls USING btree (project_id, (((EXTRACT(epoch FROM (ended_at - started_at)) * (1000)::numeric))::double precision) DESC NULLS LAST, id) WHERE ((parent_id IS NULL) AND (ended_at IS NOT NULL));
+CREATE INDEX calls_root_latency_idx ON calls USING btree (project_id, (((EXTRACT(epoch FROM (ended_at - started_at)) * (1000)::numeric))::double precision) DESC NULLS LAST, id) WHERE (((parent_id IS NULL) OR is_orphan) AND (ended_at IS NOT NULL));
 
-CREATE INDEX calls_roots_idx ON calls USING btree (project_id, started_at DESC, id) WHERE ((parent_id IS NULL) AND (op_name IS NOT NULL) AND (deleted_at IS NULL));
+CREATE INDEX calls_roots_idx ON calls USING btree (project_id, started_at DESC, id) WHERE (((parent_id IS NULL) OR is_orphan) AND (op_name IS NOT NULL) AND (deleted_at IS NULL));
 
 CREATE INDEX calls_running_idx ON calls USING btree (project_id, started_at) WHERE (ended_at IS NULL);
 

@@ -270,6 +270,14 @@ it('authenticates by Basic, as exporters send it', async () => {
   expect((await send(`${app.url}/v1/traces`, request([]), headers)).text).toBe('{}');
 });
 
+describe('a parent of zeros', () => {
+  it.each(['', '0000000000000000', '00', '0'.repeat(32)])('is no parent: %j', async (zeros) => {
+    const span = aSpan({ parentSpanId: zeros });
+    expect((await app.post(PATH, request([span]), toProject)).text).toBe('{}');
+    expect(await read(span.spanId)).toMatchObject({ parent_id: null });
+  });
+});
+
 describe('the turn of a thread that only a child names', () => {
   const trace = (first: string) => first.padEnd(32, '0');
   const thread = { attributes: [text('session.id', 'talk')] };

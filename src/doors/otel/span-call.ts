@@ -35,7 +35,9 @@ export function toCall(
   const found = findIn(own, span);
   const { values } = found;
   const id = checkedId(span.spanId, 16, 'spanId');
-  const parentId = span.parentSpanId ? checkedId(span.parentSpanId, 16, 'parentSpanId') : null;
+  const parentId = isNone(span.parentSpanId)
+    ? null
+    : checkedId(span.parentSpanId, 16, 'parentSpanId');
   const thread = threadOf(values, own, span.traceId);
   const isTurn = thread !== undefined && (parentId === null || values.get('turn')?.[0] === true);
   const hasEnded = isSet(span.endTimeUnixNano);
@@ -254,6 +256,9 @@ function findException({ status = {}, events = [] }: Span, values: Found['values
 /** Whether a hexadecimal id has so many digits, not all of them 0. */
 export const isId = (hex: string, length: number): boolean =>
   hex.length === length && !/^0+$/.test(hex);
+
+/** Some exporters send zeros where there is no parent: OTLP calls them an invalid id, and ProtoJSON may leave the member empty. */
+const isNone = (hex: string | undefined): boolean => !hex || /^0+$/.test(hex);
 
 function checkedId(hex: string | undefined, length: number, name: string): string {
   if (hex === undefined || !isId(hex, length))

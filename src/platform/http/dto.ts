@@ -123,6 +123,17 @@ export const IsTextList = (maxItems: number, max: number, { min = 0 } = {}) =>
   applyDecorators(IsList(maxItems), IsText(max, { each: true, min }));
 
 /** At most `maxItems` ids. */
+/** The id of the call above; empty where there is none. */
+export const IsParentId = () =>
+  applyDecorators(
+    rule(
+      'isParentId',
+      `must be a string of at most ${ID_LENGTH} characters without control characters`,
+      (value) => value === '' || isId(value),
+    ),
+    ApiProperty({ type: 'string', maxLength: ID_LENGTH }),
+  );
+
 export const IsIdList = (maxItems: number) =>
   applyDecorators(IsList(maxItems), IsId({ each: true }));
 

@@ -59,8 +59,9 @@ export async function turnOf(
     tokens: tokensOf(costs, row),
     costs: costsOf(costs, row),
   }));
-  const messages = await new Chat(walked(nodes), hasToolCalls).messages();
-  const root = nodes.find(({ row }) => row.parent_id === null) ?? nodes[0]!;
+  const order = walked(nodes);
+  const messages = await new Chat(order, hasToolCalls).messages();
+  const root = nodes.find(({ row }) => row.parent_id === null) ?? order[0]!;
   const agent = nodes.find(({ row }) => row.agent_name !== null);
   const sum = (count: (tokens: Tokens) => number) =>
     nodes.reduce((all, { tokens }) => all + (tokens ? count(tokens) : 0), 0);

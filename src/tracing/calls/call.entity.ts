@@ -42,6 +42,7 @@ const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NUL
 @Index('calls_linked_idx', ['projectId', 'linkedCallId'], { where: 'linked_call_id IS NOT NULL' })
 @Index('calls_logged_idx', ['projectId', 'loggedAt', 'id'], { where: IS_AWAITED })
 @Index('calls_startless_idx', ['loggedAt', 'projectId', 'id'], { where: 'op_name IS NULL' })
+@Index('calls_orphans_idx', ['projectId', 'parentId'], { where: 'is_orphan' })
 @Index('calls_unread_usage_idx', ['projectId', 'startedAt', 'id'], { where: 'has_unread_usage' })
 export class Call {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
@@ -53,6 +54,8 @@ export class Call {
   @Column('int', { name: 'run_step_end', nullable: true }) runStepEnd!: number | null;
   /** True when a free-form value holds `\u0000` or half of a surrogate pair, which PostgreSQL's json functions refuse. */
   @Column('boolean', { name: 'is_opaque', default: false }) isOpaque!: boolean;
+  /** It names a parent that was not here when it was stored, or that went: `isRoot` of `src/tracing/visible-calls.ts`. */
+  @Column('boolean', { name: 'is_orphan', default: false }) isOrphan!: boolean;
   /** `summary.status_counts.error > 0`, read when the end was stored. */
   @Column('boolean', { name: 'has_descendant_error', default: false }) hasDescendantError!: boolean;
   /** Null as long as only the end has arrived. */

@@ -22,6 +22,7 @@ import {
   IsJsonObject,
   IsLongText,
   IsOptionalWire,
+  IsParentId,
   IsProjectId,
   IsText,
   IsTextList,
@@ -73,7 +74,8 @@ export class CallStartDto {
   @IsOptional() @IsText(MAX_NAME) display_name?: string | null;
   /** When absent: the trace of the stored parent, else a new one. */
   @IsOptional() @IsId() trace_id?: string | null;
-  @IsOptional() @IsId() parent_id?: string | null;
+  /** Empty, or all zeros as OpenTelemetry has it: no parent. */
+  @IsOptional() @IsParentId() parent_id?: string | null;
   @IsThreadId() thread_id?: string | null;
   /** Equal to `id` for a turn call. */
   @IsThreadId() turn_id?: string | null;
@@ -198,7 +200,7 @@ export class CallsFilterDto {
   @IsOptionalList(MAX_THREAD_BYTES) thread_ids?: string[] | null;
   @IsOptionalList(MAX_THREAD_BYTES) turn_ids?: string[] | null;
   @IsOptional() @IsBoolean() trace_roots_only?: boolean | null;
-  /** Calls that name a parent which is not stored: a trace begins with them when no root of it is stored. */
+  /** Roots that name a parent, which is not stored: without them these are the roots that name none. */
   @IsOptional() @IsBoolean() orphans_only?: boolean | null;
   @IsOptionalList(256) [WIRE.userIds]?: string[] | null;
   @IsOptionalList(MAX_NAME) [WIRE.runIds]?: string[] | null;

@@ -55,7 +55,7 @@ import {
   startWrite,
 } from './ingest/call-write.js';
 import type { AgentColumns } from './ingest/calls.upsert.js';
-import { mend } from './ingest/mended-texts.js';
+import { mend, mendParent } from './ingest/mended-texts.js';
 import { threadedTracesQuery, turnRootsQuery } from './ingest/turn-roots.query.js';
 import { CALLS } from './call.entity.js';
 import { MadeOfCalls } from './erasing/made-of-calls.service.js';
@@ -81,6 +81,7 @@ export class CallsService {
 
   /** `text` is the body as it was sent. */
   async start(start: CallStartDto, text: string, caller: Caller): Promise<CallStartedDto> {
+    mendParent(start);
     const documents = textsIn(text, { start: START_SHAPE })?.start;
     const write = startWrite(start, documents, caller);
     await this.writer.store(write, caller.owner);

@@ -10,7 +10,7 @@ import {
   wireTime,
 } from '../../platform/query/columns.js';
 import { allOf, isListed, join, sql, type Sql } from '../../platform/query/sql.js';
-import { isTurn, visibleIn } from '../../tracing/visible-calls.js';
+import { isRoot, isTurn, visibleIn } from '../../tracing/visible-calls.js';
 import type { Recipe } from './recipe.js';
 import { lookedUp } from '../../platform/query/plans.js';
 
@@ -65,7 +65,7 @@ export function unitsQuery({
     FROM ${unit === 'thread' ? firstTurns(projectId) : sql`calls c`}
     WHERE ${allOf(
       visibleIn(projectId),
-      IS_ROOT[unit],
+      isUnit(unit, projectId),
       condition,
       since && sql`c.started_at >= ${since}::timestamptz`,
       until && sql`c.started_at < ${until}::timestamptz`,
@@ -76,13 +76,11 @@ export function unitsQuery({
     ORDER BY c.started_at DESC, c.id DESC LIMIT ${limit}::bigint`;
 }
 
-const IS_ROOT = {
-  trace: sql`c.parent_id IS NULL`,
-  turn: isTurn,
-  thread: isTurn,
+function isUnit(unit: Recipe['select']['unit'], projectId: string): Sql {
+  if (unit === 'trace') return isRoot(projectId);
   // what has no messages is no call of a model
-  call: sql`strpos(c.inputs::text, '"messages"') > 0`,
-};
+  return unit === 'call' ? sql`strpos(c.inputs::text, '"messages"') > 0` : isTurn;
+}
 
 const firstTurns = (projectId: string) => sql`(
   SELECT DISTINCT ON (c.thread_id) c.id AS first_id FROM calls c

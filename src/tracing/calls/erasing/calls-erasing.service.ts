@@ -29,6 +29,7 @@ import {
   unnoticedNote,
 } from './calls-erasing.query.js';
 import type { CallsPurgeDto } from '../calls.dto.js';
+import { childrenMark, MAX_MARKED } from '../ingest/orphans.query.js';
 import { isMatch } from '../read/calls.query.js';
 import { CALLS } from '../call.entity.js';
 import { FEEDBACK } from '../../feedback/feedback.entity.js';
@@ -182,7 +183,7 @@ export class CallsErasingService {
     return { cursor: { at: isWhole ? at + ids.length : at }, counts };
   }
 
-  /** Erases calls, or only some of their feedback while they have more than one transaction erases. */
+  /** Erases calls, or only some of their feedback, or marks the calls below them, while there are more than one transaction takes. */
   private async erase(
     projectId: string,
     ids: string[],
@@ -194,6 +195,8 @@ export class CallsErasingService {
     const refs = spellRefs(projectId, ['call'], ids);
     const feedback = (await this.database.query(feedbackErase(projectId, refs))).length;
     if (feedback === MAX_FEEDBACK) return { isWhole: false, counts: { feedback } };
+    const orphans = await this.database.query(childrenMark(projectId, ids));
+    if (orphans.length === MAX_MARKED) return { isWhole: false, counts: { feedback } };
     const calls = (await this.database.query(callsErase(projectId, ids))).length;
     await this.made.forget(projectId, ids, purgedBy);
     return { isWhole: true, counts: { calls, feedback } };

@@ -45,6 +45,7 @@ export function startWrite(
       display_name: start.display_name,
       trace_id: start.trace_id,
       parent_id: start.parent_id,
+      is_orphan: null,
       thread_id: start.thread_id,
       turn_id: start.turn_id,
       run_id: start[WIRE.runId],

@@ -11,6 +11,7 @@ const COPY = copyInto('calls', [
   'display_name',
   'trace_id',
   'parent_id',
+  'is_orphan',
   'thread_id',
   'turn_id',
   'run_id',
@@ -70,6 +71,7 @@ function addRow(rows: CopyRows, write: CallWrite): boolean {
   rows.text(start!.display_name);
   rows.text(traceOf(write));
   rows.text(start!.parent_id);
+  rows.boolean(start!.is_orphan === 'true');
   rows.text(start!.thread_id);
   rows.text(start!.turn_id);
   rows.text(start!.run_id);

@@ -18,6 +18,7 @@ const START_TEXTS = ['op_name', 'started_at', 'trace_id', 'user_id', 'counts_gro
 const MORE_START_TEXTS = [
   'display_name',
   'parent_id',
+  'is_orphan',
   'thread_id',
   'turn_id',
   'run_id',
@@ -44,7 +45,7 @@ type Columns<Names extends readonly string[]> = {
 };
 /** What a span says of agents. `linked_call_id` is a call of another trace in which it ran. */
 export type AgentColumns = Columns<typeof AGENT_TEXTS>;
-/** `new_trace` is the trace of a start that names none and whose parent is not stored. */
+/** `new_trace` is the trace of a start that names none and whose parent is not stored. `markOrphans` sets `is_orphan`. */
 type StartColumns = Partial<AgentColumns> &
   Columns<typeof START_TEXTS> &
   Columns<typeof MORE_START_TEXTS> &
@@ -143,11 +144,11 @@ function upsert(groups: readonly Group[]): Sql<Merged> {
   return sql<Merged>`
   INSERT INTO calls AS c (
     project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
-    run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+    run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
     ${list(AGENT_TEXTS)}, ${list(DOCUMENTS)})
   SELECT ${project}::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
     CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-    parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
+    parent_id, thread_id, turn_id, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
     coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
     ${list(AGENT_TEXTS)}, ${list(DOCUMENTS)}
   FROM (SELECT ${join([sql`w.*`, ...others])} FROM unnest(${join(columns)}) AS w (${list(names)})) w
@@ -157,7 +158,7 @@ function upsert(groups: readonly Group[]): Sql<Merged> {
     display_name = CASE WHEN ${IS_START} AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
       ELSE coalesce(excluded.display_name, c.display_name) END,
     started_at = ${startsValue('started_at')}, trace_id = ${startsValue('trace_id')},
-    ${replacedWhen(IS_START, 'parent_id', 'thread_id', 'turn_id', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump', 'counts_gross', ...AGENT_TEXTS)},
+    ${replacedWhen(IS_START, 'parent_id', 'is_orphan', 'thread_id', 'turn_id', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump', 'counts_gross', ...AGENT_TEXTS)},
     ${replacedWhen(IS_END, 'ended_at', 'exception', 'run_step_end', 'has_descendant_error', 'response_id', 'summary', 'usage')},
     ${loggedWhen(IS_START, 'inputs')}, ${loggedWhen(IS_END, 'output')},
     is_opaque = c.is_opaque OR excluded.is_opaque

@@ -6,6 +6,8 @@ import { isOutOfMemory, isRowError, isRowOfCopy, isTimeout } from '../../../plat
 import { Database } from '../../../platform/database/database.js';
 import { GroupCommit } from '../../../platform/database/group-commit.js';
 import { copyCalls, isWhole, traceOf } from './calls.copy.js';
+import { leavingTrace, markOrphans, placesToRead } from './orphans.js';
+import { childrenMark, MAX_MARKED, placesQuery, type StoredPlace } from './orphans.query.js';
 import { type CallWrite, upsertQuery } from './calls.upsert.js';
 import { CALLS } from '../call.entity.js';
 import { Pace } from '../../../platform/erasing/pace.js';
@@ -97,12 +99,33 @@ export class CallsWriter implements OnApplicationShutdown {
   private async write(writes: CallWrite[]): Promise<void> {
     const merged = [...mergedByCall(writes, ({ id }) => id).values()];
     const left = await this.copyNew(merged);
-    const rows = left.length > 0 ? await this.database.query(upsertQuery(left)) : [];
+    const rows = left.length > 0 ? await this.upsert(left) : [];
     for (const { projectId } of writes) this.database.note(projectId, CALLS);
     if (writes.every(({ start }) => !start || start.trace_id)) return;
     const traceIds = new Map(merged.map((write) => [write.id, traceOf(write)]));
     for (const { id, trace_id } of rows) traceIds.set(id, trace_id);
     for (const write of writes) write.traceId = traceIds.get(write.id);
+  }
+
+  private async upsert(writes: CallWrite[]) {
+    const stored = await this.markOrphans(writes, { areNew: false });
+    const rows = await this.database.query(upsertQuery(writes));
+    const leaving = leavingTrace(writes, stored);
+    if (leaving.length > 0) await markChildren(this.database, writes[0]!.projectId, leaving);
+    return rows;
+  }
+
+  /** Parents are looked up before their children are stored: one that goes meanwhile marks the children itself. */
+  private async markOrphans(
+    writes: CallWrite[],
+    novelty: { areNew: boolean },
+  ): Promise<Map<string, StoredPlace>> {
+    const ids = placesToRead(writes, novelty);
+    const places =
+      ids.length > 0 ? await this.database.query(placesQuery(writes[0]!.projectId, ids)) : [];
+    const stored = new Map(places.map((place) => [place.id, place]));
+    markOrphans(writes, stored);
+    return stored;
   }
 
   /**
@@ -117,6 +140,7 @@ export class CallsWriter implements OnApplicationShutdown {
     // in the order in which every statement locks
     const sorted = writes.toSorted((a, b) => byCodePoint(a.id, b.id));
     const bytes = sorted.reduce((sum, write) => sum + writeLength(write), 0);
+    await this.markOrphans(sorted, { areNew: true });
     const { rows, left } = copyCalls(sorted, bytes);
     if (rows.count === 0) return writes;
     try {
@@ -129,6 +153,15 @@ export class CallsWriter implements OnApplicationShutdown {
       return writes;
     }
   }
+}
+
+/** Marks the calls below others, which go, as orphans. */
+async function markChildren(
+  database: Database,
+  projectId: string,
+  ids: readonly string[],
+): Promise<void> {
+  while ((await database.query(childrenMark(projectId, ids))).length === MAX_MARKED);
 }
 
 const ROWS_AT_ONCE = 500;

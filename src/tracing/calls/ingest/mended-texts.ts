@@ -12,6 +12,7 @@ const MARK_LENGTH = 64;
  */
 export function mend(item: unknown): void {
   if (!isObject(item)) return;
+  mendParent(item);
   for (const name of ['op_name', 'display_name', 'exception']) {
     const text = Object.hasOwn(item, name) ? item[name] : undefined;
     if (typeof text !== 'string') continue;
@@ -26,6 +27,16 @@ const cutName = (name: string) =>
   `${Array.from(name.slice(0, 2 * MAX_NAME))
     .slice(0, MAX_NAME - 1)
     .join('')}…`;
+
+/** An id of zeros, as OpenTelemetry has it for no span, or of none at all. */
+const NO_ID = /^(0{16}|0{32}|0{8}(-0{4}){3}-0{12})?$/;
+
+/** A call whose parent has an id that stands for none has no parent. */
+export function mendParent(item: unknown): void {
+  if (!isObject(item) || !Object.hasOwn(item, 'parent_id')) return;
+  const { parent_id: id } = item;
+  if (typeof id === 'string' && NO_ID.test(id)) item['parent_id'] = null;
+}
 
 /** An exception as it is stored. One over the limit ends in how much of it is left. */
 export function cutException(text: string): string {

@@ -31,7 +31,7 @@ import {
   sql,
   type Sql,
 } from '../../../platform/query/sql.js';
-import { LATENCY_MS, visibleIn } from '../../visible-calls.js';
+import { isRoot, isTopOrphan, LATENCY_MS, visibleIn } from '../../visible-calls.js';
 import type {
   CallReadDto,
   CallsDeletedDto,
@@ -165,7 +165,7 @@ const MOST_BYTES = sql`(${join(
 const extraColumns = (projectId: string): Columns => ({
   [WIRE.username]: column.text(sql`c.user_id`),
   storage_size_bytes: column.number(sql`(${BYTES})`),
-  total_storage_size_bytes: column.number(sql`(CASE WHEN r.parent_id IS NULL THEN (
+  total_storage_size_bytes: column.number(sql`(CASE WHEN r.is_root THEN (
     SELECT sum(${BYTES})::bigint FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = r.trace_id) END)`),
 });
 
@@ -244,7 +244,7 @@ export function asPieces(calls: Sql, extras: Extras, names: readonly string[]): 
     values.push(value);
     return { name, kind: type === 'text' || type === 'time' ? type : 'json' };
   });
-  const roots = sql`LATERAL (SELECT c.trace_id, c.parent_id) r`;
+  const roots = sql`LATERAL (SELECT c.trace_id, ${isRoot(extras.project_id)} AS is_root) r`;
   if (!extras.include_trace_totals)
     return { query: sql`SELECT ${join(values)} FROM (${calls}) c, ${roots}`, pieces };
   const query = sql`
@@ -308,16 +308,12 @@ function isFiltered(filter: CallsFilterDto, projectId: string): Sql {
     isOneOf(sql`c.id`, filter.call_ids),
     isOneOfAny(sql`(c.thread_id || '')`, filter.thread_ids), // these two as their indexes have them
     isOneOfAny(sql`(c.turn_id || '')`, filter.turn_ids),
-    filter.trace_roots_only && sql`c.parent_id IS NULL`,
-    filter.orphans_only && isOrphan(projectId),
+    filter.trace_roots_only && isRoot(projectId),
+    filter.orphans_only && isTopOrphan(projectId),
     isOneOf(sql`c.user_id`, filter[WIRE.userIds]),
     isOneOf(sql`c.run_id`, filter[WIRE.runIds]),
   );
 }
-
-/** Its parent is looked up by its key: the index of parents would lead to the calls of all others first. */
-const isOrphan = (projectId: string) => sql`${unseen(sql`c.parent_id IS NOT NULL`)}
-  AND (SELECT TRUE FROM calls p WHERE p.project_id = ${projectId} AND p.id = c.parent_id AND p.op_name IS NOT NULL LIMIT 1) IS NOT TRUE`;
 
 /** The first text behind all that begin with `prefix`, which ends in a colon. */
 const behindAll = (prefix: string) => `${prefix.slice(0, -1)};`;
@@ -413,7 +409,13 @@ export const mostBytesQuery = (projectId: string, ids: readonly string[]) => sql
   SELECT c.id, ${MOST_BYTES}::float8 AS bytes
   FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
 
+/** Calls of a trace that may be its root, the first of them, are looked at. */
+const MAX_TOPS = 100;
+
 /** The root of a trace, of several the first. */
 export const rootQuery = (projectId: string, traceId: string) => sql<{ id: string }>`
-  SELECT c.id FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = ${traceId} AND c.parent_id IS NULL
-  ORDER BY c.started_at, c.id LIMIT 1`;
+  SELECT c.id FROM ${computedOnce(
+    sql`SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = ${traceId} AND (c.parent_id IS NULL OR c.is_orphan)
+      ORDER BY c.started_at, c.id LIMIT ${MAX_TOPS}::bigint`,
+    'c',
+  )} WHERE ${isRoot(projectId)} ORDER BY c.started_at, c.id LIMIT 1`;

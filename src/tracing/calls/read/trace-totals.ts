@@ -3,7 +3,7 @@ import { wireTime } from '../../../platform/query/columns.js';
 import { computedOnce, lookedUp } from '../../../platform/query/plans.js';
 import { identifier, join, sql, type Sql } from '../../../platform/query/sql.js';
 import { USER_ATTRIBUTES } from '../../end-users.js';
-import { visibleIn } from '../../visible-calls.js';
+import { isRoot, visibleIn } from '../../visible-calls.js';
 import { countedUsage } from '../usage/counted-usage.query.js';
 
 /** Calls of one trace that are added up, those that tell usage, and that are looked at for a user. */
@@ -50,7 +50,7 @@ const namedUser = (projectId: string): Sql => {
 /** What the traces of the roots among the calls of the table `listed` add up to, once for each: many roots may be in one trace. */
 export const totalsOfTraces = (projectId: string): Sql => sql`
   SELECT r.trace_id, CASE WHEN r.is_silent THEN ${addedUsage(projectId)} END AS usage, ${namedUser(projectId)} AS user_name
-  FROM (SELECT c.trace_id, bool_or(c.usage IS NULL) AS is_silent FROM listed c WHERE c.parent_id IS NULL GROUP BY 1) r`;
+  FROM (SELECT c.trace_id, bool_or(c.usage IS NULL) AS is_silent FROM listed c WHERE ${isRoot(projectId)} GROUP BY 1) r`;
 
 /** What the trace of the root `c` adds up to, as `total`: no usage where the root tells it itself, and then repeats the others'. */
 export const TRACE_TOTAL = sql`LATERAL ${computedOnce(

@@ -1,0 +1,89 @@
+import { traceOf } from './calls.copy.js';
+import type { CallWrite } from './calls.upsert.js';
+import type { StoredPlace } from './orphans.query.js';
+
+/** Whether the writes are of new calls, as far as is known; else calls with these ids may be stored. */
+interface Novelty {
+  areNew: boolean;
+}
+
+/** The calls of which `markOrphans` has to know how they are stored: of the parents of new calls those that are not in the batch. */
+export function placesToRead(writes: readonly CallWrite[], { areNew }: Novelty): string[] {
+  const batch = byId(writes);
+  const ids = new Set<string>();
+  for (const write of writes) {
+    const parentId = write.start?.parent_id;
+    if (areNew && parentId && !isBeside(write, batch.get(parentId))) ids.add(parentId);
+    if (!areNew && write.start) for (const id of [write.id, parentId]) if (id) ids.add(id);
+  }
+  return [...ids];
+}
+
+/**
+ * Says of each start in the batch whether its parent is missing: not visible in its trace, neither stored nor in the batch. It may say so
+ * of a call whose parent is there, which readers find out, but never the contrary (`isRoot`). Of a circle in the batch the call that
+ * began first is marked, and so is a call that gets another parent, which may close a circle of stored calls.
+ */
+export function markOrphans(
+  writes: readonly CallWrite[],
+  stored: ReadonlyMap<string, StoredPlace>,
+): void {
+  const batch = byId(writes);
+  const inBatch = new Map<CallWrite, CallWrite>();
+  for (const write of writes) {
+    const { start } = write;
+    if (!start?.parent_id) continue;
+    const parent = batch.get(start.parent_id);
+    const place = stored.get(start.parent_id);
+    const own = stored.get(write.id);
+    const hasMoved = own?.op_name != null && own.parent_id !== start.parent_id;
+    if (isBeside(write, parent) && !place?.is_deleted) inBatch.set(write, parent!);
+    const hasParent = inBatch.has(write) || isStoredAbove(write, place);
+    start.is_orphan = hasParent && !hasMoved ? null : 'true';
+  }
+  for (const write of firstsOfCircles(inBatch)) write.start!.is_orphan = 'true';
+}
+
+/** The calls that leave the trace in which they are stored, and there perhaps calls below them. */
+export const leavingTrace = (
+  writes: readonly CallWrite[],
+  stored: ReadonlyMap<string, StoredPlace>,
+): string[] =>
+  writes.flatMap(({ id, start }) => {
+    const place = stored.get(id);
+    return place?.op_name != null && start?.trace_id && start.trace_id !== place.trace_id
+      ? [id]
+      : [];
+  });
+
+const byId = (writes: readonly CallWrite[]) => new Map(writes.map((write) => [write.id, write]));
+
+const isBeside = (write: CallWrite, parent: CallWrite | undefined): boolean =>
+  parent?.start !== undefined && parent !== write && traceOf(parent) === traceOf(write);
+
+const isStoredAbove = ({ id, start }: CallWrite, place: StoredPlace | undefined): boolean =>
+  place?.op_name != null &&
+  !place.is_deleted &&
+  place.id !== id &&
+  (!start!.trace_id || place.trace_id === start!.trace_id);
+
+/** Takes linear time. */
+function firstsOfCircles(parents: ReadonlyMap<CallWrite, CallWrite>): CallWrite[] {
+  const firsts: CallWrite[] = [];
+  const seen = new Map<CallWrite, CallWrite>();
+  for (const from of parents.keys()) {
+    let at: CallWrite | undefined = from;
+    for (; at && !seen.has(at); at = parents.get(at)) seen.set(at, from);
+    if (!at || seen.get(at) !== from) continue;
+    let first = at;
+    for (let one = parents.get(at)!; one !== at; one = parents.get(one)!)
+      if (hasBegunBefore(one, first)) first = one;
+    firsts.push(first);
+  }
+  return firsts;
+}
+
+function hasBegunBefore(a: CallWrite, b: CallWrite): boolean {
+  const [first, second] = [Date.parse(a.start!.started_at!), Date.parse(b.start!.started_at!)];
+  return first < second || (first === second && a.id < b.id);
+}
