@@ -830,16 +830,16 @@ SELECT c.digest, min(c.key) AS key, count(*)::int AS calls, count(c.score)::int 
   ORDER BY c.started_at DESC, c.id LIMIT $15) c) c
   GROUP BY c.digest;
 
-SELECT c.id FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = $2 AND ((c.parent_id IS NULL OR c.is_orphan) AND (c.parent_id IS NULL OR ((SELECT TRUE FROM calls p WHERE p.project_id = $3 AND p.id = c.parent_id
+SELECT c.id FROM (SELECT c.* FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = $2 AND (c.parent_id IS NULL OR c.is_orphan)
+  ORDER BY c.started_at, c.id LIMIT $3::bigint OFFSET 0) "c" WHERE ((c.parent_id IS NULL OR c.is_orphan) AND (c.parent_id IS NULL OR ((SELECT TRUE FROM calls p WHERE p.project_id = $4 AND p.id = c.parent_id
   AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE LIMIT 1) IS NOT TRUE OR (
   WITH RECURSIVE above AS (
-  SELECT p.id, p.parent_id, p.started_at, p.is_orphan, 1 AS level FROM calls p WHERE p.project_id = $4 AND p.id = c.parent_id
+  SELECT p.id, p.parent_id, p.started_at, p.is_orphan, 1 AS level FROM calls p WHERE p.project_id = $5 AND p.id = c.parent_id
   AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE
   UNION ALL
-  SELECT p.*, a.level + 1 FROM above a CROSS JOIN LATERAL (SELECT p.id, p.parent_id, p.started_at, p.is_orphan FROM calls p WHERE p.project_id = $5 AND p.id = a.parent_id
-  AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE OFFSET 0) "p" WHERE a.id <> c.id AND a.level < $6::int)
-  SELECT bool_or(a.id = c.id) AND bool_or(a.is_orphan AND (a.started_at, a.id) < (c.started_at, c.id)) IS NOT TRUE FROM above a))))
-  ORDER BY c.started_at, c.id LIMIT 1;
+  SELECT p.*, a.level + 1 FROM above a CROSS JOIN LATERAL (SELECT p.id, p.parent_id, p.started_at, p.is_orphan FROM calls p WHERE p.project_id = $6 AND p.id = a.parent_id
+  AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE OFFSET 0) "p" WHERE a.id <> c.id AND a.level < $7::int)
+  SELECT bool_or(a.id = c.id) AND bool_or(a.is_orphan AND (a.started_at, a.id) < (c.started_at, c.id)) IS NOT TRUE FROM above a)))) ORDER BY c.started_at, c.id LIMIT 1;
 
 SELECT c.id, (coalesce(pg_column_size(c."attributes")::bigint
   * CASE pg_column_compression(c."attributes") WHEN 'pglz' THEN 91 WHEN 'lz4' THEN 255 ELSE 1 END, 0) + coalesce(pg_column_size(c."inputs")::bigint
