@@ -42,7 +42,6 @@ import { KeptTrials1766475000000 } from './src/platform/database/migrations/1766
 import { Annotation1766474000000 } from './src/platform/database/migrations/1766474000000-annotation.js';
 import { AgentSpans1766476000000 } from './src/platform/database/migrations/1766476000000-agent-spans.js';
 import { ResponseOrder1766477000000 } from './src/platform/database/migrations/1766477000000-response-order.js';
-import { UnknownDurations1766580000000 } from './src/platform/database/migrations/1766580000000-unknown-durations.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -178,7 +177,6 @@ export function dataSourceOptions(
       AgentSpans1766476000000,
       ResponseOrder1766477000000,
       Orphans1766530000000,
-      UnknownDurations1766580000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

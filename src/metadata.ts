@@ -666,7 +666,7 @@ export async function metadata(): Promise<Record<string, unknown>> {
         [import("./doors/otel/otel.controller.js"), {
           OtelController: {
             traces: { summary: "Takes spans of OTLP/HTTP, in protobuf or JSON, as calls. Bad ones are counted in `partialSuccess`, the rest is stored. The addresses\nare those that exporters, Weave and Langfuse use; on the last, a user name of Basic that is a project names it." },
-            logs: { summary: "Takes log records of OTLP/HTTP, in protobuf or JSON. Events of generative AI that carry messages give these to the call of their\nspan, which may come before or after them. Nothing else is kept." },
+            logs: { summary: "Takes log records of OTLP/HTTP, in protobuf or JSON. Events of generative AI that carry messages give these to the call of their\nspan, which may come before or after them. Events of coding agents become calls. Nothing else is kept." },
             ignored: { summary: "Takes metrics of OTLP/HTTP, for exporters that send them along, and keeps nothing of them." },
           },
         }],

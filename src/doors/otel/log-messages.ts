@@ -52,7 +52,8 @@ const ABOUT = ['role', 'index', 'finish_reason', 'id', 'tool_call_id', 'name'];
 const hasContent = (message: unknown): boolean =>
   isObject(message) && Object.keys(message).some((name) => !ABOUT.includes(name));
 
-function recordTime({ timeUnixNano, observedTimeUnixNano }: LogRecord): string {
+/** Nanoseconds since 1970 in 20 digits; zeros where the record tells no time. */
+export function recordTime({ timeUnixNano, observedTimeUnixNano }: LogRecord): string {
   const time = [timeUnixNano, observedTimeUnixNano].find((nanos) => Number(nanos ?? 0) !== 0) ?? 0;
   return BigInt(time).toString().padStart(20, '0');
 }

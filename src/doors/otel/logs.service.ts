@@ -9,11 +9,16 @@ import {
 } from '../../tracing/calls/messages/call-messages.service.js';
 import { ApiError } from '../../platform/errors.js';
 import { hasOpaqueEscapes } from '../../platform/json/json-grammar.js';
+import { groupedBy } from '../../platform/query/grouped-by.js';
 import { Turn } from '../../platform/time/turn.js';
+import { AgentTurns } from '../../tracing/calls/agent-turns/agent-turns.service.js';
+import { CostsService } from '../../tracing/costs/costs.service.js';
+import { type AgentEvent, readAgentEvent } from './agent-events.js';
 import { toldBy, type Told } from './log-messages.js';
 import { PART_CALLS, PART_CHARACTERS, projectFinder, Refusals } from './otel.service.js';
 import type { PartialSuccess } from './otlp.js';
 import type { ReceivedLog } from './otlp-logs.js';
+import type { NameModel } from './span-call.js';
 
 /** What the records of a request say of one call. */
 interface Spoken {
@@ -27,12 +32,16 @@ interface Spoken {
 
 @Injectable()
 export class LogsService {
-  constructor(private readonly messages: CallMessagesService) {}
+  constructor(
+    private readonly messages: CallMessagesService,
+    private readonly turns: AgentTurns,
+    private readonly costs: CostsService,
+  ) {}
 
   /**
-   * Stores messages for the calls of spans, whether these are there or not, and leaves all other log records. `project` is
-   * what the request's header names.
-   * @throws ApiError when no message could be stored because its project is missing or not the key's.
+   * Stores messages for the calls of spans, whether these are there or not, makes calls of the events of coding agents, and leaves
+   * all other log records. `project` is what the request's header names.
+   * @throws ApiError when nothing could be stored because its project is missing or not the key's.
    */
   async export(
     records: readonly ReceivedLog[],
@@ -43,19 +52,50 @@ export class LogsService {
     const findProject = projectFinder(project, caller);
     const refused = new Refusals();
     const spoken = new Map<string, Spoken>();
+    const events: AgentEvent[] = [];
+    const modelName: NameModel = (model, provider) => this.costs.modelName(model, provider);
     for (const received of records) {
       if (turn.isOver) await turn.next();
       try {
         const record = received.read();
-        const told = record && toldBy(record);
+        if (!record) continue;
+        const { origin } = received;
+        const event = readAgentEvent(record, origin, () => findProject(origin), modelName);
+        if (event) {
+          events.push(event);
+          for (const told of toldOf(event)) add(spoken, event.projectId, told);
+          continue;
+        }
+        const told = toldBy(record);
         if (told) add(spoken, findProject(received.origin), told);
       } catch (error) {
         refused.add(error as Error);
       }
     }
-    if (spoken.size === 0 && refused.first instanceof ApiError) throw refused.first;
+    if (spoken.size + events.length === 0 && refused.first instanceof ApiError) throw refused.first;
+    await this.storeEvents(events, caller, refused);
     await this.store([...spoken.values()], caller, refused);
     return refused.told;
+  }
+
+  /** Stores the calls of each session, in parts, and finds the turns that they are of. */
+  private async storeEvents(
+    events: readonly AgentEvent[],
+    caller: Caller,
+    refused: Refusals,
+  ): Promise<void> {
+    const turn = new Turn();
+    const sessions = groupedBy(events, ({ projectId, session }) => `${projectId}\n${session}`);
+    for (const ofSession of sessions.values())
+      for (let from = 0; from < ofSession.length; from += PART_CALLS) {
+        if (turn.isOver) await turn.next();
+        const part = ofSession.slice(from, from + PART_CALLS);
+        const calls = part.flatMap(({ call }) => call ?? []);
+        if (calls.length === 0) continue;
+        const first = part.reduce((least, one) => (one.from < least.from ? one : least));
+        for (const answer of await this.turns.store(first, calls, caller))
+          if ('error' in answer) refused.add(new Error(answer.error.detail));
+      }
   }
 
   private async store(all: Spoken[], caller: Caller, refused: Refusals): Promise<void> {
@@ -84,6 +124,15 @@ export class LogsService {
     await storePart();
   }
 }
+
+/** What an event says of the calls of other events. */
+const toldOf = ({ answers }: AgentEvent): Told[] =>
+  answers.map(({ traceId, callId, at, value }) => ({
+    traceId,
+    spanId: callId,
+    at,
+    said: [{ side: 'output', member: 'messages', is_part: true, value }],
+  }));
 
 function add(spoken: Map<string, Spoken>, projectId: string, told: Told): void {
   const { traceId, spanId: id, at } = told;

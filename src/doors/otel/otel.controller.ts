@@ -124,7 +124,7 @@ export class OtelController {
 
   /**
    * Takes log records of OTLP/HTTP, in protobuf or JSON. Events of generative AI that carry messages give these to the call of their
-   * span, which may come before or after them. Nothing else is kept.
+   * span, which may come before or after them. Events of coding agents become calls. Nothing else is kept.
    */
   @Export(['otel/v1/logs', 'v1/logs'], 'logs.v1.ExportLogsServiceRequest')
   @ApiExported(LogsExportedDto)

@@ -1,10 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
-import { CallsService, PLAIN_SPAN, type WholeCall } from '../../tracing/calls/calls.service.js';
+import {
+  AGENT_SPANS,
+  CallsService,
+  PLAIN_SPAN,
+  type WholeCall,
+} from '../../tracing/calls/calls.service.js';
 import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
 import { ApiError, invalidRequest, toApiError } from '../../platform/errors.js';
 import { JsonLimit } from '../../platform/json/json-weight.js';
 import { Turn } from '../../platform/time/turn.js';
+import { AgentTurns } from '../../tracing/calls/agent-turns/agent-turns.service.js';
 import { CostsService } from '../../tracing/costs/costs.service.js';
 import { readAttributes } from './attributes.js';
 import type { Origin, PartialSuccess, ReceivedSpan } from './otlp.js';
@@ -15,6 +21,7 @@ export class OtelService {
   constructor(
     private readonly calls: CallsService,
     private readonly costs: CostsService,
+    private readonly turns: AgentTurns,
   ) {}
 
   /**
@@ -39,6 +46,8 @@ export class OtelService {
         if ('error' in answer) refused.add(new Error(answer.error.detail));
       for (const [projectId, traceIds] of part.turnTraces)
         await this.calls.makeRootsTurns(projectId, [...traceIds], caller.owner);
+      for (const [projectId, traceIds] of part.agentTraces)
+        await this.turns.settleTraces(projectId, [...traceIds]);
       stored += part.calls.length;
       part = new Part();
     };
@@ -81,12 +90,18 @@ class Part {
   readonly calls: SpanCall[] = [];
   /** Traces by project in which a root may become the turn of a thread that a span below it names. */
   readonly turnTraces = new Map<string, Set<string>>();
+  /** Traces by project with spans of a coding agent, of which there may be events too. */
+  readonly agentTraces = new Map<string, Set<string>>();
   private characters = 0;
 
   add(call: SpanCall): void {
     this.calls.push(call);
     this.characters += countCharacters(call);
-    const { project_id, trace_id, parent_id, thread_id } = call.call;
+    const { project_id, trace_id, parent_id, thread_id, op_name } = call.call;
+    if (AGENT_SPANS.includes(op_name)) {
+      const agentTraces = this.agentTraces.get(project_id) ?? new Set();
+      this.agentTraces.set(project_id, agentTraces.add(trace_id));
+    }
     if ((parent_id === null) === (thread_id !== null)) return;
     const traceIds = this.turnTraces.get(project_id) ?? new Set();
     this.turnTraces.set(project_id, traceIds.add(trace_id));

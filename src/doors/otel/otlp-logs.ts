@@ -1,4 +1,5 @@
 import protojson from 'protobufjs/ext/protojson.js';
+import { AGENT_MARKS } from './agent-marks.js';
 import {
   type AnyValue,
   base64ToHex,
@@ -36,11 +37,13 @@ export interface LogRecord {
 /** A record that cannot be about generative AI is left undecoded, and is null: most logs are about other things. */
 export type ReceivedLog = Received<LogRecord | null>;
 
-const MARK = 'gen_ai.';
+const MARKS = ['gen_ai.', ...AGENT_MARKS];
 
-/** Whether bytes of a request or of a record may hold messages. */
-export const mayTell = (bytes: Uint8Array): boolean =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(MARK);
+/** Whether bytes of a request or of a record may hold messages, or an event of a coding agent. */
+export const mayTell = (bytes: Uint8Array): boolean => {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return MARKS.some((mark) => buffer.includes(mark));
+};
 
 /** The log records of a request, all of which are decoded later, one by one. @throws ApiError `invalid_request`, `too_large` */
 export const logsOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedLog[]> =>

@@ -121,7 +121,7 @@ function attributesText(own: Attributes, taken: Set<string>, origin: Origin): st
   return `${text}}`;
 }
 
-const describeOrigin = ({ resource, scope }: Origin) => ({
+export const describeOrigin = ({ resource, scope }: Origin) => ({
   resource: Object.fromEntries(readAttributes(resource.attributes)),
   scope: { name: scope.name, version: scope.version },
 });
@@ -267,7 +267,7 @@ function checkedId(hex: string | undefined, length: number, name: string): strin
 }
 
 /** Nanoseconds since 1970 as ISO 8601 with microseconds; finer ones are cut off. */
-function toTimestamp(nanos: string | number | undefined, name: string): string {
+export function toTimestamp(nanos: string | number | undefined, name: string): string {
   if (!isSet(nanos)) throw new InvalidSpan(`${name} is required`);
   const digits = (typeof nanos === 'number' ? BigInt(nanos).toString() : nanos!).padStart(9, '0');
   return `${printSecond(digits.slice(0, -9))}.${digits.slice(-9, -3)}Z`;

@@ -14,6 +14,7 @@ import { CallLists } from './read/call-lists.service.js';
 import { CallPrices } from './read/call-prices.service.js';
 import { CallsWriter } from './ingest/calls.writer.js';
 import { CallsV2Controller } from './ingest/calls-v2.controller.js';
+import { AgentTurns } from './agent-turns/agent-turns.service.js';
 import { CallSlotsRefresher } from './stats/call-slots.refresher.js';
 import { CallCountsService } from './stats/call-counts.service.js';
 import { CallStatsController } from './stats/call-stats.controller.js';
@@ -36,6 +37,7 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
   ],
   providers: [
     CallsService,
+    AgentTurns,
     CallLists,
     CallPrices,
     CallsErasingService,
@@ -53,6 +55,7 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
   ],
   exports: [
     CallsService,
+    AgentTurns,
     CallLists,
     CallsErasingService,
     CallMessagesService,

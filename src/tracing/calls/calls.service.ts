@@ -66,7 +66,7 @@ export { CallReadDto } from './calls.dto.js';
 const CALLS_DELETE = auditAction('calls.delete');
 
 /** The answer to one item of a batch. */
-type ItemAnswer = CallStartedDto | Record<string, never> | Refusal;
+export type ItemAnswer = CallStartedDto | Record<string, never> | Refusal;
 
 @Injectable()
 export class CallsService {
@@ -286,6 +286,7 @@ export class CallsService {
 
 /** For doors, which hand over what a span says. */
 export { agentOf, PLAIN_SPAN } from './ingest/agent-columns.js';
+export { AGENT_EVENTS, AGENT_SPANS } from './agent-turns/agent-turns.js';
 export type { AgentColumns };
 
 /** Documents of a call that every connection may read: at most so many bytes, however well they are compressed. */

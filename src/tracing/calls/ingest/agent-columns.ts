@@ -149,11 +149,10 @@ export function agentOf(attribute: ReadAttribute, spanName?: string): AgentColum
     text(attribute(`weave.${key}`)) ?? text(attribute(`gen_ai.${key}`));
   const own = named('operation.name');
   const found = conventionOf(attribute);
-  const operation = own === null ? (found?.operation ?? null) : (SAME_OPERATION.get(own) ?? own);
-  const agent_name =
-    named('agent.name') ??
-    (own === 'invoke_workflow' ? named('workflow.name') : null) ??
-    (found ? agentName(attribute, found.convention, operation, spanName) : null);
+  const operation = own === null ? found.operation : (SAME_OPERATION.get(own) ?? own);
+  const ownName =
+    named('agent.name') ?? (own === 'invoke_workflow' ? named('workflow.name') : null);
+  const agent_name = ownName ?? agentName(attribute, found.convention, operation, spanName);
   const linked_call_id = attribute('weave.parent_call.id');
   const isLinked = isId(linked_call_id);
   if (operation === null && agent_name === null && !isLinked) return null;
@@ -171,10 +170,11 @@ const text = (value: unknown): string | null =>
 type ReadConvention = (typeof READ)[number];
 
 /** The convention that says the operation, or else the first of which the span has the attribute. */
-function conventionOf(
-  attribute: ReadAttribute,
-): { convention: ReadConvention; operation: string | null } | null {
-  let named: ReadConvention | null = null;
+function conventionOf(attribute: ReadAttribute): {
+  convention: ReadConvention | undefined;
+  operation: string | null;
+} {
+  let named: ReadConvention | undefined;
   for (const convention of READ) {
     const value = attribute(convention.attribute);
     if (typeof value !== 'string') continue;
@@ -182,26 +182,34 @@ function conventionOf(
     if (operation) return { convention, operation };
     named ??= convention;
   }
-  return named && { convention: named, operation: null };
+  return { convention: named, operation: null };
 }
 
 const unquoted = (value: string) => (/^".*"$/.test(value) ? value.slice(1, -1) : value);
 
 function agentName(
   attribute: ReadAttribute,
-  { names = {}, agent, isNamedAfterAgent }: ReadConvention,
+  convention: ReadConvention | undefined,
   operation: string | null,
   spanName: string | undefined,
 ): string | null {
+  if (!convention) return null;
+  const { names = {}, agent, isNamedAfterAgent } = convention;
   for (const name of names[operation ?? ''] ?? names['other'] ?? []) {
-    const value = name.startsWith(METADATA)
-      ? metadataOf(attribute, name.slice(METADATA.length))
-      : attribute(name);
-    const found = text(value);
-    if (found !== null && !(GRAPH_NODES.includes(name) && IS_NO_AGENT.test(found))) return found;
+    const found = nameIn(attribute, name);
+    if (found !== null) return found;
   }
   if (operation !== INVOKE_AGENT) return null;
   return agent ?? (isNamedAfterAgent && spanName ? text(spanName.replace(/\.run$/, '')) : null);
+}
+
+function nameIn(attribute: ReadAttribute, name: string): string | null {
+  const found = text(
+    name.startsWith(METADATA)
+      ? metadataOf(attribute, name.slice(METADATA.length))
+      : attribute(name),
+  );
+  return found !== null && GRAPH_NODES.includes(name) && IS_NO_AGENT.test(found) ? null : found;
 }
 
 const METADATA = 'metadata.';

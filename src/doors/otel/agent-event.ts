@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto';
+import { AGENT_EVENTS } from '../../tracing/calls/calls.service.js';
+import { type Attributes, readAttributes } from './attributes.js';
+import { recordTime } from './log-messages.js';
+import type { Origin } from './otlp.js';
+import type { LogRecord } from './otlp-logs.js';
+import { isId } from './span-call.js';
+
+/** A coding agent whose log records are events: where these say the session, the prompt and the version. */
+interface Agent {
+  name: string;
+  /** What the names of its events begin with, and the scope of an agent that leaves it out. */
+  prefix: string;
+  scope?: string;
+  session: string;
+  prompt?: string;
+  provider: string;
+  version: (own: Attributes, resource: Attributes) => unknown;
+  /** The trace of a record is that of the span of its turn. */
+  hasTurnTrace: boolean;
+}
+
+const AGENTS: readonly Agent[] = [
+  // Claude Code 2.1.332: event.name is `user_prompt`, the body `claude_code.user_prompt`; prompt.id since 2.1.7x
+  {
+    name: 'claude-code',
+    prefix: 'claude_code.',
+    scope: 'com.anthropic.claude_code.events',
+    session: 'session.id',
+    prompt: 'prompt.id',
+    provider: 'anthropic',
+    version: (_, resource) => resource.get('service.version'),
+    hasTurnTrace: true,
+  },
+  // Codex 0.171: names no prompt, and has only observedTimeUnixNano
+  {
+    name: 'codex',
+    prefix: 'codex.',
+    session: 'conversation.id',
+    provider: 'openai',
+    version: (own) => own.get('app.version'),
+    hasTurnTrace: true,
+  },
+  // Gemini CLI 0.61: each request is a trace; service.version is that of Node
+  {
+    name: 'gemini-cli',
+    prefix: 'gemini_cli.',
+    session: 'session.id',
+    prompt: 'prompt_id',
+    provider: 'google',
+    version: () => undefined,
+    hasTurnTrace: false,
+  },
+];
+
+/** The answer of an assistant, told apart from the call that it belongs to. */
+export const ANSWERS = 'claude_code.assistant_response';
+/** The only events of the stream of an answer that are kept: its end, and what went wrong. */
+const STREAM = 'codex.sse_event';
+
+interface NamedEvent {
+  agent: Agent;
+  name: string;
+}
+
+function namedEvent(record: LogRecord, own: Attributes, { scope }: Origin): NamedEvent | null {
+  const said = [own.get('event.name'), record.eventName, record.body?.stringValue];
+  const names = said.filter((name) => typeof name === 'string');
+  for (const agent of AGENTS) {
+    const whole = names.find((name) => name.startsWith(agent.prefix));
+    const part = agent.scope !== undefined && scope.name === agent.scope ? names[0] : undefined;
+    const name = whole ?? (part === undefined ? undefined : agent.prefix + part);
+    if (name !== undefined && (name === ANSWERS || Object.hasOwn(AGENT_EVENTS, name)))
+      return { agent, name };
+  }
+  return null;
+}
+
+export const number = (value: unknown): number | undefined => {
+  const count = typeof value === 'string' && value !== '' ? Number(value) : value;
+  return typeof count === 'number' && Number.isFinite(count) && count >= 0 ? count : undefined;
+};
+export const string = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+const digest = (...parts: unknown[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+const callId = (...parts: unknown[]) => digest(...parts).slice(0, 16);
+const madeTraceId = (...parts: unknown[]) => digest(...parts).slice(0, 32);
+
+/** Nanoseconds in 20 digits; the time that the event itself tells, where the record has none. */
+function eventTime(record: LogRecord, own: Attributes): bigint {
+  const time = BigInt(recordTime(record));
+  if (time > 0n) return time;
+  const told = Date.parse(string(own.get('event.timestamp')) ?? '');
+  if (Number.isNaN(told)) throw new Error('timeUnixNano is required');
+  return BigInt(told) * 1_000_000n;
+}
+
+/** An event as it is read, before it is a call. */
+export interface ReadEvent extends NamedEvent {
+  own: Attributes;
+  origin: Origin;
+  session: string;
+  prompt: string | undefined;
+  at: bigint;
+  /** The call of its prompt, where it names that. */
+  turnId: string | null;
+  traceId: string;
+  resource: Attributes;
+  isPrompt: boolean;
+  /** The span in which a prompt was told: that of its turn, or one of the application that runs the agent. */
+  linkedId: string | null;
+}
+
+/**
+ * Null when the record is none that Skein keeps of a coding agent. Ids are made of what the event says, so a record that is sent again
+ * is the same call.
+ * @throws Error when it says no time
+ */
+export function readEvent(record: LogRecord, origin: Origin): ReadEvent | null {
+  const own = readAttributes(record.attributes);
+  const named = namedEvent(record, own, origin);
+  if (!named || isOfStream(named.name, own)) return null;
+  const resource = readAttributes(origin.resource.attributes);
+  const session = string(own.get(named.agent.session) ?? resource.get(named.agent.session));
+  if (session === undefined) return null;
+  const at = eventTime(record, own);
+  return {
+    ...named,
+    own,
+    resource,
+    origin,
+    session,
+    at,
+    ...turnOf(named, record, { own, session, at }),
+  };
+}
+
+function turnOf(
+  { agent, name }: NamedEvent,
+  record: LogRecord,
+  { own, session, at }: Pick<ReadEvent, 'own' | 'session' | 'at'>,
+) {
+  const prompt = agent.prompt === undefined ? undefined : string(own.get(agent.prompt));
+  const isPrompt = AGENT_EVENTS[name] === 'prompt';
+  const turn = prompt ?? (isPrompt ? `${at}` : undefined);
+  const traced = agent.hasTurnTrace ? spanOf(record) : null;
+  return {
+    prompt,
+    isPrompt,
+    turnId: turn === undefined ? null : callId(agent.name, session, 'prompt', turn),
+    traceId:
+      traced?.traceId ??
+      madeTraceId(agent.name, session, turn ?? [name, `${at}`, own.get('call_id')]),
+    linkedId: isPrompt && traced ? traced.spanId : null,
+  };
+}
+
+/** The trace and the span in which a record was made. */
+function spanOf({ traceId = '', spanId = '' }: LogRecord) {
+  return isId(traceId, 32) ? { traceId, spanId: isId(spanId, 16) ? spanId : null } : null;
+}
+
+const isOfStream = (name: string, own: Attributes): boolean =>
+  name === STREAM &&
+  number(own.get('input_token_count')) === undefined &&
+  string(own.get('error.message')) === undefined;
+
+export const idOf = ({ agent, session, prompt, name }: ReadEvent, ...parts: unknown[]) =>
+  callId(agent.name, session, prompt ?? null, name, ...parts);
+
+/** Of events that have no id: what tells one from another. */
+export const place = ({ own, at }: ReadEvent) => [`${at}`, own.get('event.sequence') ?? null];

@@ -1,0 +1,139 @@
+import type { AgentColumns, WholeCall } from '../../tracing/calls/calls.service.js';
+import { ANSWERS, idOf, type ReadEvent, readEvent, string } from './agent-event.js';
+import { EVENT_PARTS, type EventParts } from './agent-event-parts.js';
+import { toContent } from './attributes.js';
+import type { Origin } from './otlp.js';
+import type { LogRecord } from './otlp-logs.js';
+import { describeOrigin, type NameModel, toTimestamp } from './span-call.js';
+
+/** What a record of a coding agent becomes. */
+export interface AgentEvent {
+  projectId: string;
+  session: string;
+  /** When it began, in ISO 8601. */
+  from: string;
+  call: WholeCall | null;
+  /** Texts of the assistant, for the call of the model and for the one of the prompt. */
+  answers: { traceId: string; callId: string; at: string; value: string }[];
+}
+
+/**
+ * Null when the record is none that Skein keeps of a coding agent.
+ * @throws Error when it says no time
+ */
+export function readAgentEvent(
+  record: LogRecord,
+  origin: Origin,
+  findProject: () => string,
+  modelName: NameModel,
+): AgentEvent | null {
+  const event = readEvent(record, origin);
+  if (!event) return null;
+  const projectId = findProject();
+  if (event.name === ANSWERS) return answerEvent(event, projectId);
+  return wholeEvent(event, EVENT_PARTS[event.name]!(event, modelName), projectId);
+}
+
+/** The text of an assistant: it belongs to the call of its request, and to that of the prompt. */
+function answerEvent(event: ReadEvent, projectId: string): AgentEvent | null {
+  const { own, session, at, turnId } = event;
+  const text = string(own.get('response'));
+  if (text === undefined || turnId === null) return null;
+  const requestId = string(own.get('request_id'));
+  const request =
+    requestId === undefined ? null : idOf({ ...event, name: 'claude_code.api_request' }, requestId);
+  return {
+    projectId,
+    session,
+    from: toTimestamp(`${at}`, 'timeUnixNano'),
+    call: null,
+    answers: answersTo(event, [request, turnId], text),
+  };
+}
+
+const answersTo = (
+  { traceId: trace, at }: ReadEvent,
+  callIds: readonly (string | null)[],
+  text: string,
+): AgentEvent['answers'] =>
+  callIds.flatMap((id) =>
+    id === null
+      ? []
+      : {
+          traceId: trace,
+          callId: id,
+          at: `${at}`.padStart(20, '0'),
+          value: JSON.stringify({ role: 'assistant', content: text }),
+        },
+  );
+
+function wholeEvent(event: ReadEvent, made: EventParts, projectId: string): AgentEvent {
+  const { session, at, turnId } = event;
+  const duration = BigInt(Math.round((made.duration_ms ?? 0) * 1e6));
+  const from = toTimestamp(`${duration < at ? at - duration : at}`, 'timeUnixNano');
+  const start = {
+    project_id: projectId,
+    id: made.id,
+    trace_id: event.traceId,
+    parent_id: event.isPrompt ? null : turnId,
+    op_name: event.name,
+    display_name: made.display_name?.slice(0, MAX_NAME) ?? null,
+    started_at: from,
+    thread_id: session,
+    turn_id: turnId,
+  };
+  const documents = {
+    attributes: attributesText(event, made),
+    inputs: JSON.stringify(made.inputs ?? {}),
+  };
+  const whole = made.isOpen ? { call: start, documents } : endedCall(event, made, start, documents);
+  return {
+    projectId,
+    session,
+    from,
+    call: { ...whole, responseId: made.responseId ?? null, agent: agentColumns(event, made) },
+    answers: made.answer === undefined ? [] : answersTo(event, [turnId], made.answer),
+  };
+}
+
+function endedCall(
+  { at }: ReadEvent,
+  made: EventParts,
+  start: object,
+  documents: { attributes: string; inputs: string },
+): Pick<WholeCall, 'call' | 'documents'> {
+  const summary = made.usage ? { usage: made.usage } : {};
+  const ended_at = toTimestamp(`${at}`, 'timeUnixNano');
+  const exception = made.exception?.replaceAll('\0', '') ?? null;
+  const output = toContent(made.output ?? null).text;
+  return {
+    call: { ...start, ended_at, exception, summary },
+    documents: { ...documents, output, summary: JSON.stringify(summary) },
+  };
+}
+
+const MAX_NAME = 256;
+
+function attributesText({ origin, own }: ReadEvent, made: EventParts): string {
+  const taken = new Set(made.taken);
+  return JSON.stringify({
+    ...describeOrigin(origin),
+    ...Object.fromEntries([...own].filter(([key]) => !taken.has(key))),
+    ...made.more,
+  });
+}
+
+/** The agent is that of the prompt, and of what its subagents do. */
+function agentColumns(
+  { agent, own, resource, isPrompt, linkedId }: ReadEvent,
+  made: EventParts,
+): AgentColumns {
+  const named = isPrompt ? agent.name : string(own.get('agent.name'));
+  const version = isPrompt ? string(agent.version(own, resource)) : undefined;
+  return {
+    operation: made.operation ?? '',
+    agent_name: named?.slice(0, MAX_NAME) ?? null,
+    agent_version: version?.slice(0, MAX_NAME) ?? null,
+    linked_call_id: linkedId,
+  };
+}

@@ -1,0 +1,83 @@
+// SQL: calls of coding agents.
+import { textLock, lock } from '../../../platform/database/advisory-locks.js';
+import { textArray } from '../../../platform/query/binary-array.js';
+import { sql, type Sql } from '../../../platform/query/sql.js';
+import {
+  AGENT_EVENTS,
+  AGENT_SPANS,
+  type AgentSpan,
+  type EventCall,
+  PROMPTS,
+  type SettledCall,
+} from './agent-turns.js';
+
+/** The calls of one session of a coding agent, while their turns are found. */
+const SESSION = textLock(0x74757273);
+
+export const sessionLock = (projectId: string, session: string) =>
+  lock(SESSION, `${projectId}\n${session}`);
+
+/** Calls of a session that are looked at. */
+const MAX_CALLS = 20_000;
+
+const microseconds = (time: Sql) => sql`(extract(epoch FROM ${time}) * 1000000)::bigint::text`;
+
+const IS_PROMPT = sql`p.op_name = ANY(${PROMPTS}::text[])`;
+
+/** The events of a session from the last prompt before a time on, or from an earlier one that an event after that time names; by their starts. */
+export const sessionCalls = (
+  projectId: string,
+  session: string,
+  from: string,
+): Sql<EventCall> => sql`
+  WITH events AS MATERIALIZED (
+    SELECT c.id, c.op_name, c.trace_id, c.parent_id, c.turn_id, c.linked_call_id, c.started_at, c.ended_at,
+      c.usage IS NOT NULL AS counts
+    FROM calls c
+    WHERE c.project_id = ${projectId} AND (c.thread_id || '') = ${session} AND c.thread_id IS NOT NULL
+      AND c.op_name = ANY(${Object.keys(AGENT_EVENTS)}::text[]) AND c.otel_dump IS NULL AND c.deleted_at IS NULL)
+  SELECT e.id, e.op_name, e.trace_id, e.parent_id, e.turn_id, e.linked_call_id, e.counts,
+    ${microseconds(sql`e.started_at`)} AS started_us, ${microseconds(sql`e.ended_at`)} AS ended_us
+  FROM events e
+  WHERE e.started_at >= least(
+      coalesce((SELECT max(p.started_at) FROM events p WHERE p.started_at <= ${from}::timestamptz AND ${IS_PROMPT}), ${from}::timestamptz),
+      (SELECT min(p.started_at) FROM events p WHERE p.id IN (
+        SELECT n.turn_id FROM events n WHERE coalesce(n.ended_at, n.started_at) >= ${from}::timestamptz)))
+  ORDER BY e.started_at, e.id LIMIT ${MAX_CALLS}::bigint`;
+
+/** Spans of agents in the traces, and the calls with the ids. */
+export const agentSpans = (
+  projectId: string,
+  traceIds: readonly string[],
+  ids: readonly string[],
+): Sql<AgentSpan> => sql`
+  SELECT c.id, c.op_name, c.trace_id, c.usage IS NOT NULL AS counts FROM calls c
+  WHERE c.project_id = ${projectId} AND c.trace_id = ANY(${traceIds}::text[]) AND c.otel_dump IS NOT NULL
+    AND c.deleted_at IS NULL AND (c.op_name = ANY(${AGENT_SPANS}::text[]) OR c.id = ANY(${ids}::text[]))`;
+
+/** Sessions with prompts in the traces, and when the first of these began. */
+export const sessionsOf = (
+  projectId: string,
+  traceIds: readonly string[],
+): Sql<{ session: string; from: string }> => sql`
+  SELECT c.thread_id AS session, to_char(min(c.started_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "from"
+  FROM calls c
+  WHERE c.project_id = ${projectId} AND c.trace_id = ANY(${traceIds}::text[]) AND c.thread_id IS NOT NULL
+    AND c.op_name = ANY(${Object.keys(AGENT_EVENTS)}::text[]) AND c.otel_dump IS NULL AND c.deleted_at IS NULL
+  GROUP BY 1`;
+
+const time = (us: Sql) =>
+  sql`to_timestamp(${us}::bigint / 1000000) + (${us}::bigint % 1000000) * interval '1 microsecond'`;
+
+export const settleQuery = (projectId: string, calls: readonly SettledCall[]): Sql => {
+  const column = (values: readonly (string | null)[]) => sql`${textArray(values)}::text[]`;
+  return sql`
+  WITH w AS MATERIALIZED (
+    SELECT * FROM unnest(${column(calls.map(({ id }) => id))}, ${column(calls.map((c) => c.trace_id))},
+      ${column(calls.map((c) => c.parent_id))}, ${column(calls.map((c) => c.turn_id))}, ${column(calls.map((c) => c.started_us))},
+      ${column(calls.map((c) => c.ended_us))}, ${column(calls.map((c) => String(c.counts)))})
+      AS w (id, trace_id, parent_id, turn_id, started_us, ended_us, counts) ORDER BY id COLLATE "C")
+  UPDATE calls c SET trace_id = w.trace_id, parent_id = w.parent_id, turn_id = w.turn_id, started_at = ${time(sql`w.started_us`)},
+    ended_at = ${time(sql`w.ended_us`)}, usage = CASE WHEN w.counts = 'true' THEN c.usage END
+  FROM w WHERE c.project_id = ${projectId} AND c.id = w.id`;
+};

@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../../platform/auth/caller.js';
+import { Database } from '../../../platform/database/database.js';
+import { CALLS } from '../call.entity.js';
+import { CallsService, type ItemAnswer, type WholeCall } from '../calls.service.js';
+import { settledCalls } from './agent-turns.js';
+import {
+  agentSpans,
+  sessionCalls,
+  sessionLock,
+  sessionsOf,
+  settleQuery,
+} from './agent-turns.query.js';
+
+/** A session of a coding agent; `from` is the start of the first of its calls that are stored. */
+interface Session {
+  projectId: string;
+  session: string;
+  from: string;
+}
+
+/** Calls that events of coding agents became, and the turns that they are of: docs/adr/0139-coding-agents.md. */
+@Injectable()
+export class AgentTurns {
+  constructor(
+    private readonly database: Database,
+    private readonly calls: CallsService,
+  ) {}
+
+  /** Stores calls of one session and finds their turns, in one transaction. */
+  store(
+    { projectId, session, from }: Session,
+    calls: readonly WholeCall[],
+    caller: Caller,
+  ): Promise<ItemAnswer[]> {
+    return this.database.alone(
+      sessionLock(projectId, session),
+      async () => {
+        const answers = await this.calls.storeCalls(calls, caller);
+        await this.settle(projectId, session, from);
+        return answers;
+      },
+      'long',
+    );
+  }
+
+  /** Finds the turns of sessions anew of which spans came in these traces. */
+  async settleTraces(projectId: string, traceIds: readonly string[]): Promise<void> {
+    for (const { session, from } of await this.database.query(sessionsOf(projectId, traceIds)))
+      await this.database.alone(
+        sessionLock(projectId, session),
+        () => this.settle(projectId, session, from),
+        'long',
+      );
+  }
+
+  private async settle(projectId: string, session: string, from: string): Promise<void> {
+    const calls = await this.database.query(sessionCalls(projectId, session, from));
+    const traceIds = [...new Set(calls.map(({ trace_id }) => trace_id))];
+    const linked = calls.flatMap(({ linked_call_id }) => linked_call_id ?? []);
+    const spans = await this.database.query(agentSpans(projectId, traceIds, linked));
+    const changed = settledCalls(calls, spans);
+    if (changed.length === 0) return;
+    await this.database.write(settleQuery(projectId, changed));
+    this.database.note(projectId, CALLS);
+  }
+}

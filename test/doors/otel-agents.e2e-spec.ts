@@ -1,0 +1,392 @@
+import { readFileSync } from 'node:fs';
+import * as fc from 'fast-check';
+import { lookupType } from '../../src/doors/otel/otlp.js';
+import { linesOf, useApp } from '../support/app.js';
+
+/** What the newest agents sent to a stand-in for one prompt, with its tools: test/fixtures/agents. */
+const AGENTS = [
+  'claude-code',
+  'claude-code-traced',
+  'codex',
+  'codex-traced',
+  'gemini-cli',
+] as const;
+type Agent = (typeof AGENTS)[number];
+interface Recording {
+  logs: any[];
+  traces: any[];
+}
+const recordings = Object.fromEntries(
+  AGENTS.map((name) => [
+    name,
+    JSON.parse(readFileSync(`test/fixtures/agents/${name}.json`, 'utf8')) as Recording,
+  ]),
+) as Record<Agent, Recording>;
+
+/**
+ * Dollars of two answers, worked out by the price lists. claude-sonnet-4-5: 14 tokens, 4 read from and 2 written to the cache, 8 of
+ * the answer. gpt-5.1-codex: 20 of the prompt, 4 of them cached, 8 of the answer. gemini-2.5-flash: the same and 3 of thoughts.
+ */
+const COSTS: Record<string, number> = {
+  claude: (2 * (14 * 3 + 4 * 0.3 + 2 * 3.75 + 8 * 15)) / 1e6,
+  codex: (2 * (16 * 1.25 + 4 * 0.125 + 8 * 10)) / 1e6,
+  gemini: (2 * (16 * 0.3 + 4 * 0.03 + (8 + 3) * 2.5)) / 1e6,
+};
+const costOf = (agent: Agent) => COSTS[agent.split('-')[0]!]!;
+
+const app = useApp();
+let projects = 0;
+const aProject = () => `acme/agent${projects++}`;
+
+const post = async (path: string, body: object | Buffer, project_id: string) => {
+  const type: Record<string, string> = Buffer.isBuffer(body)
+    ? { 'content-type': 'application/x-protobuf' }
+    : {};
+  const told = await app.post(path, body, { headers: { project_id, ...type } });
+  expect(told.status).toBe(200);
+  return told;
+};
+const sendLogs = async (logs: any[], project_id: string) => {
+  for (const body of logs) expect((await post('/v1/logs', body, project_id)).text).toBe('{}');
+};
+const sendTraces = async (traces: any[], project_id: string) => {
+  for (const body of traces) await post('/v1/traces', body, project_id);
+};
+
+/** Exports of one record each. */
+const singles = (logs: any[]): any[] =>
+  logs.flatMap(({ resourceLogs }) =>
+    resourceLogs.flatMap(({ resource, scopeLogs }: any) =>
+      scopeLogs.flatMap(({ scope, logRecords }: any) =>
+        logRecords.map((record: any) => ({
+          resourceLogs: [{ resource, scopeLogs: [{ scope, logRecords: [record] }] }],
+        })),
+      ),
+    ),
+  );
+
+const callsOf = async (project_id: string): Promise<any[]> =>
+  (await app.post('/calls/query', { project_id, include_costs: true, limit: 2000 })).body.calls;
+const seen = async (project_id: string) =>
+  (await callsOf(project_id))
+    .map((call: any) => ({ ...call, project_id: null }))
+    .toSorted((a: any, b: any) => (a.id < b.id ? -1 : 1));
+const costIn = async (project_id: string) => {
+  const { body } = await app.post('/calls/stats', {
+    project_id,
+    ...{ start: '2026-11-26T00:00:00Z', end: '2026-11-27T00:00:00Z', granularity: 86_400 },
+    usage_metrics: [{ metric: 'total_cost' }],
+  });
+  return body.usage_buckets.reduce(
+    (sum: number, bucket: any) => sum + (bucket.sum_total_cost ?? 0),
+    0,
+  );
+};
+const threadsOf = async (project_id: string): Promise<any[]> =>
+  linesOf(await app.post('/threads/stream_query', { project_id }));
+
+/** Calls as a tree of names. */
+function treeOf(calls: any[]): any[] {
+  const below = (parent: string | null): any[] =>
+    calls
+      .filter(({ parent_id }) => parent_id === parent)
+      .toSorted((a, b) =>
+        `${a.started_at} ${a.op_name}` < `${b.started_at} ${b.op_name}` ? -1 : 1,
+      )
+      .map(({ id, op_name }) => {
+        const children = below(id);
+        return children.length > 0 ? [op_name, children] : op_name;
+      });
+  return below(null);
+}
+
+describe.each(['claude-code', 'codex', 'gemini-cli'] as const)('events of %s', (agent) => {
+  it('cost what the answers cost, once, also when they come twice, in protobuf', async () => {
+    const project = aProject();
+    const { logs } = recordings[agent];
+    await sendLogs(logs, project);
+    expect(await costIn(project)).toBeCloseTo(costOf(agent), 12);
+    const before = await seen(project);
+    const type = lookupType('collector.logs.v1.ExportLogsServiceRequest');
+    const bytes = logs.map((body) =>
+      Buffer.from(type.encode(type.fromObject(inBytes(body))).finish()),
+    );
+    for (const body of bytes) await post('/v1/logs', body, project);
+    expect(await seen(project)).toEqual(before);
+  });
+
+  it('are a thread with one turn, and the tree of the prompt', async () => {
+    const project = aProject();
+    await sendLogs(recordings[agent].logs, project);
+    const threads = await threadsOf(project);
+    expect(threads.map(({ turn_count }) => turn_count)).toEqual([1]);
+    expect(treeOf(await callsOf(project))).toMatchSnapshot();
+  });
+
+  it('are the same in any order, each alone and some twice', async () => {
+    const whole = aProject();
+    const { logs } = recordings[agent];
+    await sendLogs(logs, whole);
+    const expected = await seen(whole);
+    const records = singles(logs).filter((one) =>
+      /user_prompt|api_|tool|completed|response/.test(JSON.stringify(one)),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.shuffledSubarray(records, { minLength: records.length }),
+        fc.subarray(records, { maxLength: 3 }),
+        async (shuffled, again) => {
+          const project = aProject();
+          await sendLogs([...shuffled, ...again], project);
+          const named = expected.filter(({ op_name }) => op_name !== 'codex.conversation_starts');
+          expect(
+            (await seen(project)).filter(({ op_name }) => op_name !== 'codex.conversation_starts'),
+          ).toEqual(named);
+        },
+      ),
+      { numRuns: 3 },
+    );
+  });
+});
+
+/** OTLP/JSON has hexadecimal ids, which protobufjs reads as base64. */
+const inBytes = (body: any): any =>
+  JSON.parse(JSON.stringify(body), (key, value) =>
+    (key === 'traceId' || key === 'spanId') && typeof value === 'string'
+      ? Buffer.from(value, 'hex').toString('base64')
+      : value,
+  );
+
+describe('events of claude-code', () => {
+  it('say what was asked, answered and run, and what the agent takes as the cost', async () => {
+    const project = aProject();
+    await sendLogs(recordings['claude-code'].logs, project);
+    const calls = await callsOf(project);
+    const named = (name: string) =>
+      calls.filter(({ op_name }) => op_name === `claude_code.${name}`);
+    const [prompt] = named('user_prompt');
+    expect(prompt).toMatchObject({
+      inputs: { prompt: 'Say how the weather is, with echo.' },
+      output: { messages: [{ role: 'assistant', content: 'It is sunny.' }] },
+      thread_id: 'bbe1bc71-66ba-423d-8a37-6aa1ef2f2c72',
+      turn_id: prompt.id,
+      started_at: '2026-11-26T11:56:16.653000Z',
+      ended_at: '2026-11-26T11:56:17.423000Z',
+    });
+    const requests = named('api_request').toSorted((a, b) =>
+      a.started_at < b.started_at ? -1 : 1,
+    );
+    expect(requests).toMatchObject([
+      {
+        parent_id: prompt.id,
+        started_at: '2026-11-26T11:56:16.872000Z', // 354 ms before the event
+        ended_at: '2026-11-26T11:56:17.226000Z',
+        attributes: {
+          cost_usd: 0.00017069999999999998,
+          request_id: 'req_1',
+          'gen_ai.request.model': 'claude-sonnet-4-5',
+        },
+        summary: {
+          usage: {
+            'claude-sonnet-4-5': {
+              requests: 1,
+              prompt_tokens: 20,
+              completion_tokens: 8,
+              cache_read_input_tokens: 4,
+              cache_creation_input_tokens: 2,
+            },
+          },
+        },
+      },
+      { output: { messages: [{ role: 'assistant', content: 'It is sunny.' }] } },
+    ]);
+    expect(named('tool_result')).toMatchObject([
+      {
+        display_name: 'Bash',
+        inputs: { command: 'echo sunny', description: 'Say it' },
+        exception: null,
+      },
+    ]);
+    const { body } = await app.post('/agents/query', { project_id: project });
+    expect(body.agents).toMatchObject([
+      {
+        agent_name: 'claude-code',
+        invocation_count: 1,
+        total_input_tokens: 40,
+        total_output_tokens: 16,
+      },
+    ]);
+  });
+
+  it.each([
+    ['the events first', ['logs', 'traces']],
+    ['the spans first', ['traces', 'logs']],
+    ['both twice', ['logs', 'traces', 'logs', 'traces']],
+  ])('count once beside their spans: %s', async (_title, order) => {
+    const project = aProject();
+    const { logs, traces } = recordings['claude-code-traced'];
+    for (const one of order)
+      await (one === 'logs' ? sendLogs(logs, project) : sendTraces(traces, project));
+    expect(await costIn(project)).toBeCloseTo(COSTS['claude']!, 12);
+    expect((await threadsOf(project)).map(({ turn_count }) => turn_count)).toEqual([1]);
+    expect(treeOf(await callsOf(project)).map(([name]) => name)).toEqual([
+      'claude_code.interaction',
+    ]);
+  });
+
+  it('count once beside their spans where no request has an id', async () => {
+    const project = aProject();
+    const { logs, traces } = JSON.parse(
+      JSON.stringify(recordings['claude-code-traced']).replaceAll(
+        /"(gen_ai\.response\.id|request_id)"/g,
+        '"x"',
+      ),
+    );
+    for (const one of singles(logs)) await sendLogs([one], project);
+    await sendTraces(traces, project);
+    expect(await costIn(project)).toBeCloseTo(COSTS['claude']!, 12);
+  });
+
+  it('belong to the last prompt before them where they name none', async () => {
+    const project = aProject();
+    const old = JSON.parse(
+      JSON.stringify(recordings['claude-code'].logs).replaceAll('"prompt.id"', '"x"'),
+    );
+    await sendLogs(old.toReversed(), project);
+    const calls = await callsOf(project);
+    const [prompt] = calls.filter(({ op_name }) => op_name === 'claude_code.user_prompt');
+    expect(
+      calls.filter(({ parent_id }) => parent_id === prompt.id).map(({ op_name }) => op_name),
+    ).toHaveLength(4);
+  });
+
+  it('fail where the agent says so', async () => {
+    const project = aProject();
+    const at = '1795694177226000000';
+    const own = (name: string, more: object) => ({
+      timeUnixNano: at,
+      body: { stringValue: `claude_code.${name}` },
+      attributes: Object.entries({
+        'event.name': name,
+        'session.id': 's',
+        'prompt.id': 'p',
+        ...more,
+      }).map(([key, value]) => ({ key, value: { stringValue: String(value) } })),
+    });
+    const logRecords = [
+      own('api_error', {
+        model: 'claude-sonnet-4-5',
+        error: 'Overloaded',
+        status_code: 529,
+        duration_ms: 100,
+        attempt: 3,
+      }),
+      own('tool_decision', {
+        tool_name: 'Bash',
+        tool_use_id: 't',
+        decision: 'reject',
+        source: 'user_reject',
+      }),
+      own('tool_result', {
+        tool_name: 'Read',
+        tool_use_id: 'u',
+        success: 'false',
+        error_type: 'ENOENT',
+      }),
+      own('user_prompt', { prompt: 'hi' }),
+      own('hook_execution_complete', { hook: 'x' }),
+    ];
+    await sendLogs([{ resourceLogs: [{ scopeLogs: [{ logRecords }] }] }], project);
+    const calls = await callsOf(project);
+    expect(Object.fromEntries(calls.map(({ op_name, exception }) => [op_name, exception]))).toEqual(
+      {
+        'claude_code.api_error': 'Overloaded',
+        'claude_code.tool_decision': 'the tool may not run: reject',
+        'claude_code.tool_result': 'ENOENT',
+        'claude_code.user_prompt': null,
+      },
+    );
+  });
+});
+
+describe('events of codex', () => {
+  it('begin an answer with its first request, and leave a failed one below the next answer', async () => {
+    const project = aProject();
+    await sendLogs(recordings['codex'].logs, project);
+    const calls = await callsOf(project);
+    const answers = calls.filter(({ op_name }) => op_name === 'codex.sse_event');
+    const requests = calls.filter(({ op_name }) => op_name === 'codex.api_request');
+    expect(answers.map(({ started_at }) => started_at).toSorted()).toEqual(
+      requests.map(({ started_at }) => started_at).toSorted(),
+    );
+    expect(requests.map(({ parent_id }) => parent_id).toSorted()).toEqual(
+      answers.map(({ id }) => id).toSorted(),
+    );
+    const [tool] = calls.filter(({ op_name }) => op_name === 'codex.tool_result');
+    expect(tool).toMatchObject({
+      display_name: 'exec_command',
+      inputs: { cmd: 'echo sunny' },
+      output: expect.stringContaining('sunny'),
+    });
+  });
+
+  it('give two prompts of a session a turn each, whichever comes first', async () => {
+    const project = aProject();
+    const [first] = recordings['codex'].logs;
+    const second = JSON.parse(JSON.stringify(first), (key, value) =>
+      key === 'observedTimeUnixNano' ? `${BigInt(value) + 60_000_000_000n}` : value,
+    );
+    await sendLogs([second, first], project);
+    expect((await threadsOf(project)).map(({ turn_count }) => turn_count)).toEqual([2]);
+    const trees = treeOf(await callsOf(project)).filter((one) => Array.isArray(one));
+    expect(trees[0]).toEqual(trees[1]);
+    expect(await costIn(project)).toBeCloseTo(2 * COSTS['codex']!, 12);
+  });
+
+  it.each([
+    ['the events first', ['logs', 'traces']],
+    ['the spans first', ['traces', 'logs']],
+  ])('count once beside their spans: %s', async (_title, order) => {
+    const project = aProject();
+    const { logs, traces } = recordings['codex-traced'];
+    for (const one of order)
+      await (one === 'logs' ? sendLogs(logs, project) : sendTraces(traces, project));
+    expect(await costIn(project)).toBeCloseTo(COSTS['codex']!, 12);
+    expect((await threadsOf(project)).map(({ turn_count }) => turn_count)).toEqual([1]);
+  });
+});
+
+describe('events of coding agents', () => {
+  it('count once beside their spans: gemini-cli', async () => {
+    const project = aProject();
+    const { logs, traces } = recordings['gemini-cli'];
+    await sendTraces(traces, project);
+    await sendLogs(logs, project);
+    expect(await costIn(project)).toBeCloseTo(COSTS['gemini']!, 12);
+  });
+
+  it('need a project', async () => {
+    const key = await app.aKey('writer', ['acme/*']);
+    const refused = await app.post('/v1/logs', recordings['codex'].logs[0], { key });
+    expect([refused.status, refused.body.errors[0].path]).toEqual([400, 'project_id']);
+  });
+
+  it('without a time are refused, and the others are stored', async () => {
+    const project = aProject();
+    const attributes = [
+      { key: 'event.name', value: { stringValue: 'codex.user_prompt' } },
+      { key: 'conversation.id', value: { stringValue: 'c' } },
+    ];
+    const logRecords = [
+      { attributes },
+      { attributes, observedTimeUnixNano: '1795694177226000000' },
+    ];
+    const body = { resourceLogs: [{ scopeLogs: [{ logRecords }] }] };
+    const told = await post('/v1/logs', body, project);
+    expect(told.body.partialSuccess).toEqual({
+      rejectedLogRecords: '1',
+      errorMessage: 'timeUnixNano is required',
+    });
+    expect(await callsOf(project)).toHaveLength(1);
+  });
+});
