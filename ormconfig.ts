@@ -42,6 +42,7 @@ import { KeptTrials1766475000000 } from './src/platform/database/migrations/1766
 import { Annotation1766474000000 } from './src/platform/database/migrations/1766474000000-annotation.js';
 import { AgentSpans1766476000000 } from './src/platform/database/migrations/1766476000000-agent-spans.js';
 import { ResponseOrder1766477000000 } from './src/platform/database/migrations/1766477000000-response-order.js';
+import { EventTimes1766540000000 } from './src/platform/database/migrations/1766540000000-event-times.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -177,6 +178,7 @@ export function dataSourceOptions(
       AgentSpans1766476000000,
       ResponseOrder1766477000000,
       Orphans1766530000000,
+      EventTimes1766540000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

@@ -234,6 +234,7 @@ CREATE TABLE calls (
   agent_version text COLLATE "C",
   linked_call_id text COLLATE "C",
   is_orphan boolean NOT NULL DEFAULT false,
+  event_times json,
   CONSTRAINT calls_pkey PRIMARY KEY (project_id, id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, toast.autovacuum_vacuum_scale_factor=0.02, toast.autovacuum_vacuum_threshold=5000);
 
@@ -359,6 +360,7 @@ CREATE TABLE feedback (
   span_conversation_id text COLLATE "C",
   span_trace_id text COLLATE "C",
   scorer_trace_id text COLLATE "C",
+  event_times json,
   CONSTRAINT feedback_pkey PRIMARY KEY (project_id, id)
 );
 

@@ -7,4 +7,5 @@ export const USER_ATTRIBUTES = [
   'langfuse.trace.user_id',
   'traceloop.association.properties.user_id',
   'ai.telemetry.metadata.userId',
+  'userId', // events of Langfuse
 ];

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Format, importFile } from '../../src/doors/import/import.js';
 import { Service } from '../../src/doors/import/service.js';
-import { basic, send, useApp } from '../support/app.js';
-import { aFolder, watched } from '../support/server.js';
+import { basic, linesOf, send, useApp } from '../support/app.js';
+import { aFolder, startServer, watched } from '../support/server.js';
 
 const app = useApp();
 
@@ -236,6 +236,342 @@ describe('POST /api/public/ingestion', () => {
   });
 });
 
+describe('timestamps of events', () => {
+  /** Each order in which the batches may arrive, and the same batches sent once more in each order. */
+  const ordersOf = <T>(batches: T[]): T[][] =>
+    batches.length < 2
+      ? [batches]
+      : batches.flatMap((one, i) =>
+          ordersOf(batches.toSpliced(i, 1)).map((rest) => [one, ...rest]),
+        );
+  const post = async (...batch: unknown[]) => {
+    const { status, body } = await ingest(...batch);
+    expect([status, body.errors]).toEqual([207, []]);
+  };
+
+  it('makes the same call of batches in any order, also when they are sent again', async () => {
+    const traceId = randomUUID();
+    const batchesOf = (id: string) => [
+      [
+        event('generation-create', { id, traceId, name: 'llm', startTime: at(1), model: 'm1', input: 'hi', metadata: { a: 1, b: 1 }, usage: { input: 3 } }, 1),
+        event('generation-update', { id, output: 'first', metadata: { b: 2 }, endTime: at(4) }, 2),
+      ],
+      [event('generation-update', { id, output: 'second', level: 'ERROR', statusMessage: 'no network', metadata: { b: 3, c: 3 } }, 3)],
+      [event('generation-update', { id, name: 'llm 2', model: 'm2', level: 'DEFAULT', endTime: at(6), startTime: at(5) }, 4)],
+    ]; // prettier-ignore
+    for (const [i, order] of ordersOf([0, 1, 2]).entries()) {
+      const id = `any order ${i}`;
+      const batches = batchesOf(id);
+      for (const n of order) await post(...batches[n]!);
+      for (const n of [0, 2, 1]) {
+        const { summary, ...call } = await read(id);
+        expect(call).toMatchObject({
+          op_name: 'llm 2',
+          started_at: '2026-01-31T12:00:01.000000Z',
+          ended_at: '2026-01-31T12:00:06.000000Z',
+          inputs: { input: 'hi' },
+          output: 'second',
+          exception: null,
+          attributes: { model: 'm2', level: 'DEFAULT', metadata: { a: 1, b: 3, c: 3 } },
+        });
+        expect(summary.usage).toEqual({ m2: { requests: 1, prompt_tokens: 3 } });
+        await post(...batches[n]!);
+      }
+    }
+  });
+
+  it('keeps the newer values of a trace when an older event comes later', async () => {
+    const id = randomUUID();
+    await post(event('trace-create', { id, name: 'new', userId: 'u2', tags: ['b'] }, 20));
+    await post(
+      event('trace-create', { id, name: 'old', userId: 'u1', sessionId: 'talk', input: 'hi' }, 10),
+    );
+    expect(await read(id)).toMatchObject({
+      op_name: 'new',
+      thread_id: 'talk',
+      inputs: { input: 'hi' },
+      attributes: { userId: 'u2', tags: ['b'] },
+    });
+  });
+
+  it('takes an update that comes before its create, and one of the same millisecond after it', async () => {
+    const id = randomUUID();
+    await post(event('span-update', { id, output: 'done', name: 'updated' }, 5));
+    await post(event('span-create', { id, output: 'begun', name: 'created', input: 1 }, 5));
+    expect(await read(id)).toMatchObject({
+      op_name: 'updated',
+      output: 'done',
+      inputs: { input: 1 },
+      started_at: '2026-01-31T12:00:05.000000Z',
+    });
+  });
+
+  it('compares microseconds and offsets', async () => {
+    const id = randomUUID();
+    const named = (name: string, timestamp: string) => ({
+      ...event('span-create', { id, name }),
+      timestamp,
+    });
+    await post(named('later', '2026-01-31T14:00:00.000002+02:00'));
+    await post(named('earlier', '2026-01-31T12:00:00.000001Z'));
+    expect((await read(id)).op_name).toBe('later');
+  });
+
+  it('refuses a timestamp that is none, and does not let one of the far future win for years', async () => {
+    const id = randomUUID();
+    const named = (name: string, timestamp: unknown) => ({
+      ...event('span-create', { id, name }),
+      timestamp,
+    });
+    const { body } = await ingest(
+      named('a', 'soon'),
+      named('b', 5),
+      named('c', '2026-02-30T00:00:00Z'),
+    );
+    expect(body.errors.map(({ message }: any) => message)).toEqual(
+      Array.from({ length: 3 }, () => expect.stringMatching(/^timestamp must be an ISO 8601/)),
+    );
+    await post(named('of the future', '2999-01-31T12:00:00.000Z'));
+    expect((await read(id)).op_name).toBe('of the future');
+    await post(named('of now', new Date().toISOString()));
+    await post(named('of the future', '2999-01-31T12:00:00.000Z'));
+    expect((await read(id)).op_name).toBe('of now');
+    const { body: ends } = await ingest(event('span-update', { id, endTime: 'soon' }));
+    expect(ends.errors[0].message).toMatch(/^ended_at must be an ISO 8601/);
+  });
+
+  it('is exact when two processes store at the same time', async () => {
+    const other = await startServer({ DATABASE_URL: app.databaseUrl });
+    try {
+      const id = randomUUID();
+      const send1 = (url: string, second: number) =>
+        send(
+          `${url}/api/public/ingestion`,
+          { batch: [event('span-update', { id, name: `n${second}`, metadata: { [`k${second}`]: second } }, second)] },
+          asDemo(),
+        ); // prettier-ignore
+      const seconds = [7, 3, 9, 1, 8, 2, 6, 4, 5];
+      await Promise.all(seconds.map((second, i) => send1([app.url, other.url][i % 2]!, second)));
+      expect(await read(id)).toMatchObject({
+        op_name: 'n9',
+        attributes: {
+          metadata: Object.fromEntries(seconds.map((second) => [`k${second}`, second])),
+        },
+      });
+    } finally {
+      await other.stop();
+    }
+  });
+});
+
+describe('scores', () => {
+  const post = async (body: unknown) => send(`${app.url}/api/public/scores`, body, asDemo());
+  const stored = async (id: string) => {
+    const asked = {
+      project_id,
+      query: { $expr: { $eq: [{ $getField: 'id' }, { $literal: id }] } },
+    };
+    const { result } = (await app.post('/feedback/query', asked)).body;
+    return result.map(({ svc_ref, feedback_type, payload }: any) => [
+      svc_ref,
+      feedback_type,
+      payload,
+    ]);
+  };
+
+  it('keep the newer values, member by member, whatever arrives last', async () => {
+    const [id, traceId] = [randomUUID(), randomUUID()];
+    const ref = `svc:///${project_id}/call/${traceId}`;
+    const score = (second: number, more: object) =>
+      event('score-create', { id, traceId, name: 'accuracy', ...more }, second);
+    const first = [score(1, { value: 0.1, comment: 'first' })];
+    const second = [score(5, { value: 0.5, comment: null })];
+    const late = [score(3, { value: 0.3, name: 'older name', metadata: { late: true } })];
+    for (const batch of [second, first, late, first, late])
+      expect((await ingest(...batch)).body.errors).toEqual([]);
+    expect(await stored(id)).toEqual([
+      [ref, 'accuracy', { value: 0.5, comment: 'first', metadata: { late: true } }],
+    ]);
+    const { body } = await app.post('/feedback/query', {
+      project_id,
+      query: { $expr: { $eq: [{ $getField: 'id' }, { $literal: id }] } },
+    });
+    await ingest(...second, ...first);
+    const again = await app.post('/feedback/query', {
+      project_id,
+      query: { $expr: { $eq: [{ $getField: 'id' }, { $literal: id }] } },
+    });
+    expect(again.body).toEqual(body);
+    expect((await post({ id, traceId, name: 'accuracy', value: 0.9 })).status).toBe(200);
+    expect((await stored(id))[0][2]).toMatchObject({ value: 0.9, comment: 'first' });
+  });
+
+  it('are stored once and exactly when two requests store one at the same time', async () => {
+    const [id, traceId] = [randomUUID(), randomUUID()];
+    const seconds = [4, 9, 1, 7, 2, 8, 3, 6, 5];
+    await Promise.all(
+      seconds.map((second) =>
+        ingest(
+          event(
+            'score-create',
+            { id, traceId, name: 's', value: second, [`m${second}`]: 1 },
+            second,
+          ),
+        ),
+      ),
+    );
+    const members = Object.fromEntries(seconds.map((second) => [`m${second}`, 1]));
+    expect(await stored(id)).toEqual([
+      [`svc:///${project_id}/call/${traceId}`, 's', { value: 9, ...members }],
+    ]);
+  });
+
+  it('belong to sessions and to runs of datasets', async () => {
+    const [event1, single, listed, ofRun] = [
+      randomUUID(),
+      randomUUID(),
+      randomUUID(),
+      randomUUID(),
+    ];
+    const about = (id: string, subject: object) => ({ id, name: 'helpful', value: 1, ...subject });
+    const session = { sessionId: 'a/b ü' };
+    const run = { datasetRunId: '0123456789abcdef' };
+    expect((await ingest(event('score-create', about(event1, session)))).body.errors).toEqual([]);
+    expect((await post({ ...about(single, session), traceId: null })).status).toBe(200);
+    expect((await post([about(listed, session), about(ofRun, run)])).status).toBe(202);
+    const conversation = `svc:///${project_id}/agent_conversation/a%2Fb%20%C3%BC`;
+    for (const id of [event1, single, listed])
+      expect(await stored(id)).toEqual([[conversation, 'helpful', { value: 1, ...session }]]);
+    expect(await stored(ofRun)).toEqual([
+      [`svc:///${project_id}/call/0123456789abcdef`, 'helpful', { value: 1, ...run }],
+    ]);
+    const { body } = await app.post('/feedback/query', {
+      project_id,
+      query: { $expr: { $eq: [{ $getField: 'svc_ref' }, { $literal: conversation }] } },
+    });
+    expect(body.total_count).toBe(3);
+  });
+
+  it.each([
+    [{}, /^traceId must name/],
+    [{ sessionId: '' }, /^sessionId must be a non-empty string/],
+    [{ sessionId: 5 }, /^sessionId must be/],
+    [{ sessionId: 'half \ud800' }, /^sessionId must be/],
+    [{ datasetRunId: 'x'.repeat(257) }, /^datasetRunId must be/],
+    [{ traceId: 't', timestamp: 'soon' }, /^timestamp must be an ISO 8601/],
+  ])('are refused with %j', async (more, message) => {
+    const { status, body } = await post({ name: 's', value: 1, ...more });
+    expect([status, body.errors[0]]).toEqual([
+      400,
+      { path: expect.any(String), message: expect.any(String) },
+    ]);
+    expect(`${body.errors[0].path} ${body.errors[0].message}`).toMatch(message);
+  });
+});
+
+describe('the times of a trace', () => {
+  const times = async (id: string) => {
+    const { started_at, ended_at, summary } = await read(id);
+    return [started_at.slice(17, 23), ended_at.slice(17, 23), summary.svc.latency_ms];
+  };
+
+  it('last from its first to its last observation, in whatever order they come', async () => {
+    const id = randomUUID();
+    const span = (name: string, from: number, to?: number) =>
+      event('span-create', { id: `${id}-${name}`, traceId: id, startTime: at(from), ...(to && { endTime: at(to) }) }); // prettier-ignore
+    await ingest(span('b', 12, 14));
+    await ingest(
+      event('trace-create', { id, name: 'answer', timestamp: at(11), sessionId: id }, 11),
+    );
+    expect(await times(id)).toEqual(['12.000', '14.000', 2000]);
+    await ingest(span('c', 13, 19), span('d', 20));
+    expect(await times(id)).toEqual(['12.000', '20.000', 8000]);
+    await ingest(span('a', 10, 11));
+    expect(await times(id)).toEqual(['10.000', '20.000', 10_000]);
+    await ingest(event('span-update', { id: `${id}-d`, endTime: at(25) }, 1));
+    expect(await times(id)).toEqual(['10.000', '25.000', 15_000]);
+    await ingest(event('span-update', { id: `${id}-d`, endTime: at(22) }, 2));
+    expect(await times(id)).toEqual(['10.000', '22.000', 12_000]);
+    const late = { id, tags: ['late'], timestamp: '2026-03-30T12:00:00.000Z' };
+    await ingest({ ...event('trace-create', late), timestamp: '2026-03-30T12:00:00.000Z' });
+    expect(await times(id)).toEqual(['10.000', '22.000', 12_000]);
+    expect((await read(id)).attributes.tags).toEqual(['late']);
+    const threads = await app.post('/threads/stream_query', {
+      project_id,
+      filter: { thread_ids: [id] },
+    });
+    expect(linesOf(threads)).toMatchObject([
+      { turn_count: 1, p50_turn_duration_ms: 12_000, p99_turn_duration_ms: 12_000 },
+    ]);
+  });
+
+  it('are those of its own timestamp as long as it has no observation', async () => {
+    const id = randomUUID();
+    await ingest(event('trace-create', { id, timestamp: at(3) }, 4));
+    await ingest(event('trace-create', { id, output: 'late', timestamp: at(50) }, 50));
+    expect(await times(id)).toEqual(['03.000', '03.000', 0]);
+    await ingest(event('event-create', { id: `${id}-e`, traceId: id, startTime: at(5) }));
+    expect(await times(id)).toEqual(['05.000', '05.000', 0]);
+  });
+});
+
+describe('types of observations and end users', () => {
+  it('keeps what an observation is', async () => {
+    const trace = randomUUID();
+    const types = [
+      ['generation', 'chat'],
+      ['span', null],
+      ['event', 'event'],
+      ['agent', 'invoke_agent'],
+      ['tool', 'execute_tool'],
+      ['chain', 'chain'],
+      ['retriever', 'retrieval'],
+      ['embedding', 'embeddings'],
+      ['guardrail', 'guardrail'],
+      ['reranker', 'reranker'],
+      ['evaluator', 'evaluator'],
+    ] as const;
+    const ids = types.map(([type], i) => [`${trace}-${type}`, `${trace}-o${i}`] as const);
+    const batch = types.flatMap(([type], i) => [
+      event(`${type}-create`, { id: ids[i]![0], traceId: trace }, 1),
+      event('observation-create', { id: ids[i]![1], traceId: trace, type: type.toUpperCase() }, 1),
+      event('span-update', { id: ids[i]![0], output: 1 }, 2),
+    ]);
+    const { body } = await ingest(...batch);
+    expect(body.errors).toEqual([]);
+    const asked = {
+      project_id,
+      filter: { trace_ids: [trace] },
+      columns: ['operation', 'attributes'],
+    };
+    const { calls } = (await app.post('/calls/query', asked)).body;
+    const byId = new Map(
+      calls.map((call: any) => [call.id, [call.operation, call.attributes.type]]),
+    );
+    expect(byId).toEqual(
+      new Map(
+        types.flatMap(([type, operation], i) =>
+          ids[i]!.map((id) => [id, [operation, type.toUpperCase()]]),
+        ),
+      ),
+    );
+  });
+
+  it('shows the user of a trace as its end user', async () => {
+    const id = randomUUID();
+    await ingest(event('trace-create', { id, name: 'answer', userId: 'maria' }, 1));
+    await ingest(event('trace-create', { id, userId: 'old maria' }, 0));
+    const { body } = await app.post('/calls/query', {
+      project_id,
+      filter: { trace_ids: [id] },
+      limit: 10,
+      include_trace_totals: true,
+      include_costs: true,
+    });
+    expect(body.calls[0].summary.svc).toMatchObject({ trace_user: 'maria' });
+  });
+});
+
 it('answers what SDKs ask at start', async () => {
   const projects = await fetch(`${app.url}/api/public/projects`, { headers: asDemo() });
   expect(await projects.json()).toMatchObject({ data: [{ id: project_id, name: 'demo' }] });
@@ -253,7 +589,7 @@ describe('npm run import', () => {
     writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content, null, 2));
     return path;
   };
-  const linesOf = (...records: unknown[]) =>
+  const joinedLines = (...records: unknown[]) =>
     records.map((record) => JSON.stringify(record)).join('\n');
   const fixture = (name: string) => `test/fixtures/import/${name}`;
 
@@ -350,7 +686,7 @@ describe('npm run import', () => {
       observation_id: 'o2',
     };
     expect(
-      (await load('langfuse', fileOf(linesOf(trace, observation, score)), project)).said,
+      (await load('langfuse', fileOf(joinedLines(trace, observation, score)), project)).said,
     ).toEqual([]);
     const page = { data: [{ ...observation, id: 'o3', name: 'paged' }], meta: { page: 1 } };
     await load('langfuse', fileOf(page), project);
@@ -416,7 +752,7 @@ describe('npm run import', () => {
     });
     const request = (...spans: object[]) => ({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
     const file = fileOf(
-      linesOf(
+      joinedLines(
         request(span('1111111111111111'), span('2222222222222222')),
         request(span('33', {}), span('4444444444444444')),
         request(span('5555555555555555')),
@@ -447,7 +783,7 @@ describe('npm run import', () => {
 
   it('says what the service refuses, and ends where it refuses everything', async () => {
     const file = fileOf(
-      linesOf({ id: 't3', timestamp: 'noon' }, { id: 't4', timestamp: '2026-01-31' }),
+      joinedLines({ id: 't3', timestamp: 'noon' }, { id: 't4', timestamp: '2026-01-31' }),
     );
     const { summary, said } = await load('langfuse', file, 'acme/import-odd');
     expect(summary).toBe('2 traces, 1 of them refused');

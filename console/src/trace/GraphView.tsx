@@ -25,6 +25,11 @@ const MANY: Record<CallKind, string> = {
   agent: 'agents',
   retrieval: 'retrievals',
   embedding: 'embeddings',
+  chain: 'chains',
+  guardrail: 'guardrails',
+  evaluator: 'evaluators',
+  reranker: 'rerankers',
+  event: 'events',
 };
 
 type Point = readonly [x: number, y: number];

@@ -40,6 +40,9 @@ export interface Graph {
   allEdges: number;
 }
 
+/** Steps and events: the graph shows what is below them. */
+const UNDRAWN = new Set<CallKind>(['chain', 'event']);
+
 const MOST = { nodes: 200, edges: 600 };
 
 /** The words by which frameworks name the span or the tool that hands over. */
@@ -74,7 +77,7 @@ function makeNodes(
   const nodeOf = new Int32Array(spans.length).fill(-1);
   for (const [number, { name }] of spans.entries()) {
     const kind = kindOf(number);
-    if (!kind) continue;
+    if (!kind || UNDRAWN.has(kind)) continue;
     let byName = byKind.get(kind);
     if (!byName) byKind.set(kind, (byName = new Map()));
     let at = byName.get(name);

@@ -1,7 +1,17 @@
 import styles from './controls.module.css';
 
 /** What a call does, as far as it says so. */
-export type CallKind = 'llm' | 'tool' | 'agent' | 'retrieval' | 'embedding';
+export type CallKind =
+  | 'llm'
+  | 'tool'
+  | 'agent'
+  | 'retrieval'
+  | 'embedding'
+  | 'chain'
+  | 'guardrail'
+  | 'evaluator'
+  | 'reranker'
+  | 'event';
 
 const OF_OPERATION: Record<string, CallKind> = {
   chat: 'llm',
@@ -13,6 +23,12 @@ const OF_OPERATION: Record<string, CallKind> = {
   invoke_workflow: 'agent',
   retrieval: 'retrieval',
   embeddings: 'embedding',
+  // Langfuse's types of observations for which OpenTelemetry has no operation
+  chain: 'chain',
+  guardrail: 'guardrail',
+  evaluator: 'evaluator',
+  reranker: 'reranker',
+  event: 'event',
 };
 
 /** By the operation that a span names; a call with tokens and nothing below it is that of a model. */
@@ -28,6 +44,11 @@ const LOOK: Record<CallKind, [title: string, lines: string]> = {
   agent: ['Agent', 'M3 5h8v6H3zM7 5V2.5M5.2 7.5v1M8.8 7.5v1'],
   retrieval: ['Retrieval', 'M6 10a4 4 0 1 1 0-8 4 4 0 0 1 0 8ZM9 9l3.5 3.5'],
   embedding: ['Embedding', 'M2.5 2.5h3v3h-3zM8.5 2.5h3v3h-3zM2.5 8.5h3v3h-3zM8.5 8.5h3v3h-3z'],
+  chain: ['Chain', 'M6 9.5H4.5a2.5 2.5 0 0 1 0-5H6M8 4.5h1.5a2.5 2.5 0 0 1 0 5H8M5 7h4'],
+  guardrail: ['Guardrail', 'M7 1.5 11.5 3v4c0 2.5-2 4.5-4.5 5.5C4.5 11.5 2.5 9.5 2.5 7V3Z'],
+  evaluator: ['Evaluator', 'M2.5 7.5 5.5 10.5 11.5 3.5'],
+  reranker: ['Reranker', 'M4 2v10M2 10l2 2 2-2M10 12V2M8 4l2-2 2 2'],
+  event: ['Event', 'M8 1.5 3 8h3.5L6 12.5 11 6H7.5Z'],
 };
 
 /** The kind of a call by shape as well as by colour; nothing where it is unknown. */

@@ -15,6 +15,8 @@ const SENT: Record<RecordKind, readonly string[]> = {
     'id',
     'name',
     'timestamp',
+    'startTime',
+    'endTime',
     'input',
     'output',
     'metadata',
@@ -83,7 +85,10 @@ export class LangfuseImport implements Importer {
       const id = texts.get('id') ?? 'null';
       const body = objectText(eventBody(kind, texts));
       const type = kind === 'observation' ? observationType(texts) : kind;
-      const event = { type: `${type}-create`, timestamp: at };
+      const event = {
+        type: `${type}-create`,
+        ...(Number.isNaN(Date.parse(at)) ? {} : { timestamp: new Date(at).toISOString() }),
+      };
       this.tally.count(`${kind}s`);
       await this.batch.add({
         line,
@@ -109,7 +114,7 @@ export class LangfuseImport implements Importer {
 interface Entity {
   kind: RecordKind;
   texts: Texts;
-  /** The time of the event: a trace ends with the last that is said of it. */
+  /** The time of the event: that of a trace is its end. */
   at: string;
 }
 
@@ -129,7 +134,7 @@ function readEntities(text: string): Entity[] {
   const children = below.map((item): Entity => readChild('observation', item, trace));
   const ends = children.map(({ texts: child }) => readString(child, 'endTime') ?? '');
   return [
-    { kind: 'trace', texts: trace, at: latestEnd(trace, ends) },
+    traceEntity(trace, ends),
     ...children,
     ...said.map((item): Entity => readChild('score', item, trace)),
   ];
@@ -138,7 +143,17 @@ function readEntities(text: string): Entity[] {
 function readEntity(texts: Texts): Entity {
   const kind = recognizeKind(texts);
   if (!kind) throw new WrongRecord('is no trace, observation or score of Langfuse');
-  return { kind, texts, at: kind === 'trace' ? latestEnd(texts, []) : startTime(texts) };
+  return kind === 'trace' ? traceEntity(texts, []) : { kind, texts, at: startTime(texts) };
+}
+
+/** A trace that says how long it took, or whose observations do, names its own times. */
+function traceEntity(trace: Texts, ends: readonly string[]): Entity {
+  const [start, end] = [startTime(trace), latestEnd(trace, ends)];
+  const texts = new Map(trace);
+  if (end !== start)
+    for (const [name, time] of Object.entries({ startTime: start, endTime: end }))
+      texts.set(name, JSON.stringify(time));
+  return { kind: 'trace', texts, at: end };
 }
 
 function recognizeKind(texts: Texts): RecordKind | undefined {

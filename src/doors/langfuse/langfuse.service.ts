@@ -3,18 +3,33 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/auth/caller.js';
 import { CallsService, type StoredCall } from '../../tracing/calls/calls.service.js';
-import { isId } from '../../platform/http/dto.js';
-import { ApiError, ERRORS, invalidRequest, toApiError } from '../../platform/errors.js';
+import { isDateTime, isId } from '../../platform/http/dto.js';
+import { ApiError, ERRORS, toApiError } from '../../platform/errors.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { TooDeep } from '../../platform/json/json-grammar.js';
-import { elementSpans, memberTexts, objectText, textsIn } from '../../platform/json/json-text.js';
+import { elementSpans, textsIn } from '../../platform/json/json-text.js';
 import { Turn } from '../../platform/time/turn.js';
-import { WIRE } from '../../platform/http/wire.js';
 import { lock, projectLock } from '../../platform/database/advisory-locks.js';
 import { Database } from '../../platform/database/database.js';
 import { FeedbackService } from '../../tracing/feedback/feedback.service.js';
 import type { EventRefusedDto, IngestionAnswerDto } from './langfuse.dto.js';
-import { type Event, InvalidEvent, isObservation, isTrace, Observation } from './observation.js';
+import { EventTimes } from './event-times.js';
+import {
+  DATE_TIME_RULE,
+  type Event,
+  InvalidEvent,
+  isObservation,
+  isTrace,
+  Observation,
+} from './observation.js';
+import {
+  rootTimesQuery,
+  type TraceRoot,
+  traceRootsQuery,
+  type TraceTimes,
+  traceTimesQuery,
+} from './root-times.query.js';
+import { Score } from './score.js';
 
 /** Calls that events of Langfuse change, while these are read and written again. */
 const EVENTS = projectLock(0x6c66);
@@ -83,7 +98,7 @@ export class LangfuseService {
     for (const { place, event } of scores) {
       await caller.assertValid();
       try {
-        await this.score(event.text, projectId, caller);
+        await this.score(event.text, projectId, caller, event.timestamp);
       } catch (error) {
         outcomes.refuse(place, error);
       }
@@ -135,12 +150,47 @@ export class LangfuseService {
       changed.map(({ observation }) => observation.stored),
       caller,
     );
-    for (const [i, { places }] of changed.entries()) {
+    const kept: Observation[] = [];
+    for (const [i, { observation, places }] of changed.entries()) {
       const answer = answers[i]!;
       if ('error' in answer)
         for (const place of places)
           outcomes.refuse(place, new ApiError('invalid_request', answer.error.detail));
+      else kept.push(observation);
     }
+    await this.setRootTimes(projectId, kept);
+  }
+
+  /**
+   * Lets a trace last from its first to its last observation. What changed is enough to know, except when a root or an observation
+   * of it moved: then all observations of the trace are looked at.
+   */
+  private async setRootTimes(projectId: string, changed: readonly Observation[]): Promise<void> {
+    if (changed.length === 0) return;
+    const moved = new Map<string, boolean>();
+    for (const { traces } of changed)
+      for (const { id, isMoved } of traces) moved.set(id, isMoved || (moved.get(id) ?? false));
+    const known: TraceRoot[] = [];
+    const unknown: TraceRoot[] = [];
+    for (const root of await this.database.query(traceRootsQuery(projectId, [...moved.keys()]))) {
+      const { isObserved, hasOwnTimes } = new EventTimes(root.event_times);
+      if (!hasOwnTimes) (isObserved && !moved.get(root.id)! ? known : unknown).push(root);
+    }
+    const ids = changed.map(({ id }) => id);
+    const times = [
+      ...(known.length > 0 ? await this.database.query(traceTimesQuery(projectId, { ids })) : []),
+      ...(unknown.length > 0
+        ? await this.database.query(
+            traceTimesQuery(projectId, { traceIds: unknown.map(({ id }) => id) }),
+          )
+        : []),
+    ];
+    const byTrace = new Map(times.map((one) => [one.trace_id, one]));
+    const set = [
+      ...known.flatMap((root) => stretched(root, byTrace.get(root.id))),
+      ...unknown.flatMap((root) => replaced(root, byTrace.get(root.id))),
+    ];
+    if (set.length > 0) await this.database.query(rootTimesQuery(projectId, set));
   }
 
   /** Stores what is good of a list of scores, and says what is wrong with the others. */
@@ -163,32 +213,43 @@ export class LangfuseService {
     return messages;
   }
 
-  /** Stores a score about a call as feedback of its name; what it says is the payload. `text` is its body. Answers its id. */
-  async score(text: string, projectId: string, caller: Caller): Promise<string> {
-    const body: unknown = JSON.parse(text);
-    if (!isObject(body)) throw new InvalidEvent('a score must be an object');
-    const { traceId } = body;
-    const root = typeof traceId === 'string' && (await this.calls.findRoot(projectId, traceId));
-    const of = body['observationId'] ?? (root || traceId);
-    if (typeof of !== 'string')
-      throw invalidRequest([{ path: 'traceId', message: 'must name the trace of the score' }]);
-    const id = body['id'] ?? uuidv7();
-    const payload = objectText(
-      [...memberTexts(text)].filter(
-        ([name]) => !['id', 'name', 'traceId', 'observationId'].includes(name),
-      ),
-    );
-    const fields = {
-      project_id: projectId,
-      [WIRE.ref]: `${WIRE.scheme}:///${projectId}/call/${of}`,
-      feedback_type: body['name'],
-      id,
-      feedback_id: id,
-    };
-    const feedback = `${JSON.stringify(fields).slice(0, -1)},"payload":${payload}}`;
-    await this.feedback.put(feedback, caller);
+  /**
+   * Stores a score as feedback of its name and answers its id; what it says is the payload. `text` is its body, `timestamp` that of its
+   * event.
+   */
+  async score(
+    text: string,
+    projectId: string,
+    caller: Caller,
+    timestamp?: string,
+  ): Promise<string> {
+    const score = new Score(projectId, text, timestamp);
+    const { traceId } = score;
+    const root = traceId === undefined ? undefined : await this.calls.findRoot(projectId, traceId);
+    const id = score.body['id'] ?? uuidv7();
+    const feedback = score.feedback(id, root);
+    await this.feedback.putMerged(feedback, caller, (stored) => score.merged(feedback, stored));
     return id as string;
   }
+}
+
+/** The root of a trace, where it does not last as long as these observations yet. */
+function stretched(root: TraceRoot, times: TraceTimes | undefined): TraceRoot[] {
+  if (!times) return [];
+  const { started_at, ended_at } = root;
+  const first = times.first < started_at ? times.first : started_at;
+  const last = ended_at !== null && ended_at > times.last ? ended_at : times.last;
+  return first === started_at && last === ended_at
+    ? []
+    : [{ ...root, started_at: first, ended_at: last }];
+}
+
+/** The root of a trace with the times of all of its observations, where there are some. */
+function replaced(root: TraceRoot, times: TraceTimes | undefined): TraceRoot[] {
+  if (!times) return [];
+  const own = new EventTimes(root.event_times);
+  own.isObserved = true;
+  return [{ ...root, started_at: times.first, ended_at: times.last, event_times: own.text }];
 }
 
 /** @throws InvalidEvent */
@@ -197,7 +258,8 @@ function readEvent(item: unknown, found: { body?: string } | TooDeep | undefined
   if (!isObject(item) || !isObject(item['body'])) throw new InvalidEvent('body must be an object');
   const { type, timestamp, body } = item;
   if (typeof type !== 'string') throw new InvalidEvent('type must be a string');
-  const at = typeof timestamp === 'string' ? timestamp : new Date().toISOString();
+  const at = timestamp ?? new Date().toISOString();
+  if (!isDateTime(at)) throw new InvalidEvent(`timestamp ${DATE_TIME_RULE}`);
   return { type, timestamp: at, body, text: found!.body! };
 }
 

@@ -1,12 +1,15 @@
-import type { StoredCall, WholeCall } from '../../tracing/calls/calls.service.js';
+import { agentOf, type StoredCall, type WholeCall } from '../../tracing/calls/calls.service.js';
+import { isDateTime } from '../../platform/http/dto.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { memberTexts, objectText, textsIn } from '../../platform/json/json-text.js';
 import { type Usage, UsageCounts } from '../../tracing/usage/counts.js';
 import { reportedUsage } from '../../tracing/usage/usage.js';
+import { DERIVED, type EventOrder, EventTimes, microsecondsAt, orderOf } from './event-times.js';
 
 /** One event of an ingestion request. */
 export interface Event {
   type: string;
+  /** When the event was made: a date-time. */
   timestamp: string;
   body: Record<string, unknown>;
   /** The body as it was sent. */
@@ -17,7 +20,7 @@ export interface Event {
 export class InvalidEvent extends Error {}
 
 const OBSERVATION =
-  /^(span|generation|event|agent|tool|chain|retriever|evaluator|embedding|guardrail|observation)-(create|update)$/;
+  /^(span|generation|event|agent|tool|chain|retriever|reranker|evaluator|embedding|guardrail|observation)-(create|update)$/;
 
 export const isTrace = ({ type }: Event) => type === 'trace-create';
 export const isObservation = ({ type }: Event) => OBSERVATION.test(type);
@@ -38,6 +41,12 @@ const FIELDS = new Set([
   'usageDetails',
 ]);
 
+/** Members that keep the value of the earliest event, as Langfuse does. */
+const FIXED = new Set(['traceId', 'startTime', 'timestamp', 'environment']);
+
+/** Two spellings of one thing. The later event counts, whichever it uses. */
+const TIMED_AS: Record<string, string> = { usageDetails: 'usage' };
+
 /** Attributes that other things follow from. */
 const READ = ['level', 'statusMessage', 'model'];
 
@@ -47,100 +56,235 @@ type Attributes = Map<string, string | Map<string, string>>;
 
 /**
  * A call that events change: a trace is its root, an observation lies below its parent, else below the trace. What an event
- * leaves out or says is null stays as it was. Each event costs its own length, however much others have said before.
+ * leaves out or says is null stays as it was, and so does what a later event has said. Each event costs its own length, however
+ * much others have said before.
  */
 export class Observation {
   private call: Call;
   private readonly documents: StoredCall['documents'];
   private readonly attributes: Attributes;
-  /** Usage without a model, as the stored summary has it; it is looked for once, since the summary may be large. */
-  private unnamed: { summary: unknown; usage: string | undefined } | undefined;
+  private readonly times: EventTimes;
+  /** The usage that the summary holds, which is looked for once, since the summary may be large. */
+  private ownUsage: { summary: unknown; usage: string | undefined } | undefined;
   /** The values of some attributes. */
   private readonly said: Record<string, unknown> = {};
 
   constructor(
     private readonly projectId: string,
-    before?: StoredCall,
+    private readonly before?: StoredCall,
   ) {
     this.call = before?.call ?? {};
     this.documents = { ...before?.documents };
     this.attributes = memberTexts(before?.documents.attributes ?? '{}');
-    for (const name of READ)
+    this.times = new EventTimes(before?.eventTimes);
+    for (const name of [...READ, 'type'])
       this.said[name] = JSON.parse((this.attributes.get(name) as string | undefined) ?? 'null');
   }
 
   /** @throws InvalidEvent */
   apply(event: Event): void {
-    const { body, text } = event;
-    const id = readText(body, 'id');
+    const { text } = event;
+    const id = readText(event.body, 'id');
     if (id === undefined) throw new InvalidEvent('body.id is required');
+    assertTimes(event.body);
+    const order = orderOf(event.timestamp, event.type.endsWith('-update'));
     const members = memberTexts(text);
     for (const [name, value] of members) if (value === 'null') members.delete(name);
-    for (const [name, value] of members) if (!FIELDS.has(name)) this.setAttribute(name, value);
+    if (!isTrace(event)) {
+      members.delete('type');
+      this.setType(event, order);
+    }
+    const body = this.takeMembers(members, event.body, order);
+    for (const [name, value] of members)
+      if (!FIELDS.has(name) && name !== 'metadata') this.attributes.set(name, value);
+    const metadata = members.get('metadata');
+    if (metadata !== undefined) this.mergeMetadata(metadata, order);
+    const model = this.said['model'];
     for (const name of READ) this.said[name] = body[name] ?? this.said[name];
     this.call = {
       ...this.call,
       ...(isTrace(event)
-        ? traceFields(this.call, event, id)
-        : observationFields(this.call, event, id)),
+        ? this.traceFields(event, body, id)
+        : this.observationFields(event, body, id)),
       project_id: this.projectId,
       id,
-      ...(this.said['level'] === 'ERROR' && {
-        exception: readText(this.said, 'statusMessage') ?? 'error',
-      }),
+      exception:
+        this.said['level'] === 'ERROR' ? (readText(this.said, 'statusMessage') ?? 'error') : null,
     };
-    this.setDocuments(members, body);
+    this.setDocuments(members, body, model);
   }
 
   /** The call after all events. */
   get stored(): WholeCall {
-    const { call, documents } = this;
+    const { call, documents, said } = this;
     return {
       call,
       documents: {
         ...documents,
         attributes: textOfAttributes(this.attributes),
       } as WholeCall['documents'],
+      agent: agentOf(
+        (name) => (name === 'langfuse.observation.type' ? said['type'] : undefined),
+        call['op_name'] as string,
+      ),
+      eventTimes: this.times.text,
     };
   }
 
-  private setDocuments(members: Map<string, string>, body: Record<string, unknown>): void {
+  get id(): string {
+    return this.call['id'] as string;
+  }
+
+  /** The traces in which the call is or was. It moved when it left a trace, begins later or ends earlier than before. */
+  get traces(): { id: string; isMoved: boolean }[] {
+    const { before, call } = this;
+    const id = call['trace_id'] as string;
+    if (!before) return [{ id, isMoved: false }];
+    const old = before.call['trace_id'];
+    if (typeof old === 'string' && old !== id)
+      return [id, old].map((one) => ({ id: one, isMoved: true }));
+    const [first, last] = span(before.call);
+    const [newFirst, newLast] = span(call);
+    return [{ id, isMoved: newFirst > first || newLast < last }];
+  }
+
+  /** Notes which members the event sets, and removes the others. Answers the body without these. */
+  private takeMembers(
+    members: Map<string, string>,
+    body: Record<string, unknown>,
+    order: EventOrder,
+  ): Record<string, unknown> {
+    const { times } = this;
+    const taken = new Map<string, boolean>();
+    const lost: [string, undefined][] = [];
+    for (const name of members.keys()) {
+      if (name === 'id' || name === 'metadata') continue;
+      const timedAs = TIMED_AS[name] ?? name;
+      let isTaken = taken.get(timedAs);
+      if (isTaken === undefined) {
+        isTaken = FIXED.has(name) ? times.takesFirst(name, order) : times.takes(timedAs, order);
+        taken.set(timedAs, isTaken);
+      }
+      if (isTaken) continue;
+      members.delete(name);
+      lost.push([name, undefined]);
+    }
+    return lost.length === 0 ? body : { ...body, ...Object.fromEntries(lost) };
+  }
+
+  /**
+   * A trace lasts as long as its observations, of which `LangfuseService` knows, unless it names its own times, as an import does.
+   * Until it has observations it lasts no time.
+   */
+  private traceFields(event: Event, body: Record<string, unknown>, id: string) {
+    const { call: before, times } = this;
+    const thread = readText(body, 'sessionId') ?? before['thread_id'] ?? null;
+    const isOwn = times.hasOwnTimes;
+    const isKept = times.isObserved && !isOwn;
+    const started = isKept
+      ? (before['started_at'] as string)
+      : this.startTime(isOwn ? 'startTime' : 'timestamp', event, body);
+    const ended = isKept || isOwn ? (readText(body, 'endTime') ?? before['ended_at']) : undefined;
+    return {
+      op_name: opName(before, event, body),
+      trace_id: id,
+      parent_id: null,
+      started_at: started,
+      ended_at: ended ?? started,
+      thread_id: thread,
+      turn_id: thread === null ? null : id,
+    };
+  }
+
+  private observationFields(event: Event, body: Record<string, unknown>, id: string) {
+    const before = this.call;
+    const said = (member: string, field: string) => readText(body, member) ?? before[field];
+    const traceId = said('traceId', 'trace_id') ?? id;
+    const started = this.startTime('startTime', event, body);
+    const isInstant = event.type === 'event-create' && !this.times.has('endTime');
+    const ended = isInstant ? started : said('endTime', 'ended_at');
+    const above = traceId === id ? null : traceId;
+    return {
+      op_name: opName(before, event, body),
+      trace_id: traceId,
+      parent_id: said('parentObservationId', 'parent_id') ?? above,
+      started_at: started,
+      ...(ended !== undefined && ended !== null && { ended_at: ended }),
+    };
+  }
+
+  /** The start that events name, else the time of the earliest event. */
+  private startTime(member: string, { timestamp }: Event, body: Record<string, unknown>): string {
+    const before = this.call['started_at'] as string | undefined;
+    const named = readText(body, member);
+    if (named !== undefined) return named;
+    if (before === undefined) return timestamp;
+    return this.times.has(member) || microsecondsAt(before) <= microsecondsAt(timestamp)
+      ? before
+      : timestamp;
+  }
+
+  /** The type that the body names, else that of the event. The name of an update counts until the create has come. */
+  private setType({ type, body }: Event, order: EventOrder): void {
+    const named = readText(body, 'type');
+    const [ofEvent] = type.split('-', 1) as [string];
+    if (named === undefined && ofEvent === 'observation') return;
+    const isDerived = named === undefined && type.endsWith('-update');
+    if (!this.times.takes('type', isDerived ? DERIVED : order)) return;
+    this.said['type'] = named ?? ofEvent.toUpperCase();
+    this.attributes.set('type', JSON.stringify(this.said['type']));
+  }
+
+  private setDocuments(
+    members: Map<string, string>,
+    body: Record<string, unknown>,
+    modelBefore: unknown,
+  ): void {
     const input = members.get('input');
     if (input !== undefined) this.documents.inputs = inputsText(input, body['input']);
     const output = members.get('output');
     if (output !== undefined) this.documents.output = output;
+    const model = this.said['model'];
     const usage =
-      readUsage(body, this.said['model']) ??
-      (body['model'] ? this.usageNamed(body['model']) : undefined);
+      readUsage(body, model) ??
+      (model === modelBefore
+        ? undefined
+        : this.usageOfModel(modelName(modelBefore), modelName(model)));
     if (usage) this.documents.summary = typeof usage === 'string' ? usage : JSON.stringify(usage);
   }
 
-  /** Usage that came before its model: requests of an SDK may overtake each other. */
-  private usageNamed(model: unknown): string | undefined {
+  /** Usage that came before its model, or before a later name of it: requests of an SDK may overtake each other. */
+  private usageOfModel(before: string, model: string): string | undefined {
     const { summary } = this.documents;
-    if (typeof model !== 'string' || model === UNKNOWN || typeof summary !== 'string')
-      return undefined;
-    if (this.unnamed?.summary !== summary) {
-      const usage = textsIn(summary, { usage: { [UNKNOWN]: true } })?.usage?.[UNKNOWN];
-      this.unnamed = { summary, usage };
+    if (typeof summary !== 'string') return undefined;
+    if (this.ownUsage?.summary !== summary) {
+      const usage = textsIn(summary, { usage: { [before]: true } })?.usage?.[before];
+      this.ownUsage = { summary, usage };
     }
-    const { usage } = this.unnamed;
+    const { usage } = this.ownUsage;
     return usage === undefined || usage === 'null'
       ? undefined
       : `{"usage":{${JSON.stringify(model)}:${usage}}}`;
   }
 
-  /** Of metadata the members are merged, as Langfuse does. */
-  private setAttribute(name: string, value: string): void {
-    if (name !== 'metadata' || !value.startsWith('{')) {
-      this.attributes.set(name, value);
+  /** Members of metadata are merged, as Langfuse does: each counts by itself. */
+  private mergeMetadata(value: string, order: EventOrder): void {
+    const { attributes, times } = this;
+    const known = attributes.get('metadata');
+    const isKnownObject = typeof known === 'object' || known?.startsWith('{');
+    if (!value.startsWith('{')) {
+      if (times.takes('metadata', order)) attributes.set('metadata', value);
       return;
     }
-    const known = this.attributes.get(name);
-    const members = typeof known === 'string' && known.startsWith('{') ? memberTexts(known) : known;
-    if (typeof members === 'object')
-      for (const [member, text] of memberTexts(value)) members.set(member, text);
-    this.attributes.set(name, typeof members === 'object' ? members : value);
+    const isLater = times.takes('metadata', order);
+    if (known !== undefined && !isKnownObject && !isLater) return;
+    const members =
+      typeof known === 'object'
+        ? known
+        : new Map(isKnownObject ? memberTexts(known as string) : []);
+    for (const [member, text] of memberTexts(value))
+      if (times.takes(`metadata.${member}`, order)) members.set(member, text);
+    attributes.set('metadata', members);
   }
 }
 
@@ -149,39 +293,28 @@ const readText = (body: Record<string, unknown>, name: string): string | undefin
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-const opName = (before: Call, { type, body }: Event) =>
-  readText(body, 'name') ?? before['op_name'] ?? type.split('-', 1)[0]!;
+/** Members that hold a time, and the field of the call that they become. */
+const TIMES = { timestamp: 'started_at', startTime: 'started_at', endTime: 'ended_at' };
 
-/** A trace has no end of its own: it ends with its last event. */
-function traceFields(before: Call, event: Event, id: string) {
-  const { body, timestamp } = event;
-  const thread = readText(body, 'sessionId') ?? before['thread_id'] ?? null;
-  const ended = before['ended_at'] as string | undefined;
-  return {
-    op_name: opName(before, event),
-    trace_id: id,
-    parent_id: null,
-    started_at: before['started_at'] ?? readText(body, 'timestamp') ?? timestamp,
-    ended_at: ended && Date.parse(ended) > Date.parse(timestamp) ? ended : timestamp,
-    thread_id: thread,
-    turn_id: thread === null ? null : id,
-  };
+/** @throws InvalidEvent */
+function assertTimes(body: Record<string, unknown>): void {
+  for (const [name, field] of Object.entries(TIMES)) {
+    const value = body[name];
+    if (value === undefined || value === null || value === '' || isDateTime(value)) continue;
+    throw new InvalidEvent(`${field} ${DATE_TIME_RULE}; it is read from body.${name}`);
+  }
 }
 
-function observationFields(before: Call, event: Event, id: string) {
-  const { type, body, timestamp } = event;
-  const said = (member: string, field: string) => readText(body, member) ?? before[field];
-  const traceId = said('traceId', 'trace_id') ?? id;
-  const started = said('startTime', 'started_at') ?? timestamp;
-  const ended = said('endTime', 'ended_at') ?? (type === 'event-create' ? started : undefined);
-  const above = traceId === id ? null : traceId;
-  return {
-    op_name: opName(before, event),
-    trace_id: traceId,
-    parent_id: said('parentObservationId', 'parent_id') ?? above,
-    started_at: started,
-    ...(ended && { ended_at: ended }),
-  };
+export const DATE_TIME_RULE = 'must be an ISO 8601 date-time such as 2026-01-31T12:00:00.123456Z';
+
+const opName = (before: Call, { type }: Event, body: Record<string, unknown>) =>
+  readText(body, 'name') ?? before['op_name'] ?? type.split('-', 1)[0]!;
+
+/** Microseconds from which and to which a call lasts; one that runs counts with its start. */
+function span(call: Call): [first: number, last: number] {
+  const first = microsecondsAt(call['started_at'] as string);
+  const ended = call['ended_at'];
+  return [first, typeof ended === 'string' ? Math.max(first, microsecondsAt(ended)) : first];
 }
 
 const textOfAttributes = (attributes: Attributes): string =>
@@ -205,8 +338,7 @@ function inputsText(text: string, value: unknown): string {
 function readUsage(body: Record<string, unknown>, model: unknown) {
   const usage = reportedUsage(reportedCounts(body));
   if (Object.keys(usage).length === 0) return undefined;
-  const name = typeof model === 'string' && model !== '' ? model : UNKNOWN;
-  return { usage: { [name]: { requests: 1, ...usage } } };
+  return { usage: { [modelName(model)]: { requests: 1, ...usage } } };
 }
 
 /** The details alone where the older member counts something else than tokens. */
@@ -215,5 +347,7 @@ function reportedCounts({ usage, usageDetails }: Record<string, unknown>): Usage
   const hasDetails = isObject(usageDetails) && Object.keys(usageDetails).length > 0;
   return { ...((isOfTokens || !hasDetails) && (usage as object)), ...(usageDetails as object) };
 }
+const modelName = (model: unknown): string =>
+  typeof model === 'string' && model !== '' ? model : UNKNOWN;
 
 const UNKNOWN = 'unknown';

@@ -99,6 +99,8 @@ export class Call {
   @Column('json', { nullable: true }) usage!: unknown;
   /** Whether the client counts cached tokens among Anthropic's input tokens, read when the start was stored. */
   @Column('boolean', { name: 'counts_gross', default: false }) countsGross!: boolean;
+  /** When the events were made that gave the call its members: docs/adr/0055-langfuse.md. Null of a call without events. */
+  @Column('json', { name: 'event_times', nullable: true }) eventTimes!: unknown;
   /** The row is of an older build, or of somebody's own SQL: `UnreadUsageFiller` reads its summary and its attributes. */
   @Column('boolean', { name: 'has_unread_usage', default: true }) hasUnreadUsage!: boolean;
 }

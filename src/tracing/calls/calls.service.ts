@@ -125,11 +125,14 @@ export class CallsService {
     assertNoneRefused(batch, await this.storeItems(items, caller));
   }
 
-  /** Stores what is good of whole calls, which run when they have no `ended_at`, and answers each in its place. */
+  /** Stores what is good of whole calls and answers each in its place. Those without `ended_at` run, and may have an output. */
   async storeCalls(calls: readonly WholeCall[], caller: Caller): Promise<ItemAnswer[]> {
-    const items = await inTurns(calls, ({ call, documents, responseId, agent }) => {
+    const items = await inTurns(calls, ({ call, documents, responseId, agent, eventTimes }) => {
       const item = checkedCall(call, documents, caller);
-      return 'error' in item ? item : { ...item, responseId: responseId ?? null, agent };
+      if ('error' in item) return item;
+      if (item.start && !item.end && (documents.output ?? documents.summary))
+        item.end = openEnd(item.start);
+      return { ...item, responseId: responseId ?? null, agent, eventTimes };
     });
     return this.storeItems(items, caller);
   }
@@ -138,10 +141,10 @@ export class CallsService {
   async stored(projectId: string, ids: readonly string[]): Promise<StoredCall[]> {
     if (ids.length === 0) return [];
     const rows = await this.database.query(storedQuery(projectId, ids));
-    return rows.map(({ attributes, inputs, output, summary, otel_dump, ...call }) => {
+    return rows.map(({ attributes, inputs, output, summary, otel_dump, event_times, ...call }) => {
       if (call['ended_at'] === null) delete call['ended_at'];
       const documents = { attributes, inputs, output, summary, otel_dump };
-      return { call, documents };
+      return { call, documents, eventTimes: event_times ?? null };
     });
   }
 
@@ -312,6 +315,7 @@ interface Item {
   documents: Documents | undefined;
   responseId?: string | null;
   agent?: AgentColumns | null | undefined;
+  eventTimes?: string | undefined;
 }
 
 /** A call of another feature. Its documents are JSON no deeper than `MAX_DEPTH`, and no summary with `status_counts`. */
@@ -322,12 +326,15 @@ export interface WholeCall {
   responseId?: string | null;
   /** Columns of a span's attributes. Undefined: they are read from the parsed attributes, if the call has them. */
   agent?: AgentColumns | null;
+  /** When the events were made that gave the call its members, as JSON that only their door reads. */
+  eventTimes?: string;
 }
 
 /** A stored call. Missing values are null; those of the end are absent while the call runs. */
 export interface StoredCall {
   call: { id: string } & Record<string, string | null | undefined>;
   documents: Partial<Record<keyof typeof CALL_SHAPE, string | null>>;
+  eventTimes: string | null;
 }
 
 const ITEM_SHAPE = { req: { start: START_SHAPE, end: END_SHAPE } } as const;
@@ -385,12 +392,15 @@ function checkedCall(
   }
 }
 
+/** What is known of the end of a call that runs: its output or its summary, which are in its documents. */
+const openEnd = ({ project_id, id }: CallStartDto) => ({ project_id, id }) as CallEndDto;
+
 /** The write of an item, null for a refused one. */
 function toWrite(item: Item | Refusal, caller: Caller, traces: Traces): CallWrite | null {
   if ('error' in item) return null;
-  const { start, end, documents, responseId, agent } = item;
+  const { start, end, documents, responseId, agent, eventTimes } = item;
   if (!start) return endWrite(end!, documents);
-  const first = startWrite(start, documents, caller, { newTrace: traces, agent });
+  const first = startWrite(start, documents, caller, { newTrace: traces, agent, eventTimes });
   return end ? joined(first, endWrite(end, documents, responseId)) : first;
 }
 

@@ -57,4 +57,6 @@ export class Feedback {
   @Column({ type: 'text', name: 'user_id', collation: 'C' }) userId!: string;
   /** As sent; the payload of a reaction has the server's members behind the sent ones. */
   @Column('json') payload!: unknown;
+  /** When the events were made that gave a score its members: docs/adr/0055-langfuse.md. Null of other feedback. */
+  @Column('json', { name: 'event_times', nullable: true }) eventTimes!: unknown;
 }

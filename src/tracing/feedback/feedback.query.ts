@@ -63,6 +63,8 @@ export interface FeedbackRow {
   payload: string;
   isOpaque: boolean;
   userName: string;
+  /** Of a score: when the events were made that gave it its members, as JSON that only their door reads. */
+  eventTimes?: string;
 }
 
 type Stored = [column: string, type: string, value: string | null];
@@ -77,6 +79,7 @@ export function insertQuery({
   payload,
   isOpaque,
   userName,
+  eventTimes,
 }: FeedbackRow): Sql<{ json: string; is_same: boolean }> {
   const stored: Stored[] = [
     ['feedback_type', 'text', body.feedback_type],
@@ -94,6 +97,7 @@ export function insertQuery({
       body[name] === null || body[name] === undefined ? null : JSON.stringify(body[name]),
     ]),
     ['payload', 'json', payload],
+    ...(eventTimes === undefined ? [] : [['event_times', 'json', eventTimes] satisfies Stored]),
   ];
   const names = stored.map(([name]) => identifier(name));
   const values = stored.map(([, type, value]) => sql`${value}::${identifier(type)}`);
@@ -189,6 +193,18 @@ export const countQuery = (request: FeedbackQueryDto): Sql<{ total_count: number
 
 export const purgeQuery = (request: FeedbackPurgeDto) =>
   sql`DELETE FROM feedback f WHERE ${matching(request)}`;
+
+/** What a later event about the row may leave as it is. */
+export interface MergeableFeedback {
+  feedback_type: string;
+  ref: string;
+  payload: string;
+  event_times: string | null;
+}
+
+export const mergeableQuery = (projectId: string, id: string): Sql<MergeableFeedback> => sql`
+  SELECT f.feedback_type, f.ref, f.payload::text AS payload, f.event_times::text AS event_times
+  FROM feedback f WHERE f.project_id = ${projectId} AND f.id = ${id}`;
 
 /** A replacement of the row with an id holds this lock until its transaction ends. */
 export const lockQuery = (projectId: string, id: string): Sql =>

@@ -28,6 +28,8 @@ import {
   type FeedbackRow,
   insertQuery,
   lockQuery,
+  mergeableQuery,
+  type MergeableFeedback,
   purgeQuery,
 } from './feedback.query.js';
 import { Feedback, FEEDBACK } from './feedback.entity.js';
@@ -35,6 +37,7 @@ import { addedTo, isAnnotation } from './feedback.types.js';
 
 /** For the doors, which take the same requests. */
 export { FeedbackCreateDto, FeedbackQueryDto } from './feedback.dto.js';
+export type { MergeableFeedback };
 
 const FEEDBACK_REPLACE = auditAction('feedback.replace');
 const FEEDBACK_PURGE = auditAction('feedback.purge');
@@ -121,18 +124,23 @@ export class FeedbackService {
     const row = { ...made, id: body.id ?? body.feedback_id };
     return this.database.alone(lockQuery(body.project_id, body.feedback_id), async () => {
       await caller.assertValid();
-      const old = { projectId: body.project_id, id: body.feedback_id };
-      const { affected } = await this.database.repository(Feedback).delete(old);
-      if (affected)
-        await addEvent(this.database, {
-          action: FEEDBACK_REPLACE,
-          by: caller,
-          projectId: body.project_id,
-          target: body.feedback_id,
-          detail: { by: row.id },
-        });
-      return this.store(row);
+      return this.replaceRow(row, body.feedback_id, caller);
     });
+  }
+
+  private async replaceRow(row: FeedbackRow, oldId: string, caller: Caller): Promise<string> {
+    const projectId = row.body.project_id;
+    const old = { projectId, id: oldId };
+    const { affected } = await this.database.repository(Feedback).delete(old);
+    if (affected)
+      await addEvent(this.database, {
+        action: FEEDBACK_REPLACE,
+        by: caller,
+        projectId,
+        target: oldId,
+        detail: { by: row.id },
+      });
+    return this.store(row);
   }
 
   /** Refuses what `put` refuses, and stores nothing. @throws ApiError */
@@ -144,10 +152,30 @@ export class FeedbackService {
 
   /** `replace` for another feature, which hands over the text of a `FeedbackReplaceDto`. @throws ApiError */
   async put(text: string, caller: Caller): Promise<string> {
-    const body = JSON.parse(text) as FeedbackReplaceDto;
-    assertValid(FeedbackReplaceDto, body);
-    caller.assertReaches(body.project_id);
-    return this.replace(body, text, caller);
+    return this.replace(readReplace(text, caller), text, caller);
+  }
+
+  /**
+   * The same for events that change what earlier ones have said: `merge` makes the text of the row from the one that is stored, or
+   * answers null to leave that as it is. @throws ApiError
+   */
+  async putMerged(
+    text: string,
+    caller: Caller,
+    merge: (stored: MergeableFeedback | undefined) => { text: string; eventTimes: string } | null,
+  ): Promise<void> {
+    const body = readReplace(text, caller);
+    const { project_id, feedback_id } = body;
+    await this.judgedRow({ body, text, path: '' }, caller);
+    await this.database.alone(lockQuery(project_id, feedback_id), async () => {
+      await caller.assertValid();
+      const [stored] = await this.database.query(mergeableQuery(project_id, feedback_id));
+      const merged = merge(stored);
+      if (!merged) return;
+      const sent = { body: JSON.parse(merged.text), text: merged.text, path: '' } as Sent;
+      const row = { ...feedbackRow(sent, caller), id: feedback_id, eventTimes: merged.eventTimes };
+      await this.replaceRow(row, feedback_id, caller);
+    });
   }
 
   /** The rows of the page, and how many there are on all pages. */
@@ -266,6 +294,14 @@ export class FeedbackService {
     this.database.note(row.body.project_id, FEEDBACK);
     return stored!.json;
   }
+}
+
+/** @throws ApiError */
+function readReplace(text: string, caller: Caller): FeedbackReplaceDto {
+  const body = JSON.parse(text) as FeedbackReplaceDto;
+  assertValid(FeedbackReplaceDto, body);
+  caller.assertReaches(body.project_id);
+  return body;
 }
 
 function memberText(object: string, name: string): string | undefined {

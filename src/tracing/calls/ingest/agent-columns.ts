@@ -73,7 +73,7 @@ const CONVENTIONS: readonly Convention[] = [
     },
     isNamedAfterAgent: true,
   },
-  // Langfuse, langfuse 3.9
+  // Langfuse, langfuse 3.9 to 5.0 (PyPI), @langfuse/core 5.11 (npm), and events of /api/public/ingestion; a plain span does nothing that has a name
   {
     attribute: 'langfuse.observation.type',
     operations: {
@@ -82,6 +82,11 @@ const CONVENTIONS: readonly Convention[] = [
       tool: 'execute_tool',
       retriever: 'retrieval',
       embedding: 'embeddings',
+      chain: 'chain',
+      evaluator: 'evaluator',
+      guardrail: 'guardrail',
+      reranker: 'reranker',
+      event: 'event',
     },
     isNamedAfterAgent: true,
   },

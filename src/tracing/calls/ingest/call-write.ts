@@ -22,6 +22,8 @@ interface StartExtras {
   newTrace?: (start: CallStartDto) => string;
   /** Columns that the attributes of a span fill; undefined where no door has read them. */
   agent?: AgentColumns | null | undefined;
+  /** When the events were made that gave the call its members. */
+  eventTimes?: string | undefined;
 }
 
 /** What is stored of a start. A start that names no trace gets `newTrace` unless an earlier write knows better. */
@@ -29,7 +31,7 @@ export function startWrite(
   start: CallStartDto,
   documents: Documents | undefined,
   caller: Caller,
-  { newTrace = () => uuidv7(), agent }: StartExtras = {},
+  { newTrace = () => uuidv7(), agent, eventTimes }: StartExtras = {},
 ): CallWrite {
   const id = start.id ?? uuidv7();
   const attributes = unlessNull(documents?.attributes);
@@ -59,6 +61,7 @@ export function startWrite(
         ? 'true'
         : null,
       ...(agent === undefined ? plainAgent(start) : agent),
+      event_times: eventTimes,
     },
     isOpaque: isOpaque(attributes, inputs, otelDump),
   };

@@ -57,8 +57,8 @@ export function copyCalls(
 }
 
 function addRow(rows: CopyRows, write: CallWrite): boolean {
-  if (!isWhole(write)) return false;
   const { start, end } = write;
+  if (!isWhole(write) || start!.event_times) return false;
   const startedAt = microsecondsOf(start!.started_at!);
   const endedAt = end ? microsecondsOf(end.ended_at!) : null;
   if (startedAt === undefined || endedAt === undefined) return false;

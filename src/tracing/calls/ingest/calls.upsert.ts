@@ -26,6 +26,8 @@ const MORE_START_TEXTS = [
 ] as const;
 /** Of spans of agents: docs/adr/0135-agents.md. */
 const AGENT_TEXTS = ['operation', 'agent_name', 'agent_version', 'linked_call_id'] as const;
+/** Of calls that events change: docs/adr/0055-langfuse.md. */
+const EVENT_DOCUMENTS = ['event_times'] as const;
 const NEW_TRACE = ['new_trace'] as const;
 const END_TEXTS = ['ended_at'] as const;
 const MORE_END_TEXTS = [
@@ -47,6 +49,7 @@ type Columns<Names extends readonly string[]> = {
 export type AgentColumns = Columns<typeof AGENT_TEXTS>;
 /** `new_trace` is the trace of a start that names none and whose parent is not stored. `markOrphans` sets `is_orphan`. */
 type StartColumns = Partial<AgentColumns> &
+  Partial<Columns<typeof EVENT_DOCUMENTS>> &
   Columns<typeof START_TEXTS> &
   Columns<typeof MORE_START_TEXTS> &
   Columns<typeof NEW_TRACE> &
@@ -69,7 +72,12 @@ export interface CallWrite {
   traceId?: string | null;
 }
 
-const DOCUMENTS = [...START_DOCUMENTS, ...MORE_START_DOCUMENTS, ...END_DOCUMENTS] as const;
+const DOCUMENTS = [
+  ...START_DOCUMENTS,
+  ...MORE_START_DOCUMENTS,
+  ...EVENT_DOCUMENTS,
+  ...END_DOCUMENTS,
+] as const;
 
 interface Group {
   side: 'start' | 'end';
@@ -81,12 +89,14 @@ const GROUPS: readonly Group[] = [
   { side: 'start', texts: MORE_START_TEXTS, documents: MORE_START_DOCUMENTS },
   { side: 'start', texts: NEW_TRACE, documents: [] },
   { side: 'start', texts: AGENT_TEXTS, documents: [] },
+  { side: 'start', texts: [], documents: EVENT_DOCUMENTS },
   { side: 'end', texts: END_TEXTS, documents: END_DOCUMENTS },
   { side: 'end', texts: MORE_END_TEXTS, documents: [] },
 ];
 
 const IS_START = sql`excluded.op_name IS NOT NULL`;
-const IS_END = sql`excluded.ended_at IS NOT NULL`;
+/** A call that runs may have an output or a usage already. */
+const IS_END = sql`(excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)`;
 
 const list = (names: readonly string[]) => join(names.map(identifier));
 
@@ -158,7 +168,7 @@ function upsert(groups: readonly Group[]): Sql<Merged> {
     display_name = CASE WHEN ${IS_START} AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
       ELSE coalesce(excluded.display_name, c.display_name) END,
     started_at = ${startsValue('started_at')}, trace_id = ${startsValue('trace_id')},
-    ${replacedWhen(IS_START, 'parent_id', 'is_orphan', 'thread_id', 'turn_id', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump', 'counts_gross', ...AGENT_TEXTS)},
+    ${replacedWhen(IS_START, 'parent_id', 'is_orphan', 'thread_id', 'turn_id', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump', 'counts_gross', ...AGENT_TEXTS, ...EVENT_DOCUMENTS)},
     ${replacedWhen(IS_END, 'ended_at', 'exception', 'run_step_end', 'has_descendant_error', 'response_id', 'summary', 'usage')},
     ${loggedWhen(IS_START, 'inputs')}, ${loggedWhen(IS_END, 'output')},
     is_opaque = c.is_opaque OR excluded.is_opaque
@@ -186,8 +196,8 @@ function groupsOf(writes: readonly CallWrite[]): Group[] {
       return values && names.some((name) => values[name] !== null && values[name] !== undefined);
     });
   };
-  const [start, moreStart, newTrace, agent, end, moreEnd] = GROUPS.map(isBrought);
-  const isIn = [start, moreStart || newTrace, newTrace, agent, end, moreEnd];
+  const [start, moreStart, newTrace, agent, events, end, moreEnd] = GROUPS.map(isBrought);
+  const isIn = [start, moreStart || newTrace, newTrace, agent, events, end, moreEnd];
   return GROUPS.filter((_, i) => isIn[i]);
 }
 

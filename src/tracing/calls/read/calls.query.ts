@@ -399,14 +399,14 @@ export const storedQuery = (
   SELECT c.id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.exception,
     c.run_id AS ${identifier(WIRE.runId)}, c.run_step AS ${identifier(WIRE.runStep)}, c.run_step_end AS ${identifier(WIRE.runStepEnd)},
     ${wireTime(sql`c.started_at`)} AS started_at, ${wireTime(sql`c.ended_at`)} AS ended_at,
-    c.attributes::text, c.inputs::text, c.output::text, c.summary::text, c.otel_dump::text
+    c.attributes::text, c.inputs::text, c.output::text, c.summary::text, c.event_times::text, c.otel_dump::text
   FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
 
 export const mostBytesQuery = (projectId: string, ids: readonly string[]) => sql<{
   id: string;
   bytes: number;
 }>`
-  SELECT c.id, ${MOST_BYTES}::float8 AS bytes
+  SELECT c.id, (${MOST_BYTES} + ${mostBytes(sql`c.event_times`)})::float8 AS bytes
   FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
 
 /** Calls of a trace that may be its root, the first of them, are looked at. */

@@ -1,0 +1,56 @@
+// SQL: ingest.
+import { Parameter, sql, type Sql } from '../../platform/query/sql.js';
+import { wireTime } from '../../platform/query/columns.js';
+import { visibleIn } from '../../tracing/visible-calls.js';
+
+/** A root whose id is that of its trace. Times are as `wireTime` writes them, so their order is that of their texts. */
+export interface TraceRoot {
+  id: string;
+  started_at: string;
+  ended_at: string | null;
+  event_times: string | null;
+}
+
+export const traceRootsQuery = (projectId: string, traceIds: readonly string[]): Sql<TraceRoot> =>
+  sql`
+    SELECT c.id, ${wireTime(sql`c.started_at`)} AS started_at, ${wireTime(sql`c.ended_at`)} AS ended_at,
+      c.event_times::text AS event_times
+    FROM calls c WHERE ${visibleIn(projectId)} AND c.id = ANY(${traceIds}::text[])
+      AND c.trace_id = c.id AND c.parent_id IS NULL`;
+
+/** The first start and the last end of calls below the root of a trace. A call that runs counts with its start. */
+export interface TraceTimes {
+  trace_id: string;
+  first: string;
+  last: string;
+}
+
+/** The calls are those of whole traces, or some by their ids. */
+export const traceTimesQuery = (
+  projectId: string,
+  { traceIds, ids }: { traceIds?: readonly string[]; ids?: readonly string[] },
+): Sql<TraceTimes> => sql`
+  SELECT c.trace_id, ${wireTime(sql`min(c.started_at)`)} AS first,
+    ${wireTime(sql`max(greatest(c.started_at, c.ended_at))`)} AS last
+  FROM calls c WHERE ${visibleIn(projectId)} AND c.id <> c.trace_id
+    AND ${traceIds ? sql`c.trace_id = ANY(${traceIds}::text[])` : sql`c.id = ANY(${ids}::text[])`}
+  GROUP BY c.trace_id`;
+
+/** Sets the times of at least one root. It joins nothing: a plan for a join may compare each root with each call of the project. */
+export const rootTimesQuery = (projectId: string, roots: readonly TraceRoot[]): Sql => {
+  const byId = new Parameter(
+    JSON.stringify(
+      Object.fromEntries(
+        roots.map(({ id, started_at, ended_at, event_times }) => [
+          id,
+          [started_at, ended_at, event_times],
+        ]),
+      ),
+    ),
+  );
+  const value = (i: number) => sql`(${byId}::jsonb -> c.id ->> ${i}::int)`;
+  return sql`
+    UPDATE calls c SET started_at = ${value(0)}::timestamptz, ended_at = ${value(1)}::timestamptz,
+      event_times = ${value(2)}::json
+    WHERE c.project_id = ${projectId} AND c.id = ANY(${roots.map(({ id }) => id)}::text[])`;
+};
