@@ -465,9 +465,13 @@ export async function metadata(): Promise<Record<string, unknown>> {
           TtlSettingsDto: { project_id: { required: true, type: () => String }, retention_days: { required: false, type: () => Number, nullable: true, description: "Days after which calls are erased, with the feedback on them. Null or absent: never.", minimum: 1, maximum: 36500 } },
         }],
         [import("./tracing/threads/threads.dto.js"), {
+          CallTextDto: { call_id: { required: true, type: () => String, description: "The call that says it: the turn itself, or one below it in its trace." }, kind: { required: true, description: "`chat` is a message, `plain` a member with a name such as `question`, `data` a document as JSON.", enum: ["plain", "data", "chat"] }, role: { required: true, type: () => String }, text: { required: true, type: () => String, description: "At most 16,384 characters; the call has the rest." }, is_cut: { required: true, type: () => Boolean } },
           ThreadDto: { thread_id: { required: true, type: () => String }, turn_count: { required: true, type: () => Number }, start_time: { required: true, type: () => String }, last_updated: { required: true, type: () => String, description: "The latest start or end of a turn." }, first_turn_id: { required: true, type: () => String }, last_turn_id: { required: true, type: () => String }, p50_turn_duration_ms: { required: true, type: () => Number, nullable: true }, p99_turn_duration_ms: { required: true, type: () => Number, nullable: true } },
           ThreadsFilterDto: { after_datetime: { required: false, type: () => String, nullable: true }, before_datetime: { required: false, type: () => String, nullable: true }, thread_ids: { required: false, type: () => [String], nullable: true } },
           ThreadsQueryDto: { project_id: { required: true, type: () => String }, filter: { required: false, type: () => t["./tracing/threads/threads.dto.js"].ThreadsFilterDto, nullable: true }, sort_by: { required: false, nullable: true, description: "`thread_id` breaks ties; null durations come last." }, after: { required: false, type: () => Object, nullable: true, description: "Answers the threads behind this one, in place of `offset`: its values of the fields in `sort_by` (without:\n`last_updated`), and its `thread_id`." } },
+          TurnTextDto: { turn_id: { required: true, type: () => String }, question: { required: true, type: () => t["./tracing/threads/threads.dto.js"].CallTextDto, nullable: true }, answer: { required: true, type: () => t["./tracing/threads/threads.dto.js"].CallTextDto, nullable: true } },
+          TurnTextsDto: { project_id: { required: true, type: () => String }, turn_ids: { required: true, type: () => [String], description: "The ids of the turns' own calls.", minItems: 1 } },
+          TurnTextsFoundDto: { turns: { required: true, type: () => [t["./tracing/threads/threads.dto.js"].TurnTextDto] } },
         }],
         [import("./training/builds/build-facts.dto.js"), {
           BinDto: { from: { required: true, type: () => Number }, to: { required: true, type: () => Number }, count: { required: true, type: () => Number } },
@@ -937,6 +941,7 @@ export async function metadata(): Promise<Record<string, unknown>> {
         [import("./tracing/threads/threads.controller.js"), {
           ThreadsController: {
             streamQuery: { summary: "Streams the statistics of threads over their turn calls, one JSON object per line, by default the newest first." },
+            queryTurns: { summary: "Answers what was asked and answered in turns. Where the call of a turn says nothing itself, it is the first question and the last\nanswer of the calls below it.", type: String },
           },
         }],
         [import("./training/builds/builds.controller.js"), {

@@ -624,6 +624,7 @@ export const OPERATIONS: Record<string, Operation> = {
     harmless: 'is an upsert by the id of the call',
   }),
   'POST /threads/stream_query': reads(onlyProject),
+  'POST /threads/turns/query': reads(withBody(({ callId }) => ({ turn_ids: [callId] }))),
 
   ...TYPED_OBJECTS,
   'POST /v2/:entity/:project/evaluation_runs': writes(

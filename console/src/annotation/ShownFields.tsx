@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type RefObject, useMemo } from 'react';
 import type { QueueItem } from '../api/annotation.ts';
 import { Chat } from '../json/Chat.tsx';
-import { parsedExactly, readChat } from '../json/chat.ts';
+import { parsedExactly, readChat } from '../../../src/platform/json/chat.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
 import { LongText } from '../json/LongText.tsx';

@@ -1,7 +1,7 @@
 import { createContext, useContext, useMemo, useState } from 'react';
 import { Button } from '../ui/Button.tsx';
 import { bytes } from '../ui/format.ts';
-import type { Conversation, Piece, Said } from './chat.ts';
+import type { Conversation, Piece, Said } from '../../../src/platform/json/chat.ts';
 import styles from './json.module.css';
 import { type Block, markdown } from './markdown.ts';
 import { Markdown } from './Markdown.tsx';

@@ -1,7 +1,15 @@
 import { type CallRow } from '../api/calls.ts';
-import { allLines, send } from '../api/client.ts';
-import { readPlain } from '../json/chat-plain.ts';
-import { isQuestion, parsedExactly, type Piece, readChat, type Said } from '../json/chat.ts';
+import { allLines, post, type Schema, send } from '../api/client.ts';
+import { readPlain } from '../../../src/platform/json/chat-plain.ts';
+import {
+  isBlank,
+  isQuestion,
+  parsedExactly,
+  type Piece,
+  readAnswered,
+  readChat,
+  type Said,
+} from '../../../src/platform/json/chat.ts';
 import { indexed } from '../json/indexed.ts';
 
 export const PAGE = 20;
@@ -36,13 +44,15 @@ export async function readTurns(
   const response = await send('POST', '/calls/stream_query', { body, signal });
   const lines = (await response.text()).split('\n').slice(0, -1);
   const turns = await Promise.all(lines.map((line) => readTurn(line, signal)));
-  const steps = await stepsOf(
-    project_id,
-    turns.map(({ call }) => call.id),
-    signal,
-  );
-  return turns.map((turn) => ({
+  const ids = turns.map(({ call }) => call.id);
+  const silent = turns.filter(({ lacks }) => lacks.length > 0).map(({ call }) => call.id);
+  const [steps, found] = await Promise.all([
+    stepsOf(project_id, ids, signal),
+    textsBelow(project_id, silent, signal),
+  ]);
+  return turns.map(({ lacks, ...turn }) => ({
     ...turn,
+    said: withTexts(turn.said, lacks, found.get(turn.call.id)),
     steps: steps.filter(
       ({ parent_id, trace_id }) => parent_id === turn.call.id && trace_id === turn.call.trace_id,
     ),
@@ -61,8 +71,39 @@ async function stepsOf(project_id: string, parent_ids: string[], signal: AbortSi
   return allLines('/calls/stream_query', request, signal);
 }
 
-/** A turn as a conversation, or its documents as they were sent. */
-async function readTurn(line: string, signal: AbortSignal): Promise<Omit<Turn, 'steps'>> {
+type TurnTexts = Schema<'TurnTextDto'>;
+type Side = 'question' | 'answer';
+
+/** What was asked and answered in turns whose own calls do not say it, by their ids. */
+async function textsBelow(project_id: string, turn_ids: string[], signal: AbortSignal) {
+  if (turn_ids.length === 0) return new Map<string, TurnTexts>();
+  const { turns } = await post('/threads/turns/query', { project_id, turn_ids }, { signal });
+  return new Map(turns.map((turn) => [turn.turn_id, turn]));
+}
+
+/** The messages with a question before and an answer behind them, where these are found below the turn. */
+function withTexts(said: Said[], lacks: readonly Side[], found: TurnTexts | undefined): Said[] {
+  const text = (side: Side): Said[] => {
+    const one = lacks.includes(side) ? found?.[side] : null;
+    if (!one) return [];
+    const shown = one.is_cut ? `${one.text}…` : one.text;
+    return [
+      {
+        role: one.role,
+        pieces: [{ kind: one.kind === 'data' ? 'data' : 'text', name: '', text: shown }],
+      },
+    ];
+  };
+  const failed = said.filter(({ role }) => role === 'exception');
+  const others = said.filter(({ role }) => role !== 'exception');
+  return [...text('question'), ...others, ...text('answer'), ...failed];
+}
+
+/** A turn as a conversation, or its documents as they were sent, and which sides its call does not say. */
+async function readTurn(
+  line: string,
+  signal: AbortSignal,
+): Promise<Omit<Turn, 'steps'> & { lacks: Side[] }> {
   const index = await indexed(line, signal);
   const call = JSON.parse(line) as CallRow;
   const memberText = (name: string) => {
@@ -72,14 +113,32 @@ async function readTurn(line: string, signal: AbortSignal): Promise<Omit<Turn, '
   const [inputs, output] = [memberText('inputs'), memberText('output')];
   const [asked, answered] = [parsedExactly(inputs), parsedExactly(output)];
   const chat =
-    readChat(asked, answered, call.exception) ?? readPlain(asked, answered, call.exception);
-  if (!chat) return { call, said: documents(inputs, output, call.exception), earlier: 0 };
+    readChat(asked, answered, call.exception) ??
+    (isBlank(asked) ? answerAlone(answered, call.exception) : undefined) ??
+    readPlain(asked, answered, call.exception);
+  const lacks: Side[] = [
+    ...(isBlank(asked) && !chat?.said.some(isQuestion) ? ['question' as const] : []),
+    ...(isBlank(answered) ? ['answer' as const] : []),
+  ];
+  if (!chat) {
+    const [shownInputs, shownOutput] = [
+      isBlank(asked) ? '{}' : inputs,
+      isBlank(answered) ? 'null' : output,
+    ];
+    return { call, said: documents(shownInputs, shownOutput, call.exception), earlier: 0, lacks };
+  }
   // what came before is in the turns above
   const earlier = Math.max(0, chat.said.findLastIndex(isQuestion));
-  return { call, said: chat.said.slice(earlier), earlier };
+  return { call, said: chat.said.slice(earlier), earlier, lacks };
 }
 
-function documents(inputs: string, output: string, exception: string | null = null): Said[] {
+/** The messages of an output to which nothing came in. */
+function answerAlone(output: unknown, exception: string | null | undefined) {
+  const answers = readAnswered({}, output);
+  return answers && { said: [...answers, ...documents('{}', 'null', exception)] };
+}
+
+function documents(inputs: string, output: string, exception?: string | null): Said[] {
   const said = (role: string, text: string, kind: Piece['kind'] = 'data'): Said => ({
     role,
     pieces: [{ kind, name: '', text }],
@@ -87,6 +146,6 @@ function documents(inputs: string, output: string, exception: string | null = nu
   return [
     ...(inputs === '{}' ? [] : [said('in', inputs)]),
     ...(output === 'null' ? [] : [said('out', output)]),
-    ...(exception === null ? [] : [said('exception', exception, 'exception')]),
+    ...(exception ? [said('exception', exception, 'exception')] : []),
   ];
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { Chat } from '../json/Chat.tsx';
-import { readChat, parsedExactly } from '../json/chat.ts';
+import { readChat, parsedExactly } from '../../../src/platform/json/chat.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
 import { LongText } from '../json/LongText.tsx';

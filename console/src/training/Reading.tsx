@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Chat } from '../json/Chat.tsx';
-import { readTurns, saidText } from '../json/chat.ts';
+import { readTurns, saidText } from '../../../src/platform/json/chat.ts';
 import { indexed } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '../../platform/errors.js';
+import { isBlank } from '../../platform/json/chat.js';
 import { memberTexts } from '../../platform/json/json-text.js';
 import { CallLists } from '../../tracing/calls/read/call-lists.service.js';
 import { ThreadsService } from '../../tracing/threads/threads.service.js';
+import { type TurnTexts, TurnTextsService } from '../../tracing/threads/turn-texts.service.js';
 import { shownParts } from './calls.tools.js';
 import { ListThreadsToolDto, ReadThreadToolDto } from './mcp.dto.js';
 import type { Answer, Budget } from './recorded.js';
@@ -33,6 +35,7 @@ export class ThreadTools implements Tools {
   constructor(
     private readonly threads: ThreadsService,
     private readonly lists: CallLists,
+    private readonly texts: TurnTextsService,
   ) {}
 
   readonly tools = [
@@ -57,7 +60,7 @@ export class ThreadTools implements Tools {
     tool({
       name: 'read_thread',
       description:
-        'The turns of a thread from the first on: who asked what, and what was answered. Long texts are cut: read_call has the rest.',
+        'The turns of a thread from the first on: who asked what, and what was answered; question and answer come from the calls below a turn that says nothing itself. Long texts are cut: read_call has the rest.',
       role: 'reader',
       dto: ReadThreadToolDto,
       required: ['project_id', 'thread_id'],
@@ -87,10 +90,17 @@ export class ThreadTools implements Tools {
     const { turns, isMore } = await held(budget.texts(stream), limit);
     if (turns.length === 0 && !after)
       throw new ApiError('not_found', 'no thread with this id has turns in the project');
+    const shown = turns.map((turn) => memberTexts(turn));
+    const silent = shown.filter(
+      (texts) => saysNothing(texts, 'inputs') || saysNothing(texts, 'output'),
+    );
+    const ids = silent.map((texts) => JSON.parse(texts.get('id')!) as string);
+    const found = await this.texts.find(project_id, ids);
+    budget.assertInTime();
     const next = isMore ? byMembers('started_at', 'id')(turns.at(-1)!) : '';
     return {
       words: `${turns.length} turns.${isMore ? ' There may be more: ask again with after, which is next_after at the end of the recorded data.' : ' These are all.'}`,
-      recorded: `{"turns":[${shownTurns(turns, budget)}]${next}}`,
+      recorded: `{"turns":[${shownTurns(shown, found, budget)}]${next}}`,
     };
   }
 }
@@ -108,13 +118,36 @@ async function held(rows: AsyncIterable<string>, limit: number) {
 
 const FACTS = ['id', 'trace_id', 'op_name', 'started_at', 'ended_at'];
 
-function shownTurns(turns: readonly string[], budget: Budget): string {
+/** What stands in the place of a document that says nothing. */
+const STAND_INS = [
+  ['inputs', 'question'],
+  ['output', 'answer'],
+] as const;
+/** A longer document says something. */
+const MOST_BLANK = 1000;
+
+function saysNothing(texts: ReadonlyMap<string, string>, name: 'inputs' | 'output'): boolean {
+  const text = texts.get(name)!;
+  return text.length <= MOST_BLANK && isBlank(JSON.parse(text));
+}
+
+function shownTurns(
+  turns: readonly ReadonlyMap<string, string>[],
+  found: ReadonlyMap<string, TurnTexts>,
+  budget: Budget,
+): string {
   return turns
     .map((turn, i) => {
-      const texts = memberTexts(turn);
+      const texts = new Map(turn);
+      const said = found.get(JSON.parse(turn.get('id')!) as string);
+      for (const [document, side] of STAND_INS)
+        if (said?.[side] && saysNothing(turn, document))
+          texts.set(side, JSON.stringify(said[side]));
       const facts = FACTS.map((name) => `"${name}":${texts.get(name)}`).join(',');
       const room = Math.floor(budget.left / (turns.length - i)) - Buffer.byteLength(facts) - 8;
-      const parts = ['inputs', 'output', 'exception'].filter((name) => texts.get(name) !== 'null');
+      const parts = ['inputs', 'question', 'output', 'answer', 'exception'].filter(
+        (name) => (texts.get(name) ?? 'null') !== 'null',
+      );
       const row = `{${facts},${shownParts(parts, texts, room)}}`;
       budget.left -= Buffer.byteLength(row) + 2;
       return row;

@@ -43,6 +43,8 @@ const MASTRA =
   );
 
 const [LOGFIRE, CLAUDE_CODE, OF_FUNCTION] = ['logfire.span_type', 'span.type', 'mcp_data'];
+/** Beside each message that the runtime of AutoGen 0.7 (`autogen_core._telemetry`) delivers. */
+const AUTOGEN = 'message_context';
 
 /** What attributes of the known instrumentations become. Of two for one target the earlier one wins. */
 export const CONVENTIONS: readonly Row[] = [
@@ -109,6 +111,17 @@ export const CONVENTIONS: readonly Row[] = [
   ['user_prompt', 'inputs.prompt', 'text', CLAUDE_CODE],
   ['full_command', 'inputs.command', 'text', CLAUDE_CODE],
   ['output', 'output', 'text', CLAUDE_CODE],
+  // Google ADK 1 and 2 (`google.adk.telemetry.tracing`; from 2.13 on with ADK_TELEMETRY_SCHEMA_VERSION_OPT_IN=1)
+  ['gcp.vertex.agent.llm_request', 'inputs'],
+  ['gcp.vertex.agent.tool_call_args', 'inputs'],
+  ['gcp.vertex.agent.data', 'inputs'],
+  ['gcp.vertex.agent.llm_response', 'output'],
+  ['gcp.vertex.agent.tool_response', 'output'],
+  // AutoGen
+  ['message', 'inputs', 'json', AUTOGEN],
+  // promptfoo 0.120 (`src/tracing/genaiTracer.ts`)
+  ['promptfoo.request.body', 'inputs'],
+  ['promptfoo.response.body', 'output'],
   // LiveKit
   ['lk.pii.chat_ctx', 'inputs'],
   ['lk.chat_ctx', 'inputs'],
@@ -262,6 +275,7 @@ export const CONVENTIONS: readonly Row[] = [
   ['langsmith.metadata.conversation_id', 'thread'],
   ['mastra.metadata.threadId', 'thread'],
   ['mastra.metadata.sessionId', 'thread'],
+  ['gcp.vertex.agent.session_id', 'thread'],
   ['group_id', 'thread', 'json', 'agent_trace_id'],
   ['conversation.id', 'thread'], // Codex 0.4x to 0.6x, codex-rs/core/src/tasks/compact.rs and its log records
   ['gcp.vertex.agent.session_id', 'thread'], // Google ADK 1.x, google/adk/telemetry

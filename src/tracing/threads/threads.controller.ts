@@ -1,14 +1,18 @@
 import { Body, type StreamableFile } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
-import { ApiJsonLines } from '../../platform/http/api-answers.js';
+import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonLines } from '../../platform/http/json-rows.js';
-import { ThreadDto, ThreadsQueryDto } from './threads.dto.js';
+import { ThreadDto, ThreadsQueryDto, TurnTextsDto, TurnTextsFoundDto } from './threads.dto.js';
 import { ThreadsService } from './threads.service.js';
+import { TurnTextsService } from './turn-texts.service.js';
 
 @Resource('threads', BasicAuth())
 export class ThreadsController {
-  constructor(private readonly threads: ThreadsService) {}
+  constructor(
+    private readonly threads: ThreadsService,
+    private readonly texts: TurnTextsService,
+  ) {}
 
   /** Streams the statistics of threads over their turn calls, one JSON object per line, by default the newest first. */
   @Operation('threads/stream_query', 'reader')
@@ -18,5 +22,15 @@ export class ThreadsController {
     @Ctx() context: Context,
   ): Promise<StreamableFile> {
     return jsonLines(await this.threads.stream(query), context);
+  }
+
+  /**
+   * Answers what was asked and answered in turns. Where the call of a turn says nothing itself, it is the first question and the last
+   * answer of the calls below it.
+   */
+  @Operation('threads/turns/query', 'reader')
+  @ApiJsonResponse({ type: TurnTextsFoundDto })
+  queryTurns(@Body() body: TurnTextsDto): Promise<string> {
+    return this.texts.query(body);
   }
 }

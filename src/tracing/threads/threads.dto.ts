@@ -1,9 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import { IsOptional, ValidateNested } from 'class-validator';
+import { ArrayNotEmpty, IsOptional, ValidateNested } from 'class-validator';
 import {
   IsAfter,
   IsDateTime,
+  IsIdList,
   IsProjectId,
   IsTextList,
   MAX_THREAD_BYTES,
@@ -57,4 +58,36 @@ export class ThreadDto {
   last_turn_id!: string;
   p50_turn_duration_ms!: number | null;
   p99_turn_duration_ms!: number | null;
+}
+
+/** Turns of one request, and characters of one text. */
+const MAX_TURNS = 50;
+export const MAX_TEXT = 16 * 1024;
+
+export class TurnTextsDto {
+  @IsProjectId() project_id!: string;
+  /** The ids of the turns' own calls. */
+  @ArrayNotEmpty() @IsIdList(MAX_TURNS) turn_ids!: string[];
+}
+
+/** A text of a turn. */
+export class CallTextDto {
+  /** The call that says it: the turn itself, or one below it in its trace. */
+  call_id!: string;
+  /** `chat` is a message, `plain` a member with a name such as `question`, `data` a document as JSON. */
+  @ApiProperty({ enum: ['chat', 'plain', 'data'] }) kind!: 'chat' | 'plain' | 'data';
+  role!: string;
+  /** At most 16,384 characters; the call has the rest. */
+  text!: string;
+  is_cut!: boolean;
+}
+
+export class TurnTextDto {
+  turn_id!: string;
+  @ApiProperty({ type: CallTextDto, nullable: true }) question!: CallTextDto | null;
+  @ApiProperty({ type: CallTextDto, nullable: true }) answer!: CallTextDto | null;
+}
+
+export class TurnTextsFoundDto {
+  turns!: TurnTextDto[];
 }

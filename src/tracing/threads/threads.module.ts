@@ -2,11 +2,12 @@ import { Module } from '@nestjs/common';
 import { ThreadsController } from './threads.controller.js';
 import { ThreadsRefresher } from './threads.refresher.js';
 import { ThreadsService } from './threads.service.js';
+import { TurnTextsService } from './turn-texts.service.js';
 
 /** Statistics of threads over their turn calls. */
 @Module({
   controllers: [ThreadsController],
-  providers: [ThreadsService, ThreadsRefresher],
-  exports: [ThreadsService],
+  providers: [ThreadsService, ThreadsRefresher, TurnTextsService],
+  exports: [ThreadsService, TurnTextsService],
 })
 export class ThreadsModule {}

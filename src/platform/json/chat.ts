@@ -1,4 +1,8 @@
-import { imageIn } from './chat-images.ts';
+import { imageIn } from './chat-images.js';
+import { isObject } from './is-object.js';
+import { skipValue } from './json-grammar.js';
+
+/* Conversations in the documents of calls. The console shows them, and the service finds the question and the answer of a turn with it. */
 
 /** A piece of a message. `data` is what has no other form, as JSON. */
 export interface Piece {
@@ -25,8 +29,6 @@ export interface Conversation {
 }
 
 type Json = Record<string, unknown>;
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 const isEmpty = (value: unknown): boolean =>
@@ -34,6 +36,39 @@ const isEmpty = (value: unknown): boolean =>
   value === undefined ||
   value === '' ||
   (typeof value === 'object' && Object.keys(value).length === 0);
+
+/** Clients put JSON into strings of JSON; deeper ones stay texts. */
+const MAX_QUOTED = 3;
+
+/** The value that a text of JSON holds, if it is an object, a list or a string; any other value as it is. */
+export function unquoted(value: unknown): unknown {
+  let inner = value;
+  for (let depth = 0; depth < MAX_QUOTED; depth++) {
+    if (typeof inner !== 'string' || !/^\s*[[{"]/.test(inner)) break;
+    try {
+      skipValue(inner, 0); // throws where it is too deep to be shown
+      inner = parsedExactly(inner);
+    } catch {
+      break;
+    }
+  }
+  return inner;
+}
+
+/** Whether a document says nothing: all that is in it is empty. */
+export const isBlank = (document: unknown): boolean =>
+  isEmpty(document) ||
+  (typeof document === 'object' && Object.values(document as object).every(isBlank));
+
+/** The messages that came in; undefined when there are none. A text counts as one if an answer follows it. */
+export const readAsked = (inputs: unknown, output: unknown): Said[] | undefined =>
+  askedIn(inputs, answersIn(output) !== undefined)?.said;
+
+/** The messages that came out and are new; undefined when there are none. */
+export function readAnswered(inputs: unknown, output: unknown): Said[] | undefined {
+  const answers = answersIn(output);
+  return answers && newIn(answers.said, askedIn(inputs, true)?.said ?? []);
+}
 
 /**
  * The messages of a call, what came in first, then what came out, in whatever form, and the exception. Undefined when what came in
@@ -107,11 +142,43 @@ function newIn(said: Said[], before: readonly Said[]): Said[] {
 
 const SYSTEM = ['system', 'instructions', 'system_instructions', 'system_instruction'];
 const HISTORY = ['chat_history', 'history'];
-const QUESTIONS = ['messages', 'input', 'input_messages', 'contents', 'prompt', 'new_message'];
+const QUESTIONS = [
+  'messages',
+  'input',
+  'inputs',
+  'input_messages',
+  'contents',
+  'prompt',
+  'new_message',
+  'message',
+  'task',
+  'question',
+  'query',
+  'user_input',
+  'value',
+  // AutoGen's runtime hands over the answers of agents
+  'response',
+  'chat_message',
+];
 
-function askedIn(inputs: unknown, isAnswered: boolean): Found | undefined {
+function askedIn(document: unknown, isAnswered: boolean): Found | undefined {
+  const inputs = unquoted(document);
+  if (Array.isArray(inputs)) {
+    const said = messagesIn(inputs);
+    return said && { said, taken: [] };
+  }
   if (!isObject(inputs)) return undefined;
-  const readList = (name: string) => ({ name, said: messagesIn(inputs[name]) });
+  if (isText(inputs['role']) || isText(inputs['source'])) {
+    const said = saidIn(inputs);
+    if (said) return { said: [said], taken: Object.keys(inputs) };
+  }
+  const readList = (name: string) => {
+    const value = unquoted(inputs[name]);
+    return {
+      name,
+      said: messagesIn(value) ?? (isObject(value) ? askedIn(value, false)?.said : undefined),
+    };
+  };
   const before = HISTORY.map(readList).find(({ said }) => said);
   let asked = QUESTIONS.map(readList).find(({ said }) => said);
   // a text is a message only beside others: many calls have an `input`
@@ -137,10 +204,48 @@ function askedIn(inputs: unknown, isAnswered: boolean): Found | undefined {
 
 /** The messages of a list, or of one that is no list; undefined when there is none among them. */
 function messagesIn(value: unknown): Said[] | undefined {
-  const list = Array.isArray(value) ? value.flat() : [value];
+  const list = listOfMessages(value);
   const said = list.map((one) => saidIn(one));
   if (!list.every(isObject) || !said.some((one) => one)) return undefined;
   return said.map((one, n) => one ?? saidBy('item', [data('', list[n])]));
+}
+
+/** Lists in lists are joined (LangChain's batches), pairs of a role and a content become messages. */
+function listOfMessages(value: unknown): unknown[] {
+  const list = Array.isArray(value) && !isPair(value) ? value : [value];
+  return list
+    .flatMap((one) => (Array.isArray(one) && !isPair(one) ? (one as unknown[]) : [one]))
+    .map((one) => unquoted(one))
+    .flatMap((one) => (isPair(one) ? [{ role: one[0], content: one[1] }] : messagesOfParts(one)));
+}
+
+/** LangChain 1 (`langchain_core.messages.utils`) takes `["user", "…"]` for a message. */
+const isPair = (value: unknown): value is [string, unknown] =>
+  Array.isArray(value) &&
+  value.length === 2 &&
+  typeof value[0] === 'string' &&
+  ROLES.has(value[0].toLowerCase()) &&
+  (typeof value[1] === 'string' || isOfParts(value[1]));
+
+/** Roles of the parts of a request as Pydantic AI 1 keeps it (`ModelMessagesTypeAdapter`); those of a response are the model's. */
+const PART_ROLES = new Map([
+  ['system-prompt', 'system'],
+  ['user-prompt', 'user'],
+  ['tool-return', 'tool'],
+  ['retry-prompt', 'user'],
+]);
+
+/** A message for each part, where each part has a role of its own. */
+function messagesOfParts(value: unknown): unknown[] {
+  if (!isObject(value) || (value['kind'] !== 'request' && value['kind'] !== 'response'))
+    return [value];
+  const { parts } = value;
+  const isNative = (part: unknown): part is Json => isObject(part) && isText(part['part_kind']);
+  if (!Array.isArray(parts) || parts.length === 0 || !parts.every(isNative)) return [value];
+  return (parts as Json[]).map((part) => ({
+    role: PART_ROLES.get(part['part_kind'] as string) ?? 'assistant',
+    parts: [{ ...part, type: part['part_kind'] }],
+  }));
 }
 
 const isOfParts = (value: unknown): value is Json[] =>
@@ -151,13 +256,27 @@ const isOfParts = (value: unknown): value is Json[] =>
 /** An output that is no message. */
 function resultIn(output: unknown): Said[] {
   if (output === null || output === undefined) return [];
-  const pieces = isText(output) || isOfParts(output) ? readPieces(output) : [data('', output)];
+  const told = unquoted(output);
+  const text = isObject(told) && Object.keys(told).length === 1 ? plainText(told, ANSWERED) : told;
+  const pieces = isText(text) || isOfParts(text) ? readPieces(text) : [data('', output)];
   return [saidBy('output', output === '' ? [] : pieces)];
 }
 
-const ANSWERS = ['choices', 'candidates', 'generations', 'output', 'messages', 'message'];
+const ANSWERS = [
+  'choices',
+  'candidates',
+  'generations',
+  'output',
+  'outputs',
+  'messages',
+  'message',
+  'response',
+  'chat_message',
+  'result',
+];
 
-function answersIn(output: unknown): Found | undefined {
+function answersIn(document: unknown): Found | undefined {
+  const output = unquoted(document);
   const whole = Array.isArray(output) ? messagesIn(output) : undefined;
   if (whole) return { said: whole, taken: [] };
   if (!isObject(output)) return undefined;
@@ -166,12 +285,20 @@ function answersIn(output: unknown): Found | undefined {
     if (said) return { said, taken: [name] };
   }
   const said = saidIn(output['content'], 'assistant');
-  return said ? { said: [said], taken: ['content'] } : answerItself(output);
+  if (said) return { said: [said], taken: ['content'] };
+  const itself = answerItself(output);
+  if (itself) return itself;
+  for (const name of ANSWERS) {
+    const value = unquoted(output[name]);
+    const inner = isObject(value) ? answersIn(value) : undefined;
+    if (inner) return { said: inner.said, taken: [name] };
+  }
+  return undefined;
 }
 
 /** The messages of a member of an output; undefined when there is none among them. */
 function readAnswers(value: unknown, name: string): Said[] | undefined {
-  const list = [value].flat(2);
+  const list = listOfMessages(unquoted(value));
   const said = list.map((one) => saidIn(unwrapMessage(one), 'assistant') ?? saidIn(one));
   return said.some((one) => one)
     ? said.map((one, n) => one ?? saidBy('output', [data(name, list[n])]))
@@ -181,6 +308,8 @@ function readAnswers(value: unknown, name: string): Said[] | undefined {
 /** An output that is a message, also one without a role. */
 function answerItself(output: Json): Found | undefined {
   const { role, text, tool_calls, content } = output;
+  const whole = isText(role) ? undefined : saidIn(output, 'assistant');
+  if (whole) return { said: [whole], taken: Object.keys(output) };
   const taken = MEMBERS.filter((name) => !isEmpty(output[name]));
   const isAnswer = isText(text) || Array.isArray(tool_calls) || content !== undefined;
   if (!isText(role) && !(isAnswer && taken.length > 0)) return undefined;
@@ -197,11 +326,13 @@ function unwrapMessage(one: unknown): unknown {
   return isText(text) && !isText(one['role']) ? { role: 'assistant', content: text } : one;
 }
 
-/** LangChain's messages have a type in the place of a role. */
+/** LangChain's messages have a type in the place of a role, AutoGen's one as `UserMessage`. */
 const ROLES = new Map([
   ['human', 'user'],
   ['ai', 'assistant'],
-  ...['system', 'tool', 'function', 'developer', 'chat'].map((name) => [name, name] as const),
+  ...['user', 'assistant', 'system', 'tool', 'function', 'developer', 'chat'].map(
+    (name) => [name, name] as const,
+  ),
 ]);
 /** What stands for a message in lists that have no roles. */
 const ITEMS = [
@@ -231,9 +362,12 @@ const MEMBERS = [
 
 function saidIn(value: unknown, roleless = 'user'): Said | undefined {
   if (!isObject(value)) return undefined;
-  const message = isObject(value['kwargs']) && value['lc'] ? readKwargs(value) : value;
-  const { role, type } = message;
-  if (isText(role)) return saidBy(role, memberPieces(message));
+  const message = unwrapLangChain(value);
+  const { role, type, source } = message;
+  if (isText(role)) return saidBy(namedRole(role), memberPieces(message));
+  // AutoGen 0.7 (`autogen_agentchat.messages`): the source is the user or the name of an agent
+  if (isText(source) && 'content' in message)
+    return saidBy(namedRole(source), memberPieces(message));
   if (!isText(type))
     return Array.isArray(message['parts']) ? saidBy(roleless, memberPieces(message)) : undefined;
   const named = ROLES.get(type.replace(/Message(?:Chunk)?$/, '').toLowerCase());
@@ -243,9 +377,15 @@ function saidIn(value: unknown, roleless = 'user'): Said | undefined {
   return undefined;
 }
 
-/** A message as LangChain writes it: `{lc, id: […, "HumanMessage"], kwargs}`. */
-function readKwargs({ id, kwargs }: Json): Json {
-  return { type: Array.isArray(id) ? String(id.at(-1)) : '', ...(kwargs as Json) };
+const namedRole = (name: string): string =>
+  /^(?:human|user)$/i.test(name) ? 'user' : /^(?:ai|assistant)$/i.test(name) ? 'assistant' : name;
+
+/** LangChain writes messages as `{lc, id: […, "HumanMessage"], kwargs}` (`dumps`) and as `{type, data}` (`messages_to_dict`). */
+function unwrapLangChain(value: Json): Json {
+  const { lc, id, kwargs, type, data: inner } = value;
+  if (lc && isObject(kwargs))
+    return { type: Array.isArray(id) ? String(id.at(-1)) : '', ...kwargs };
+  return isText(type) && isObject(inner) && 'content' in inner ? { ...inner, type } : value;
 }
 
 /** There is always something to show: at least that it is empty. */
@@ -274,6 +414,9 @@ function memberPieces(message: Json): Piece[] {
 function readPieces(value: unknown, member = 'content'): Piece[] {
   if (isEmpty(value)) return [];
   if (isText(value)) {
+    const parts = /^\s*\[\s*\{/.test(value) ? unquoted(value) : undefined;
+    if (isOfParts(parts) && parts.every((part) => isKnownPart(part)))
+      return readPieces(parts, member);
     const isReasoning = member.startsWith('reasoning') || member === 'thinking';
     return [{ kind: isReasoning ? 'reasoning' : 'text', name: '', text: value }];
   }
@@ -283,7 +426,9 @@ function readPieces(value: unknown, member = 'content'): Piece[] {
       .map((one) => (isObject(one) && readToolCall(one)) || data('tool_call', one));
   const part = (one: unknown) =>
     readPart(one, member === 'content' || member === 'parts' ? '' : member);
-  return Array.isArray(value) ? value.map(part) : [part(value)];
+  // Vercel says where a step of a message begins
+  const isSaid = (one: unknown) => !isObject(one) || one['type'] !== 'step-start';
+  return Array.isArray(value) ? value.filter(isSaid).map(part) : [part(value)];
 }
 
 const CALLS = [
@@ -294,6 +439,7 @@ const CALLS = [
   'function_call',
   'custom_tool_call',
   'function',
+  'mcp_call',
 ];
 const RESULTS = [
   'tool_call_response',
@@ -301,8 +447,24 @@ const RESULTS = [
   'tool-result',
   'function_call_output',
   'custom_tool_call_output',
+  'tool-return',
 ];
-const TEXTS = ['text', 'input_text', 'output_text', 'summary_text', 'reasoning_text', 'refusal'];
+const TEXTS = [
+  'text',
+  'input_text',
+  'output_text',
+  'summary_text',
+  'reasoning_text',
+  'refusal',
+  'system-prompt',
+  'user-prompt',
+  'retry-prompt',
+];
+
+const isKnownPart = ({ type }: Json): boolean =>
+  [...CALLS, ...RESULTS, ...TEXTS, 'reasoning', 'thinking', 'image_url', 'image'].includes(
+    type as string,
+  );
 
 /** What a part says in the conventions that clients follow; any other part as JSON. */
 function readPart(part: unknown, member = ''): Piece {
@@ -310,16 +472,29 @@ function readPart(part: unknown, member = ''): Piece {
   if (!isObject(part)) return data('', part);
   const { type } = part;
   if (!isText(type)) return readUntyped(part, member);
-  const known = CALLS.includes(type)
-    ? readToolCall(part)
-    : RESULTS.includes(type)
-      ? readToolResult(part)
-      : type === 'reasoning' || type === 'thinking'
-        ? readReasoning(part)
-        : TEXTS.includes(type)
-          ? readText(part)
-          : undefined;
+  const known =
+    /^(?:tool-|dynamic-tool$)/.test(type) && ('state' in part || 'toolInvocation' in part)
+      ? readUiTool(part)
+      : CALLS.includes(type)
+        ? readToolCall(part)
+        : RESULTS.includes(type)
+          ? readToolResult(part)
+          : type === 'reasoning' || type === 'thinking'
+            ? readReasoning(part)
+            : TEXTS.includes(type)
+              ? readText(part)
+              : undefined;
   return known ?? imageOf(part) ?? data(type, part);
+}
+
+/** A tool in a message of Vercel's UI: `tool-<name>` and `dynamic-tool` of 5, `tool-invocation` of 4. It was called, or has answered. */
+function readUiTool(part: Json): Piece | undefined {
+  const inner = isObject(part['toolInvocation']) ? part['toolInvocation'] : part;
+  const name = inner['toolName'] ?? String(part['type']).slice('tool-'.length);
+  const tool = { ...inner, name };
+  return isEmpty(inner['output']) && isEmpty(inner['result'])
+    ? readToolCall(tool)
+    : readToolResult(tool);
 }
 
 function imageOf(part: Json): Piece | undefined {
@@ -334,14 +509,18 @@ function readUntyped(part: Json, member: string): Piece {
   );
   const [name = member, ...more] = names;
   const value = part[name];
+  // AutoGen's calls of functions and their results have no type
+  if (isText(part['name']) && 'arguments' in part) return readToolCall(part) ?? data(member, part);
+  if (isText(part['call_id']) && 'content' in part)
+    return readToolResult(part) ?? data(member, part);
   if (more.length > 0) return data(member, part);
   const known =
     name === 'text' || name === 'content'
       ? readText(part)
       : isObject(value)
-        ? /^function_?call$/i.test(name)
+        ? /^(?:function_?call|tool_?use)$/i.test(name)
           ? readToolCall(value)
-          : /^function_?response$/i.test(name)
+          : /^(?:function_?response|tool_?result)$/i.test(name)
             ? readToolResult(value)
             : name === 'message_content'
               ? readPart(value)
@@ -366,7 +545,7 @@ function readToolCall(part: Json): Piece | undefined {
   const inner = part['tool_call'] ?? part;
   const call = isObject(inner) && isObject(inner['function']) ? inner['function'] : inner;
   if (!isObject(call)) return undefined;
-  const name = call['name'] ?? call['toolName'];
+  const name = call['name'] ?? call['toolName'] ?? call['tool_name'];
   if (!isText(name)) return undefined;
   const args = call['arguments'] ?? call['args'] ?? call['input'];
   if (args !== undefined) return { kind: 'call', name, text: asText(args) };
@@ -380,7 +559,7 @@ function readToolResult(part: Json): Piece | undefined {
     .map((name) => part[name])
     .find((one) => one !== undefined);
   if (value === undefined) return undefined;
-  const name = part['name'] ?? part['toolName'];
+  const name = part['name'] ?? part['toolName'] ?? part['tool_name'];
   const text = isOfParts(value) ? value.map((one) => readPart(one).text).join('\n') : asText(value);
   const failed = part['is_error'] === true ? ' error' : '';
   return { kind: 'result', name: `${isText(name) ? name : ''}${failed}`.trim(), text };
@@ -412,4 +591,45 @@ export function parsedExactly(text: string): unknown {
       ? rawJSON(context.source)
       : value;
   return JSON.parse(text, revive);
+}
+
+/** Members that say what was asked, and what was answered, in calls that are no chat. */
+export const ASKED = [
+  'question',
+  'query',
+  'prompt',
+  'input',
+  'message',
+  'user_input',
+  'user_message',
+  'task',
+  'text',
+  'content',
+  'value',
+  'q',
+];
+export const ANSWERED = [
+  'answer',
+  'final_answer',
+  'output',
+  'final_output',
+  'output_text',
+  'response',
+  'result',
+  'completion',
+  'generated_text',
+  'message',
+  'reply',
+  'text',
+  'content',
+  'value',
+];
+
+/** A document that is one plain text, or the first of the members with a text. */
+export function plainText(document: unknown, names: readonly string[]): string | undefined {
+  const value = unquoted(document);
+  if (typeof value === 'string') return value;
+  if (!isObject(value)) return undefined;
+  const name = names.find((one) => isText(value[one]));
+  return name === undefined ? undefined : (value[name] as string);
 }

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { readChat, isQuestion, type Piece, parsedExactly, type Said, readTurns } from './chat.ts';
+import { readChat, isQuestion, type Piece, parsedExactly, type Said, readTurns } from './chat.js';
 
 /** Each message as a line for each piece: `role kind name: text`. */
 const saidLines = (said: Said[] = []) =>
@@ -322,8 +322,13 @@ it('tells the turns of a trajectory that are trained from those that are not', (
 const FOLDER = 'test/fixtures/otlp';
 /** Members that name or describe what is said. */
 const ABOUT = /^(?:id|type|role|index|status|finish_reason|(?:tool_?)?call_?id|providerOptions)$/i;
-/** Recordings without chats: Claude Code sends prompts alone, LangChain objects of its own. */
-const NO_CHATS = ['claude-code.json', 'langsmith-langchain.json'];
+/** Recordings whose messages stand elsewhere: Claude Code sends prompts alone, the others objects of their own. */
+const NO_CHATS = [
+  'claude-code.json',
+  'langsmith-langchain.json',
+  'google-adk-contents.json',
+  'autogen.json',
+];
 
 /** The texts and numbers of a message, but for what describes it. */
 function listLeaves(value: any, name = ''): string[] {

@@ -1,0 +1,63 @@
+import {
+  ANSWERED,
+  ASKED,
+  isBlank,
+  isQuestion,
+  plainText,
+  readAnswered,
+  readAsked,
+  type Said,
+} from './chat.js';
+
+/**
+ * What a call says as a part of a turn, best first: a message of a chat, a plain text of a member that is named so, or a
+ * document as JSON.
+ */
+export interface TurnText {
+  kind: 'chat' | 'plain' | 'data';
+  role: string;
+  text: string;
+}
+
+/** Roles whose messages are no answer: tools answer the model. */
+const ASKING = new Set(['user', 'system', 'developer', 'tool', 'function']);
+
+/**
+ * The last question among the inputs: what comes before it belongs to earlier turns. Where nothing came in, it is the one that the
+ * output repeats, as the state of a graph does. Undefined when the call says none.
+ */
+export function readQuestion(inputs: unknown, output: unknown): TurnText | undefined {
+  const messages = isBlank(inputs) ? readAnswered(inputs, output) : readAsked(inputs, output);
+  const question = messages?.findLast((said) => isQuestion(said) && textIn(said) !== '');
+  if (question) return { kind: 'chat', role: 'user', text: textIn(question) };
+  if (isBlank(inputs)) return undefined;
+  const text = plainText(inputs, ASKED);
+  if (text !== undefined) return { kind: 'plain', role: 'user', text };
+  return { kind: 'data', role: 'user', text: JSON.stringify(inputs) };
+}
+
+/**
+ * The last answer in the output; undefined when it says nothing. Without one it is the message of an agent that came in alone:
+ * AutoGen's runtime tells what an agent answers as the message that the next one gets.
+ */
+export function readAnswer(inputs: unknown, output: unknown): TurnText | undefined {
+  const isAnswer = (said: Said) => !ASKING.has(said.role) && textIn(said) !== '';
+  const chat = (said: Said): TurnText => ({ kind: 'chat', role: said.role, text: textIn(said) });
+  const answer = isBlank(output) ? undefined : readAnswered(inputs, output)?.findLast(isAnswer);
+  if (answer) return chat(answer);
+  if (isBlank(output)) {
+    const asked = readAsked(inputs, output) ?? [];
+    const handed = asked.some(isQuestion) ? undefined : asked.findLast(isAnswer);
+    return handed && chat(handed);
+  }
+  const text = plainText(output, ANSWERED);
+  if (text !== undefined) return { kind: 'plain', role: 'assistant', text };
+  return { kind: 'data', role: 'assistant', text: JSON.stringify(output) };
+}
+
+/** The texts of a message, without what a model thought and the tools that it called. */
+const textIn = ({ pieces }: Said): string =>
+  pieces
+    .filter(({ kind, text }) => kind === 'text' && text.trim() !== '')
+    .map(({ text }) => text)
+    .join('\n');

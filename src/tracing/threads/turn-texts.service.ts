@@ -1,0 +1,143 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/database.js';
+import { readAnswer, readQuestion, type TurnText } from '../../platform/json/turn-text.js';
+import { printed } from '../../platform/json/decimal.js';
+import { Turn } from '../../platform/time/turn.js';
+import {
+  callDocuments,
+  type CallDocuments,
+  type TurnCall,
+  turnCalls,
+  turnEdges,
+} from './turn-texts.query.js';
+import { MAX_TEXT, type TurnTextsDto } from './threads.dto.js';
+
+/** Calls of a turn that are looked at, and those of them whose documents are read for its question or its answer. */
+export const MAX_TURN_CALLS = 500;
+const MAX_READ_CALLS = 64;
+/** Larger documents are passed over. */
+const MAX_DOCUMENT_BYTES = 256 * 1024;
+const CALLS_AT_ONCE = 4;
+/** Turns whose calls are held at once. */
+const TURNS_AT_ONCE = 20;
+
+/** A text of a turn and the call that says it. */
+interface CallText extends TurnText {
+  call_id: string;
+  is_cut: boolean;
+}
+
+/** The question and the answer of a turn; null where neither the turn nor a call below it says any. */
+export interface TurnTexts {
+  question: CallText | null;
+  answer: CallText | null;
+}
+
+const NEITHER: TurnTexts = { question: null, answer: null };
+
+/**
+ * What was asked and answered in turns. Frameworks whose own span of a turn says nothing say it on spans below: the first question
+ * and the last answer there count. It looks at a bounded number of calls, which indexes find.
+ */
+@Injectable()
+export class TurnTextsService {
+  constructor(private readonly database: Database) {}
+
+  /** Answers the turns in the order of their ids, as JSON text. Unknown ones say nothing. */
+  async query({ project_id, turn_ids }: TurnTextsDto): Promise<string> {
+    const found = await this.find(project_id, turn_ids);
+    const turns = turn_ids.map((turn_id) => ({ turn_id, ...(found.get(turn_id) ?? NEITHER) }));
+    return printed({ turns });
+  }
+
+  /** The texts of turns by the ids of their calls. */
+  async find(projectId: string, turnIds: readonly string[]): Promise<Map<string, TurnTexts>> {
+    const found = new Map<string, TurnTexts>();
+    const ids = [...new Set(turnIds)];
+    for (let from = 0; from < ids.length; from += TURNS_AT_ONCE)
+      for (const [id, calls] of await this.calls(projectId, ids.slice(from, from + TURNS_AT_ONCE)))
+        found.set(id, {
+          question: await this.text(projectId, inOrder(calls, isEarlier), readQuestion),
+          answer: await this.text(projectId, inOrder(calls, isLater), readAnswer),
+        });
+    return found;
+  }
+
+  private async calls(projectId: string, ids: readonly string[]): Promise<Map<string, TurnCall[]>> {
+    const calls = new Map<string, TurnCall[]>();
+    const rows = await this.database.query(turnCalls(projectId, ids, MAX_TURN_CALLS));
+    for (const row of rows) {
+      const some = calls.get(row.turn_id);
+      if (some) some.push(row);
+      else calls.set(row.turn_id, [row]);
+    }
+    for (const [id, some] of calls) {
+      if (some.length < MAX_TURN_CALLS) continue;
+      const known = new Set(some.map((call) => call.id));
+      for (const call of await this.database.query(turnEdges(projectId, id, MAX_TURN_CALLS))) {
+        if (!known.has(call.id)) some.push(call);
+        known.add(call.id);
+      }
+    }
+    return calls;
+  }
+
+  /** The text of the first of the calls that says one as a message, or else the best of all that are read. */
+  private async text(
+    projectId: string,
+    calls: readonly TurnCall[],
+    read: typeof readAnswer,
+  ): Promise<CallText | null> {
+    const turn = new Turn();
+    let best: CallText | null = null;
+    for (let from = 0; from < Math.min(calls.length, MAX_READ_CALLS); from += CALLS_AT_ONCE) {
+      const some = calls.slice(from, from + CALLS_AT_ONCE);
+      const ids = some.map(({ id }) => id);
+      const rows = await this.database.query(callDocuments(projectId, ids, MAX_DOCUMENT_BYTES));
+      const documents = new Map(rows.map((row) => [row.id, row]));
+      for (const call of some) {
+        if (turn.isOver) await turn.next();
+        const row = documents.get(call.id);
+        const said = row && read(parsed(row.inputs), parsed(row.output));
+        if (!said) continue;
+        // what a tool says is no message of the model, though some tools spell it like one
+        const kind = TOOLS.has(call.operation ?? '') && said.kind === 'chat' ? 'plain' : said.kind;
+        if (!best || RANK[kind] < RANK[best.kind]) best = callText(call.id, { ...said, kind });
+        // the call of the turn itself comes before all below it
+        if (call.depth === 0 || kind === 'chat') return best;
+      }
+    }
+    return best;
+  }
+}
+
+const RANK = { chat: 0, plain: 1, data: 2 };
+const TOOLS = new Set(['execute_tool', 'retrieval', 'embeddings']);
+
+const parsed = (text: CallDocuments['inputs']): unknown =>
+  text === null ? null : JSON.parse(text);
+
+const callText = (call_id: string, { kind, role, text }: TurnText): CallText => ({
+  call_id,
+  kind,
+  role,
+  text: text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text,
+  is_cut: text.length > MAX_TEXT,
+});
+
+/** The calls that may say something: the turn's own first, tools last. */
+const inOrder = (calls: readonly TurnCall[], order: (a: TurnCall, b: TurnCall) => number) => {
+  const rank = ({ depth, operation }: TurnCall) =>
+    depth === 0 ? 0 : TOOLS.has(operation ?? '') ? 2 : 1;
+  return calls
+    .filter(({ has_inputs, has_output }) => has_inputs || has_output)
+    .toSorted((a, b) => rank(a) - rank(b) || order(a, b));
+};
+
+/** A call that began with its parent comes after it. */
+const isEarlier = (a: TurnCall, b: TurnCall): number =>
+  Number(a.started_at) - Number(b.started_at) || a.depth - b.depth || (a.id < b.id ? -1 : 1);
+
+/** A call that ended with its parent comes after it; those that run have not answered yet. */
+const isLater = (a: TurnCall, b: TurnCall): number =>
+  Number(b.ended_at ?? 0) - Number(a.ended_at ?? 0) || a.depth - b.depth || (a.id < b.id ? 1 : -1);
