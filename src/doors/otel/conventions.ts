@@ -119,7 +119,7 @@ export const CONVENTIONS: readonly Row[] = [
   ['gcp.vertex.agent.tool_response', 'output'],
   // AutoGen
   ['message', 'inputs', 'json', AUTOGEN],
-  // promptfoo 0.120 (`src/tracing/genaiTracer.ts`)
+  // promptfoo 0.123 (`src/tracing/genaiTracer.ts`)
   ['promptfoo.request.body', 'inputs'],
   ['promptfoo.response.body', 'output'],
   // LiveKit
@@ -275,7 +275,6 @@ export const CONVENTIONS: readonly Row[] = [
   ['langsmith.metadata.conversation_id', 'thread'],
   ['mastra.metadata.threadId', 'thread'],
   ['mastra.metadata.sessionId', 'thread'],
-  ['gcp.vertex.agent.session_id', 'thread'],
   ['group_id', 'thread', 'json', 'agent_trace_id'],
   ['conversation.id', 'thread'], // Codex 0.4x to 0.6x, codex-rs/core/src/tasks/compact.rs and its log records
   ['gcp.vertex.agent.session_id', 'thread'], // Google ADK 1.x, google/adk/telemetry
