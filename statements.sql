@@ -150,6 +150,11 @@ INSERT INTO builds (project_id, id, recipe_name, recipe_digest, recipe, mode, bu
 INSERT INTO call_indexes (project_id, name, field, kind) VALUES ($1, $2, $3, $4)
   ON CONFLICT (project_id, name) DO UPDATE SET error = NULL;
 
+INSERT INTO call_slot_marks (project_id, slot, call_count, made_at)
+  SELECT $1, slot, 0, made_at
+  FROM unnest($2::timestamptz[], $3::timestamptz[])
+  AS s (slot, made_at);
+
 INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, instant_count,
   latency_sum, latency_min, latency_max, latencies, bytes)
   SELECT $1, s.slot, t.* FROM unnest($2::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
@@ -879,6 +884,9 @@ SELECT c.id, ((coalesce(pg_column_size(c."attributes")::bigint
 SELECT c.id, ARRAY[CASE WHEN length((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[])::text) > 200
   THEN 'sha256:' || encode(sha256(convert_to((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[])::text, 'UTF8')), 'hex') ELSE (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[])::text END]::text[] AS keys FROM calls c
   WHERE c.project_id = $2 AND c.id IN (SELECT unnest($3::text[]));
+
+SELECT c.id, CASE WHEN octet_length(c.inputs::text) <= $1::int THEN c.inputs::text END AS inputs, CASE WHEN octet_length(c.output::text) <= $2::int THEN c.output::text END AS output
+  FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY($4::text[]);
 
 SELECT c.id, CASE WHEN strpos(c.op_name, '/op/') > 0
   THEN split_part(split_part(c.op_name, '/op/', 2), ':', 1) ELSE c.op_name END AS op_name, c.display_name, c.trace_id, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
@@ -1940,6 +1948,21 @@ SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, notice)
   FROM unnest($2::text[]) AS n(notice);
 
 SELECT step FROM model_aliases WHERE project_id = $1 AND model_id = $2 AND alias = $3 FOR UPDATE;
+
+SELECT t.id AS turn_id, s.* FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (
+  WITH RECURSIVE below AS (
+  SELECT c.trace_id, 0 AS depth, c.id, (extract(epoch FROM c.started_at) * 1000000)::bigint::text AS started_at,
+  (extract(epoch FROM c.ended_at) * 1000000)::bigint::text AS ended_at, c.operation,
+  coalesce(pg_column_size(c.inputs) > $2::int, false) AS has_inputs,
+  coalesce(pg_column_size(c.output) > $3::int, false) AS has_output FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = t.id
+  UNION ALL
+  SELECT c.* FROM below b CROSS JOIN LATERAL (SELECT c.trace_id, b.depth + 1, c.id, (extract(epoch FROM c.started_at) * 1000000)::bigint::text AS started_at,
+  (extract(epoch FROM c.ended_at) * 1000000)::bigint::text AS ended_at, c.operation,
+  coalesce(pg_column_size(c.inputs) > $5::int, false) AS has_inputs,
+  coalesce(pg_column_size(c.output) > $6::int, false) AS has_output FROM calls c
+  WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = b.id AND (c.trace_id = b.trace_id) IS TRUE OFFSET 0) "c"
+  WHERE b.depth < $8::int)
+  SELECT b.depth, b.id, b.started_at, b.ended_at, b.operation, b.has_inputs, b.has_output FROM below b LIMIT $9::bigint OFFSET 0) "s";
 
 SELECT t.id, row_to_json(t)::text AS json FROM (
   SELECT j.id, j.model_id, j.kind, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
 import { readAnswer, readQuestion, type TurnText } from '../../platform/json/turn-text.js';
 import { printed } from '../../platform/json/decimal.js';
+import type { Sql } from '../../platform/query/sql.js';
 import { Turn } from '../../platform/time/turn.js';
 import {
   callDocuments,
@@ -65,7 +66,7 @@ export class TurnTextsService {
 
   private async calls(projectId: string, ids: readonly string[]): Promise<Map<string, TurnCall[]>> {
     const calls = new Map<string, TurnCall[]>();
-    const rows = await this.database.query(turnCalls(projectId, ids, MAX_TURN_CALLS));
+    const rows = await this.rows(turnCalls(projectId, ids, MAX_TURN_CALLS));
     for (const row of rows) {
       const some = calls.get(row.turn_id);
       if (some) some.push(row);
@@ -74,7 +75,7 @@ export class TurnTextsService {
     for (const [id, some] of calls) {
       if (some.length < MAX_TURN_CALLS) continue;
       const known = new Set(some.map((call) => call.id));
-      for (const call of await this.database.query(turnEdges(projectId, id, MAX_TURN_CALLS))) {
+      for (const call of await this.rows(turnEdges(projectId, id, MAX_TURN_CALLS))) {
         if (!known.has(call.id)) some.push(call);
         known.add(call.id);
       }
@@ -93,21 +94,23 @@ export class TurnTextsService {
     for (let from = 0; from < Math.min(calls.length, MAX_READ_CALLS); from += CALLS_AT_ONCE) {
       const some = calls.slice(from, from + CALLS_AT_ONCE);
       const ids = some.map(({ id }) => id);
-      const rows = await this.database.query(callDocuments(projectId, ids, MAX_DOCUMENT_BYTES));
+      const rows = await this.rows(callDocuments(projectId, ids, MAX_DOCUMENT_BYTES));
       const documents = new Map(rows.map((row) => [row.id, row]));
       for (const call of some) {
         if (turn.isOver) await turn.next();
-        const row = documents.get(call.id);
-        const said = row && read(parsed(row.inputs), parsed(row.output));
+        const said = textOf(call, documents.get(call.id), read);
         if (!said) continue;
-        // what a tool says is no message of the model, though some tools spell it like one
-        const kind = TOOLS.has(call.operation ?? '') && said.kind === 'chat' ? 'plain' : said.kind;
-        if (!best || RANK[kind] < RANK[best.kind]) best = callText(call.id, { ...said, kind });
+        if (!best || RANK[said.kind] < RANK[best.kind]) best = said;
         // the call of the turn itself comes before all below it
-        if (call.depth === 0 || kind === 'chat') return best;
+        if (call.depth === 0 || said.kind === 'chat') return best;
       }
     }
     return best;
+  }
+
+  /** In a slot: how much it reads depends on the documents of clients. */
+  private rows<Row>(query: Sql<Row>): Promise<Row[]> {
+    return this.database.long(() => this.database.query(query));
   }
 }
 
@@ -117,13 +120,29 @@ const TOOLS = new Set(['execute_tool', 'retrieval', 'embeddings']);
 const parsed = (text: CallDocuments['inputs']): unknown =>
   text === null ? null : JSON.parse(text);
 
-const callText = (call_id: string, { kind, role, text }: TurnText): CallText => ({
-  call_id,
-  kind,
-  role,
-  text: text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text,
-  is_cut: text.length > MAX_TEXT,
-});
+/** The beginning of a long text, without half of a pair at its end. */
+const cut = (text: string) =>
+  text.length > MAX_TEXT ? text.slice(0, MAX_TEXT).replace(/[\uD800-\uDBFF]$/, '') : text;
+
+/** The text of a call. A tool says no message of the model, though some spell it like one. */
+function textOf(
+  { id, operation }: TurnCall,
+  documents: CallDocuments | undefined,
+  read: typeof readAnswer,
+): CallText | undefined {
+  const said = documents && read(parsed(documents.inputs), parsed(documents.output));
+  if (!said) return undefined;
+  const { kind, role, text } = said;
+  const isOfTool = kind === 'chat' && TOOLS.has(operation ?? '');
+  const is_cut = text.length > MAX_TEXT;
+  return {
+    call_id: id,
+    kind: isOfTool ? 'plain' : kind,
+    role,
+    text: cut(text),
+    is_cut,
+  };
+}
 
 /** The calls that may say something: the turn's own first, tools last. */
 const inOrder = (calls: readonly TurnCall[], order: (a: TurnCall, b: TurnCall) => number) => {
