@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { CallSlotsRefresher } from '../../src/tracing/calls/stats/call-slots.refresher.js';
-import { useApp } from '../support/app.js';
+import { basic, send, useApp } from '../support/app.js';
 import { until } from '../support/until.js';
 
 const app = useApp();
@@ -12,6 +13,16 @@ const done = async (path: string, body: object) => {
   const answer = await app.post(path, body);
   expect([answer.text, answer.status]).toEqual([answer.text, 200]);
   return answer.body;
+};
+
+const INGESTION = '/api/public/ingestion';
+const ingested = async (project_id: string, ...batch: object[]) => {
+  const answer = await send(
+    app.url + INGESTION,
+    { batch, metadata: {} },
+    { authorization: basic(app.key, project_id) },
+  );
+  expect([answer.text, JSON.parse(answer.text).errors]).toEqual([answer.text, []]);
 };
 
 type Kinds = [prompt: number, completion: number, read: number, created: number];
@@ -27,52 +38,130 @@ interface Seen {
   parent_id: string | null;
   trace_id: string;
   started_at: string;
+  ended_at: string;
   op_name: string;
   response: string | null;
+  /** It adds up what others say. */
+  isSum: boolean;
+  /** It says the usage of one request. */
+  isOne: boolean;
   says: Tokens;
 }
 
 async function callsOf(project_id: string): Promise<Seen[]> {
   const { calls } = await done('/calls/query', { project_id, include_costs: true });
-  return calls.map(({ id, parent_id, trace_id, started_at, op_name, output, summary }: any) => ({
-    ...{ id, parent_id, trace_id, started_at, op_name },
-    response: output?.usage && summary.usage ? output.id : null,
+  return calls.map(({ output, summary, ...call }: any) => ({
+    ...call,
+    response: !SUMS.has(call.id) && output?.usage && summary.usage ? output.id : null,
+    isSum: summary.usage !== undefined && SUMS.has(call.id),
+    isOne:
+      Object.keys(summary.usage ?? {}).length === 1 &&
+      [1, undefined].includes(Object.values<any>(summary.usage)[0].requests),
     says: Object.fromEntries(
-      Object.entries<any>(summary.svc.costs).map(([model, cost]) => [
-        model,
-        NAMES.map((name) => cost[name]),
-      ]),
+      Object.entries<any>(SUMS.has(call.id) ? (summary.usage ?? {}) : summary.svc.costs).map(
+        ([model, cost]) => [model, NAMES.map((name) => cost[name] ?? 0)],
+      ),
     ),
   }));
 }
 
 const order = ({ started_at, id }: Seen) => `${started_at} ${id}`;
 
+const total = (says: Tokens, count: (kinds: Kinds) => number) =>
+  Object.values(says).reduce((sum, kinds) => sum + count(kinds), 0);
+const outputOf = (kinds: Kinds) => kinds[1];
+const tellsOne = ({ response, isOne }: Seen) => response !== null && isOne;
+
+/** Of two calls that begin one after the other: whether the second begins before the first is over for five seconds. */
+const isClose = (first: Seen, second: Seen) => {
+  const [start, end, then] = [first.started_at, first.ended_at, second.started_at].map((time) =>
+    Date.parse(time),
+  ) as [number, number, number];
+  return then <= Math.max(start, end) + 5000 && then <= start + 600_000;
+};
+
 /** What each call adds to the usage of others, by looking at every other call. */
 function beyondOf(calls: Seen[]): { call: Seen; isRepeat: boolean; adds: Tokens }[] {
-  const isRepeat = (call: Seen) =>
-    calls.some(
-      (other) =>
-        call.response !== null &&
-        other.response === call.response &&
-        order(other) < order(call) &&
-        (other.trace_id !== call.trace_id || other.parent_id === call.parent_id),
+  const inOrder = calls.toSorted((a, b) => (order(a) < order(b) ? -1 : 1));
+  const isSame = (one: Seen, other: Seen) =>
+    one.response !== null &&
+    one.response === other.response &&
+    total(one.says, inputOf) === total(other.says, inputOf) &&
+    total(one.says, outputOf) === total(other.says, outputOf) &&
+    (order(one) < order(other) ? isClose(one, other) : isClose(other, one));
+  const isRepeat = (call: Seen): boolean => {
+    const same = inOrder.filter((other) => other !== call && isSame(call, other));
+    if (call.isSum && same.some((other) => !other.isSum)) return true;
+    const alike = same.filter((other) => other.isSum === call.isSum);
+    const before = alike.filter((other) => order(other) < order(call));
+    const [next] = alike.filter((other) => order(other) > order(call));
+    return (
+      before.some(({ trace_id }) => trace_id !== call.trace_id) || next?.trace_id === call.trace_id
     );
+  };
   const isSaying = (call: Seen) => Object.keys(call.says).length > 0 && !isRepeat(call);
-  const nearest = (call: Seen): Seen[] =>
-    calls
-      .filter(({ parent_id, trace_id }) => parent_id === call.id && trace_id === call.trace_id)
-      .flatMap((child) => (isSaying(child) ? [child] : nearest(child)));
+  const childrenOf = (call: Seen) =>
+    calls.filter(({ parent_id, trace_id }) => parent_id === call.id && trace_id === call.trace_id);
+
+  /** Calls below whose usage that of a call holds. */
+  const heldBy = (owner: Seen): Seen[] => {
+    const nearest = (call: Seen): Seen[] =>
+      childrenOf(call).flatMap((child) => (isSaying(child) ? [child] : nearest(child)));
+    if (tellsOne(owner))
+      return nearest(owner).filter(
+        (call) => call.response === owner.response || (call.response === null && !call.isSum),
+      );
+    // what tells of one response holds nothing of others below it
+    const withOthers = (call: Seen): Seen[] =>
+      tellsOne(call) ? [call, ...othersBelow(call, call.response!)] : [call];
+    const othersBelow = (call: Seen, response: string): Seen[] =>
+      nearest(call).flatMap((below) => {
+        if (below.response === response && tellsOne(below) && !below.isSum)
+          return othersBelow(below, response);
+        const isOther = below.isSum || (below.response !== null && below.response !== response);
+        return isOther ? withOthers(below) : [];
+      });
+    return nearest(owner).flatMap(withOthers);
+  };
+  const isSameBelow = (owner: Seen): boolean => {
+    if (owner.response === null || owner.isSum) return false;
+    const seen = (call: Seen): boolean =>
+      childrenOf(call).some((child) =>
+        !isSaying(child)
+          ? seen(child)
+          : child.response === owner.response ||
+            (!tellsOne(owner) && tellsOne(child) && seen(child)),
+      );
+    return seen(owner);
+  };
   return calls.map((call) => {
-    const below = nearest(call);
-    const isSame = below.some(({ response }) => response !== null && response === call.response);
+    const below = heldBy(call);
     const adds: Tokens = {};
-    for (const [model, own] of isSame ? [] : Object.entries(call.says)) {
-      const said = below.flatMap(({ says }) => (says[model] ? [says[model]] : []));
+    const told = sumOf(below.map(({ says }) => says));
+    const [own, held] = [Object.keys(call.says), Object.keys(told)];
+    // one model, under another name
+    const isAll =
+      own.length === 1 &&
+      held.length === 1 &&
+      (own[0]!.startsWith(held[0]!) || held[0]!.startsWith(own[0]!)) &&
+      [inputOf, outputOf].every((count) => total(call.says, count) === total(told, count));
+    // a sum holds also what is told of models that it does not name
+    const excess = [inputOf, outputOf].map((count) =>
+      Object.entries(call.isSum ? told : {}).reduce(
+        (sum, [model, kinds]) => sum + Math.max(0, count(kinds) - count(call.says[model] ?? NONE)),
+        0,
+      ),
+    );
+    for (const [model, own] of Object.entries(call.says).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+      if (isAll || isSameBelow(call)) continue;
       const more = (count: (kinds: Kinds) => number) =>
-        Math.max(0, count(own) - said.reduce((sum, kinds) => sum + count(kinds), 0));
-      const [input, completion] = [more(inputOf), more((kinds) => kinds[1])];
-      if (said.length > 0 && input + completion === 0) continue;
+        Math.max(0, count(own) - count(told[model] ?? NONE));
+      const [input, completion] = [inputOf, outputOf].map((count, i) => {
+        const taken = Math.min(excess[i]!, more(count));
+        excess[i]! -= taken;
+        return more(count) - taken;
+      }) as [number, number];
+      if (below.length > 0 && (told[model] || call.isSum) && input + completion === 0) continue;
       const read = Math.min(
         input,
         more((kinds) => kinds[2]),
@@ -86,6 +175,8 @@ function beyondOf(calls: Seen[]): { call: Seen; isRepeat: boolean; adds: Tokens 
     return { call, isRepeat: isRepeat(call), adds };
   });
 }
+
+const NONE: Kinds = [0, 0, 0, 0];
 
 const sumOf = (all: Tokens[]) => {
   const sums: Tokens = {};
@@ -152,10 +243,14 @@ async function expectCountedOnce(project_id: string) {
   }
 }
 
-const IDS = Array.from({ length: 9 }, (_, i) => `c${i}`);
+/** Calls, and among them agents of Langfuse, which add up what others say. */
+const IDS = ['c0', 's1', 'c2', 'c3', 's4', 'c5', 'c6', 'c7', 's8'];
+const SUMS = new Set(IDS.filter((id) => id.startsWith('s')));
+const CALLS = IDS.filter((id) => !SUMS.has(id));
 const count = fc.constantFrom(0, 1, 7, 100);
+const requests = fc.option(fc.constantFrom(0, 1, 2), { nil: undefined });
 const entry = fc.oneof(
-  fc.record({ prompt_tokens: count, completion_tokens: count }),
+  fc.record({ prompt_tokens: count, completion_tokens: count, requests }),
   fc.record({
     input_tokens: count,
     output_tokens: count,
@@ -168,28 +263,31 @@ const entry = fc.oneof(
     thoughts_token_count: count,
   }),
 );
+/** Above it in the list, so that parents do not go round in a circle. */
+const parentOf = (id: string, place: number | null) =>
+  place !== null && place < IDS.indexOf(id) ? IDS[place] : null;
+
 const python = { weave: { source: 'python-sdk', client_version: '0.54.0' } };
 const step = fc.oneof(
   {
     weight: 5,
     arbitrary: fc
       .record({
-        n: fc.nat(IDS.length - 1),
+        id: fc.constantFrom(...CALLS),
         parent: fc.option(fc.nat(IDS.length - 1), { freq: 6 }),
         trace_id: fc.constantFrom('t', 't', 't', 'u'),
-        minute: fc.constantFrom(0, 1, 4, 6, 20, 59),
+        second: fc.constantFrom(0, 1, 4, 240, 243, 306, 1200, 3540),
         op_name: fc.constantFrom('a', 'b'),
         attributes: fc.constantFrom({}, python),
       })
-      .map(({ n, parent, minute, ...start }) => ({
+      .map(({ id, parent, second, ...start }) => ({
         path: '/call/start',
         body: (project_id: string) => ({
           start: {
             project_id,
-            id: IDS[n],
-            // above it in the list, so that parents do not go round in a circle
-            parent_id: parent !== null && parent < n ? IDS[parent] : null,
-            started_at: new Date(START + minute * 60_000).toISOString(),
+            id,
+            parent_id: parentOf(id, parent),
+            started_at: new Date(START + second * 1000).toISOString(),
             ...start,
           },
         }),
@@ -199,19 +297,47 @@ const step = fc.oneof(
     weight: 6,
     arbitrary: fc
       .record({
-        id: fc.constantFrom(...IDS),
-        usage: fc.option(fc.dictionary(fc.constantFrom('m', 'n'), entry, { maxKeys: 2 }), {
+        id: fc.constantFrom(...CALLS),
+        usage: fc.option(fc.dictionary(fc.constantFrom('m', 'm-1', 'n'), entry, { maxKeys: 2 }), {
           freq: 4,
         }),
-        response: fc.option(fc.constantFrom('r1', 'r2'), { freq: 1 }),
+        response: fc.option(fc.constantFrom('r1', 'r2'), { freq: 2 }),
+        second: fc.constantFrom(0, 2, 241, 300, 3541),
       })
-      .map(({ id, usage, response }) => ({
+      .map(({ id, usage, response, second }) => ({
         path: '/call/end',
         body: (project_id: string) => ({
           end: {
-            ...{ project_id, id, ended_at: '2026-02-02T00:00:00Z' },
+            ...{ project_id, id, ended_at: new Date(START + second * 1000).toISOString() },
             output: response && { id: response, usage: {} },
             summary: usage && { usage },
+          },
+        }),
+      })),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .record({
+        id: fc.constantFrom(...SUMS),
+        parent: fc.option(fc.nat(IDS.length - 1), { freq: 6 }),
+        traceId: fc.constantFrom('t', 't', 'u'),
+        second: fc.constantFrom(0, 1, 240, 1200),
+        model: fc.constantFrom('m', 'n', undefined),
+        input: count,
+        output: count,
+      })
+      .map(({ id, parent, second, input, output, ...more }) => ({
+        path: INGESTION,
+        body: (_: string) => ({
+          id: randomUUID(),
+          timestamp: '2026-02-01T00:00:00Z',
+          type: 'agent-create',
+          body: {
+            ...{ id, name: 'a', parentObservationId: parentOf(id, parent), ...more },
+            startTime: new Date(START + second * 1000).toISOString(),
+            endTime: new Date(START + (second + 1) * 1000).toISOString(),
+            usageDetails: { input, output },
           },
         }),
       })),
@@ -235,6 +361,7 @@ describe('usage is counted once', () => {
         const project_id = aProject();
         for (const { path, body } of steps)
           if (path === 'refresh') await refresh();
+          else if (path === INGESTION) await ingested(project_id, body(project_id));
           else await done(path, body(project_id));
         await expectCountedOnce(project_id);
         await refresh();

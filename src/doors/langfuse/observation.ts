@@ -1,4 +1,9 @@
-import { agentOf, type StoredCall, type WholeCall } from '../../tracing/calls/calls.service.js';
+import {
+  agentOf,
+  idOfSum,
+  type StoredCall,
+  type WholeCall,
+} from '../../tracing/calls/calls.service.js';
 import { isDateTime } from '../../platform/http/dto.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { memberTexts, objectText, textsIn } from '../../platform/json/json-text.js';
@@ -117,10 +122,17 @@ export class Observation {
   /** The call after all events. */
   get stored(): WholeCall {
     const { call, documents, said } = this;
+    const { type } = said;
+    const { summary } = documents;
+    const isSum =
+      typeof type === 'string' && AROUND_MODELS.test(type) && summary?.startsWith(USAGE);
     return {
       call,
+      ...(isSum && { responseId: idOfSum(call['id'] as string) }),
       documents: {
         ...documents,
+        ...(typeof type === 'string' &&
+          summary && { summary: summary.replace(REQUESTS, `$1${isSum ? 0 : 1}`) }),
         attributes: textOfAttributes(this.attributes),
       } as WholeCall['documents'],
       agent: agentOf(
@@ -335,6 +347,9 @@ function inputsText(text: string, value: unknown): string {
   return `{"${isMessages ? 'messages' : 'input'}":${text}}`;
 }
 
+/** Observations that run around requests to models: what they say of tokens adds up that of others. */
+const AROUND_MODELS = /^(?:span|agent|tool|chain|evaluator|guardrail)$/i;
+
 function readUsage(body: Record<string, unknown>, model: unknown) {
   const usage = reportedUsage(reportedCounts(body));
   if (Object.keys(usage).length === 0) return undefined;
@@ -351,3 +366,7 @@ const modelName = (model: unknown): string =>
   typeof model === 'string' && model !== '' ? model : UNKNOWN;
 
 const UNKNOWN = 'unknown';
+
+/** The summaries made here, and how many requests they tell of: an event may tell the type behind the usage. */
+const USAGE = '{"usage":{';
+const REQUESTS = /^(\{"usage":\{"(?:[^"\\]|\\.){0,1024}":\{"requests":)[01]/;

@@ -298,9 +298,15 @@ export const CONVENTIONS: readonly Row[] = [
   ['wandb.display_name', 'display_name'],
   ['logfire.msg', 'display_name'],
 
-  // What the usage of a span adds up; see `isSum`
+  // What a span does: whether its usage adds up that of others follows from it, see `isSum`
   ['gen_ai.operation.name', 'operation'],
   ['ai.operationId', 'operation'],
+  ['openinference.span.kind', 'operation'],
+  ['traceloop.span.kind', 'operation'],
+  ['langfuse.observation.type', 'operation'],
+  ['langsmith.span.kind', 'operation'],
+  ['mlflow.spanType', 'operation'],
+  ['ag2.span.type', 'operation'],
 
   ['langfuse.observation.status_message', 'error'],
   ['langfuse.observation.level', 'error_level'],

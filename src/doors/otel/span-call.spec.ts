@@ -304,15 +304,26 @@ describe('usage', () => {
   });
 });
 
-it.each<[string, Partial<Span>, object, boolean]>([
-  ['an agent in the process', {}, { 'gen_ai.operation.name': 'invoke_agent' }, false],
-  ['an agent elsewhere', { kind: 3 }, { 'gen_ai.operation.name': 'invoke_agent' }, true],
-  ['a call of a model', { kind: 3 }, { 'gen_ai.operation.name': 'chat' }, true],
-  ['an operation of Vercel', {}, { 'ai.operationId': 'ai.streamText' }, false],
-  ['a call of a model by Vercel', {}, { 'ai.operationId': 'ai.streamText.doStream' }, true],
-])('counts the usage of %s once', (_, overrides, attributes, isCounted) => {
+it.each<[string, Partial<Span>, object, number]>([
+  ['an agent in the process', {}, { 'gen_ai.operation.name': 'invoke_agent' }, 0],
+  ['an agent elsewhere', { kind: 3 }, { 'gen_ai.operation.name': 'invoke_agent' }, 1],
+  ['a call of a model', { kind: 3 }, { 'gen_ai.operation.name': 'chat' }, 1],
+  ['an operation of Vercel', {}, { 'ai.operationId': 'ai.streamText' }, 0],
+  ['a call of a model by Vercel', {}, { 'ai.operationId': 'ai.streamText.doStream' }, 1],
+  ['an agent of OpenInference', {}, { 'openinference.span.kind': 'AGENT' }, 0],
+  ['a chain of OpenInference', {}, { 'openinference.span.kind': 'CHAIN' }, 0],
+  ['a model of OpenInference', {}, { 'openinference.span.kind': 'LLM' }, 1],
+  ['a workflow of OpenLLMetry', {}, { 'traceloop.span.kind': 'workflow' }, 0],
+  ['an agent of MLflow', {}, { 'mlflow.spanType': '"AGENT"' }, 0],
+  ['a model of MLflow', {}, { 'mlflow.spanType': '"CHAT_MODEL"' }, 1],
+  ['a span of Langfuse', {}, { 'langfuse.observation.type': 'span' }, 0],
+  ['a generation of Langfuse', {}, { 'langfuse.observation.type': 'generation' }, 1],
+  ['a request in the accounts of AG2', { name: 'record_usage model_call' }, {}, 0],
+  ['a summary in the accounts of AG2', { name: 'record_usage compaction' }, {}, 1],
+  ['a span of no kind', {}, {}, 1],
+])('says how many requests %s made itself', (_, overrides, attributes, requests) => {
   const { summary } = mapped({ ...attributes, 'gen_ai.usage.input_tokens': 1 }, overrides);
-  expect('usage' in summary).toBe(isCounted);
+  expect(Object.values<any>(summary.usage)[0].requests).toBe(requests);
 });
 
 it('names a model as the prices do', () => {

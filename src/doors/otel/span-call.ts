@@ -3,7 +3,7 @@ import { CONVENTIONS } from './conventions.js';
 import { findIn, type Found, WHOLE } from './found.js';
 import { isStorable, MAX_THREAD_BYTES } from '../../platform/http/dto.js';
 import { isObject } from '../../platform/json/is-object.js';
-import { agentOf } from '../../tracing/calls/calls.service.js';
+import { agentOf, idOfSum, MADE_ID, responseIdOf } from '../../tracing/calls/calls.service.js';
 import { reportedUsage } from '../../tracing/usage/usage.js';
 import type { Origin, Span } from './otlp.js';
 
@@ -41,7 +41,9 @@ export function toCall(
   const thread = threadOf(values, own, span.traceId);
   const isTurn = thread !== undefined && (parentId === null || values.get('turn')?.[0] === true);
   const hasEnded = isSet(span.endTimeUnixNano);
-  const summary = makeSummary(found, span, modelName);
+  const record = accountedBy(own, span);
+  const isOfOthers = isSum(found, span, record);
+  const summary = makeSummary(found, isOfOthers, modelName);
   const call = {
     project_id: projectId,
     id,
@@ -67,12 +69,33 @@ export function toCall(
     }),
   };
   const agent = agentOf((name) => own.get(name), span.name);
-  return { call, documents, responseId: responseModel(values, summary), agent };
+  const isOfAg2 = own.has(AG2_TYPE) && operationsOf(found).includes('llm');
+  const isTwice = record === MODEL_CALL || (isOfAg2 && !values.has('response'));
+  let responseId: string | null = null;
+  if (summary.usage)
+    if (isTwice) responseId = idOfPair(span, summary.usage);
+    else responseId = isOfOthers ? idOfSum(id) : findResponse(found);
+  return { call, documents, responseId, agent };
 }
 
-/** The provider's id of the response, of a span that tells usage. */
-const responseModel = (values: Found['values'], { usage }: Summary): string | null =>
-  usage ? (firstText(values.get('response')) ?? null) : null;
+/** The provider's id of the response that a span tells of. */
+function findResponse({ values, output }: Found): string | null {
+  const named = firstText(values.get('response'));
+  if (named !== undefined) return named;
+  const whole = output.size === 1 ? output.get(WHOLE.output) : undefined;
+  const members = [...output].map(([name, { value }]) => [name, value] as const);
+  return responseIdOf(whole ? whole.value : Object.fromEntries(members));
+}
+
+/**
+ * AG2 1.2 tells of each request twice: by a span of type `llm`, and beside it by one that its accounting makes (`record_usage model_call`).
+ * Neither has the id of the response, so both get one of what they have in common.
+ */
+function idOfPair({ traceId, parentSpanId = '' }: Span, usage: object): string {
+  const [counts] = Object.values(usage) as [Record<string, number>];
+  const { prompt_tokens = 0, completion_tokens = 0 } = counts;
+  return `${MADE_ID}ag2/${traceId}/${parentSpanId}/${prompt_tokens}/${completion_tokens}`;
+}
 
 const isSet = (nanos: string | number | undefined) => nanos !== undefined && Number(nanos) !== 0;
 
@@ -188,13 +211,13 @@ const USAGE = [...new Set(CONVENTIONS.map(([, target]) => target))].flatMap((tar
   target.startsWith('usage.') ? [{ target, member: target.slice('usage.'.length) }] : [],
 );
 
-function makeSummary(found: Found, span: Span, opName: NameModel): Summary {
+function makeSummary(found: Found, isOfOthers: boolean, opName: NameModel): Summary {
   const { values } = found;
   const usage = countTokens(values);
-  if (Object.keys(usage).length === 0 || isSum(found, span)) return {};
+  if (Object.keys(usage).length === 0) return {};
   const model = firstText(values.get('model'));
   const name = model ? opName(model, firstText(values.get('provider'))) : 'unknown';
-  return { usage: { [name]: { requests: 1, ...usage } } };
+  return { usage: { [name]: { requests: isOfOthers ? 0 : 1, ...usage } } };
 }
 
 /** What the attributes tell one by one comes before what they tell in an object. */
@@ -225,18 +248,41 @@ const usageObject = (value: unknown): unknown =>
 
 const INTERNAL = 1; // SPAN_KIND_INTERNAL
 
+const operationsOf = ({ values }: Found): string[] =>
+  (values.get('operation') ?? []).map((operation) => String(operation).toLowerCase());
+
+/** Requests to models, whatever else is said of the span. */
+const OF_MODEL =
+  /^(?:llm|chat|chat_model|text_completion|completion|generate_content|generation|embeddings?|reranker|ai\.[^.]+\.do[a-z]+)$/;
+/** What runs around requests: kinds of OpenInference, OpenLLMetry, Langfuse, LangSmith, MLflow and AG2, and Vercel's operations. */
+const AROUND_MODELS =
+  /^(?:agent|chain|workflow|task|tool|span|prompt|parser|guardrail|evaluator|conversation|invoke_workflow|agent_step|execute_tool|ai\.[^.]+)$/;
+
 /**
- * Whether the usage of a span adds up that of the spans below it, which say it themselves: operations of Vercel above the
- * calls of models, and agents, their steps, and workflows that run in the process.
+ * Whether the usage of a span adds up that of spans below or beside it: of operations of Vercel above the calls of models, and of agents, their
+ * steps, tools and workflows that run in the process. An agent elsewhere is one request.
  */
-function isSum({ values }: Found, { kind }: Span): boolean {
-  const isInternal = !kind || kind === INTERNAL;
-  const operations = values.get('operation') ?? [];
-  return operations.some(
-    (operation) =>
-      (typeof operation === 'string' && /^ai\.[^.]+$/.test(operation)) ||
-      (isInternal && /^(invoke_agent|invoke_workflow|agent_step)$/.test(String(operation))),
+function isSum(found: Found, span: Span, record: string | undefined): boolean {
+  if (record !== undefined) return record === MODEL_CALL;
+  const isInternal = !span.kind || span.kind === INTERNAL;
+  const operations = operationsOf(found);
+  return (
+    !operations.some((operation) => OF_MODEL.test(operation)) &&
+    operations.some(
+      (operation) => AROUND_MODELS.test(operation) || (isInternal && operation === 'invoke_agent'),
+    )
   );
+}
+
+const [AG2_TYPE, AG2_KIND, MODEL_CALL] = ['ag2.span.type', 'ag2.usage.kind', 'model_call'] as const;
+const IS_RECORD = /^record_usage(?: (\w+))?$/;
+
+/** What a span of AG2's accounting is about: a request to a model, of which another span tells too, or what no other span tells. */
+function accountedBy(own: Attributes, { name = '' }: Span): string | undefined {
+  const [record, kind = MODEL_CALL] = IS_RECORD.exec(name) ?? [];
+  const said = own.get(AG2_KIND);
+  if (record === undefined && said === undefined) return undefined;
+  return typeof said === 'string' ? said : kind;
 }
 
 const ERROR = 2; // STATUS_CODE_ERROR

@@ -1,5 +1,5 @@
 // SQL: spans of groups, read one by one.
-import { pricesOfCall } from '../costs/costs.service.js';
+import { ownUsage, pricesOfCall } from '../costs/costs.service.js';
 import { wireTime } from '../../platform/query/columns.js';
 import { lookedUp } from '../../platform/query/plans.js';
 import { join, sql, type Sql } from '../../platform/query/sql.js';
@@ -18,7 +18,7 @@ const priced = (
 export function costedSpans(asked: GroupsWanted, more: Sql | null, limit: number): Sql {
   const source = new SpanSource();
   const keys = asked.group_by.map((ref, i) => keyText(source.value(ref, `group_by[${i}]`)));
-  const where = source.matching(asked, more, sql`c.usage IS NOT NULL`);
+  const where = source.matching(asked, more, sql`${ownUsage} IS NOT NULL`);
   return sql`
     SELECT json_build_object('keys', json_build_array(${join(keys)}), 'span', ${priced(asked.project_id)})::text
     FROM ${source.from} WHERE ${where} LIMIT ${limit}::bigint`;
@@ -38,7 +38,7 @@ export function costedAgents(
   const names = sql`SELECT CASE WHEN c.agent_name IS NULL THEN (${agentAbove(projectId)})
       ELSE ARRAY[c.agent_name, c.agent_version] END AS names`;
   return sql`${costed(sql`o.names[1]`, sql`o.names[2]`)} FROM calls c ${lookedUp(names, 'o')}
-    WHERE ${visibleIn(projectId)} AND c.operation IS NOT NULL AND c.usage IS NOT NULL AND o.names IS NOT NULL LIMIT ${limit}::bigint`;
+    WHERE ${visibleIn(projectId)} AND c.operation IS NOT NULL AND ${ownUsage} IS NOT NULL AND o.names IS NOT NULL LIMIT ${limit}::bigint`;
 }
 
 /** Larger documents have no preview. */

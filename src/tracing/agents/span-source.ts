@@ -1,4 +1,5 @@
 // SQL: spans are calls, and their attributes JSON that is taken apart once for all fields of a statement.
+import { ownUsage } from '../costs/costs.service.js';
 import { WIRE } from '../../platform/http/wire.js';
 import { compile } from '../../platform/query/expression.js';
 import {
@@ -52,7 +53,7 @@ const STATUSES = new Map([['ERROR', sql`(c.exception IS NOT NULL)`]]);
 
 const tokens = (name: string) =>
   column.number(
-    sql`(SELECT sum(u.${identifier(name)}) FROM skein_usage(c.usage, c.counts_gross) u)`,
+    sql`(SELECT sum(u.${identifier(name)}) FROM skein_usage(${ownUsage}, c.counts_gross) u)`,
   );
 
 /** Fields that are columns of calls, or made of them. */
@@ -82,7 +83,7 @@ const COLUMNS: Columns = {
   cache_read_input_tokens: tokens('cache_read_input_tokens'),
   cache_creation_input_tokens: tokens('cache_creation_input_tokens'),
   total_tokens: column.number(
-    sql`(SELECT sum(u.input_tokens::numeric + u.completion_tokens) FROM skein_usage(c.usage, c.counts_gross) u)`,
+    sql`(SELECT sum(u.input_tokens::numeric + u.completion_tokens) FROM skein_usage(${ownUsage}, c.counts_gross) u)`,
   ),
   [WIRE.userId]: column.text(sql`c.user_id`),
   [WIRE.runId]: column.text(sql`c.run_id`),

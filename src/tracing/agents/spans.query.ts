@@ -1,6 +1,6 @@
 // SQL: spans are calls; lists, counts and sums over them.
 import { lookedUp, nearOrAll, pageLimit, unseen } from '../../platform/query/plans.js';
-import { pricesOfCall } from '../costs/costs.service.js';
+import { ownUsage, pricesOfCall } from '../costs/costs.service.js';
 import {
   jsonAt,
   column,
@@ -62,7 +62,7 @@ function spanColumns({ project_id, hasDocuments, hasRaw, hasCosts }: Details): S
   return sql`c.id, c.trace_id, c.parent_id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
     ${wireTime(sql`c.ended_at`)} AS ended_at, ${LATENCY_MS} AS duration_ms, c.exception, c.operation, c.agent_name, c.agent_version,
     c.linked_call_id, c.thread_id, c.user_id, c.run_id, c.run_step, c.run_step_end, c.attributes,
-    ${jsonAt(DUMP, ['kind']).sql} AS kind, ${jsonAt(DUMP, ['status', 'code']).sql} AS status, c.usage, c.counts_gross,
+    ${jsonAt(DUMP, ['kind']).sql} AS kind, ${jsonAt(DUMP, ['status', 'code']).sql} AS status, ${ownUsage} AS usage, c.counts_gross,
     ${hasCosts ? pricesOfCall(project_id) : sql`NULL`} AS records, ${documents}, ${hasRaw ? sql`c.otel_dump::text` : sql`NULL`} AS raw`;
 }
 
@@ -247,7 +247,7 @@ export const belowAgent = (projectId: string, agentName: string) => sql`below AS
 /** Of these the spans `c` that tell usage. */
 export const tellingBelow = (projectId: string) =>
   sql`below b ${lookedUp(
-    sql`SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.id = b.id AND c.operation IS NOT NULL AND c.usage IS NOT NULL`,
+    sql`SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.id = b.id AND c.operation IS NOT NULL AND ${ownUsage} IS NOT NULL`,
     'c',
   )}`;
 
@@ -281,11 +281,11 @@ export function agentsQuery(asked: AgentsWanted): Sql<AgentRow> {
       FROM ${tellingBelow(project_id)} WHERE b.level > 0`
     : sql`SELECT o.names[1], o.names[2], c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
       FROM calls c ${lookedUp(agentAbove(project_id), 'o')}
-      WHERE ${visibleIn(project_id)} AND c.operation IS NOT NULL AND c.agent_name IS NULL AND c.usage IS NOT NULL AND o.names IS NOT NULL`;
+      WHERE ${visibleIn(project_id)} AND c.operation IS NOT NULL AND c.agent_name IS NULL AND ${ownUsage} IS NOT NULL AND o.names IS NOT NULL`;
   return sql`
     WITH RECURSIVE ${isOne ? sql`${belowAgent(project_id, agent_name)},` : sql``} spans AS (
       SELECT c.agent_name, c.agent_version, c.operation, c.started_at, ${LATENCY_MS} AS duration_ms, c.exception IS NOT NULL AS is_error,
-        c.usage, c.counts_gross, true AS is_own
+        ${ownUsage} AS usage, c.counts_gross, true AS is_own
       FROM calls c WHERE ${visibleIn(project_id)} AND c.agent_name IS NOT NULL AND ${isOwnOnly}
       UNION ALL
       ${others}

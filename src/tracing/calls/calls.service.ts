@@ -54,6 +54,7 @@ import {
   START_SHAPE,
   startWrite,
 } from './ingest/call-write.js';
+import { storableResponseId } from './ingest/response-id.js';
 import type { AgentColumns } from './ingest/calls.upsert.js';
 import { mend, mendParent } from './ingest/mended-texts.js';
 import { threadedTracesQuery, turnRootsQuery } from './ingest/turn-roots.query.js';
@@ -132,7 +133,8 @@ export class CallsService {
       if ('error' in item) return item;
       if (item.start && !item.end && (documents.output ?? documents.summary))
         item.end = openEnd(item.start);
-      return { ...item, responseId: responseId ?? null, agent, eventTimes };
+      const id = responseId && storableResponseId(responseId);
+      return { ...item, responseId: id, agent, eventTimes };
     });
     return this.storeItems(items, caller);
   }
@@ -290,6 +292,7 @@ export class CallsService {
 /** For doors, which hand over what a span says. */
 export { agentOf, PLAIN_SPAN } from './ingest/agent-columns.js';
 export { AGENT_EVENTS, AGENT_SPANS } from './agent-turns/agent-turns.js';
+export { idOfSum, MADE_ID, responseIdOf } from './ingest/response-id.js';
 export type { AgentColumns };
 
 /** Documents of a call that every connection may read: at most so many bytes, however well they are compressed. */
@@ -322,7 +325,7 @@ interface Item {
 export interface WholeCall {
   call: object;
   documents: Documents;
-  /** The provider's id of the response whose usage the summary tells. */
+  /** The provider's id of the response whose usage the summary tells; absent where the output may hold it. */
   responseId?: string | null;
   /** Columns of a span's attributes. Undefined: they are read from the parsed attributes, if the call has them. */
   agent?: AgentColumns | null;

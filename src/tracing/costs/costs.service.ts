@@ -54,7 +54,7 @@ const COST_PURGE = auditAction('cost.purge');
 export { CallCostDto } from './costs.dto.js';
 export { costsOfCall } from './price.js';
 export { MAX_PRICED_NAME } from './price.js';
-export { kindCost, pricesOfCall, totalCostOfCall } from './prices.query.js';
+export { addsUp, kindCost, ownUsage, pricesOfCall, totalCostOfCall } from './prices.query.js';
 
 const MAX_MODELS = 1000;
 /** Price changes of a project within a window that is summed up. */

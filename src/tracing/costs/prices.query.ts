@@ -2,6 +2,15 @@
 import { type Parameter, sql, type Sql } from '../../platform/query/sql.js';
 
 /**
+ * Whether the usage of the call `c` (or another one) adds up what other calls say, as `isOfOthers` has it: docs/adr/0057-usage-with-descendants.md.
+ */
+export const addsUp = (call = sql`c`) =>
+  sql`(coalesce(${call}.response_id, '') LIKE '~%' AND ${call}.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')`;
+
+/** The usage of the call `c`, if it made the requests itself. */
+export const ownUsage = sql`(CASE WHEN NOT ${addsUp()} THEN c.usage END)`;
+
+/**
  * For each model of the usage of the call `c`, the project's record that was in force when the call started, or null, by
  * name; null without usage. Prices are texts, so that no reader takes them for doubles. Of records with one effective_date
  * the latest id wins.
@@ -35,7 +44,7 @@ export const kindCost = (bit: number, tokens: Sql, price: Sql) => sql`
 export const totalCostOfCall = (projectId: string, builtin: Parameter) => sql`(
   SELECT CASE WHEN min(m.unit) = max(m.unit) THEN sum(m.cost) END FROM (
     SELECT CASE WHEN t.cost IS NOT NULL THEN coalesce(own.unit, builtin.unit) END AS unit, t.cost
-    FROM skein_usage(c.usage, c.counts_gross) u
+    FROM skein_usage(${ownUsage}, c.counts_gross) u
     LEFT JOIN LATERAL (
       SELECT p.id, CASE WHEN p.prompt_token_cost_unit = p.completion_token_cost_unit THEN p.prompt_token_cost_unit END AS unit,
         p.prompt_token_cost AS prompt, p.completion_token_cost AS completion,

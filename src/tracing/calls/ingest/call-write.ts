@@ -9,6 +9,7 @@ import type { CallEndDto, CallStartDto } from '../calls.dto.js';
 import { agentOf } from './agent-columns.js';
 import type { AgentColumns, CallWrite } from './calls.upsert.js';
 import { cutException } from './mended-texts.js';
+import { responseIdOf } from './response-id.js';
 
 /** The free-form members of a start or an end, as they were sent. */
 export type Documents = Texts<typeof CALL_SHAPE>;
@@ -81,7 +82,7 @@ function plainAgent(start: CallStartDto): AgentColumns | null {
 export function endWrite(
   end: CallEndDto,
   documents: Documents | undefined,
-  responseId = responseModel(end),
+  responseId?: string | null,
 ): CallWrite {
   const summary = unlessNull(documents?.summary);
   const output = unlessNull(documents?.output);
@@ -96,7 +97,7 @@ export function endWrite(
       end_started_at: end.started_at,
       end_trace_id: end.trace_id,
       has_descendant_error: hasDescendantError(end.summary) ? 'true' : null,
-      response_id: responseId && IS_RESPONSE_ID.test(responseId) ? responseId : null,
+      response_id: usage && (responseId === undefined ? responseIn(end, output) : responseId),
       summary,
       output,
       usage: usage && JSON.stringify(usage),
@@ -124,14 +125,10 @@ function memberText(
   return isObject(copy) ? copy[member] : undefined;
 }
 
-/** Ids of all providers; others are not looked up. */
-const IS_RESPONSE_ID = /^[!-~]{1,256}$/;
-
-/** The provider's id of an output that is its response, where the summary tells its usage. */
-function responseModel({ output, summary }: CallEndDto): string | null {
-  const { usage } = (summary ?? {}) as { usage?: unknown };
-  if (!isObject(usage) || !isObject(output) || !isObject(output['usage'])) return null;
-  return typeof output['id'] === 'string' ? output['id'] : null;
+/** The provider's id of an output that holds one: of the parsed copy, or of the text where a door gives texts alone. */
+function responseIn(end: CallEndDto, text: string | null | undefined): string | null {
+  if (Object.hasOwn(end, 'output')) return responseIdOf(end.output);
+  return text?.includes('"id"') ? responseIdOf(JSON.parse(text)) : null;
 }
 
 /** `summary.status_counts.error > 0`. */

@@ -6,7 +6,7 @@ import {
   otherDialect,
   WIRE,
 } from '../../../platform/http/wire.js';
-import { costsOfCall, pricesOfCall } from '../../costs/costs.service.js';
+import { costsOfCall, ownUsage, pricesOfCall } from '../../costs/costs.service.js';
 import type { Piece } from '../../../platform/database/json-row-writer.js';
 import {
   column,
@@ -104,7 +104,7 @@ const costsColumn = (projectId: string): Derived => ({
   values: [
     pricesOfCall(projectId),
     wireTime(sql`c.started_at`),
-    sql`c.usage::text`,
+    sql`${ownUsage}::text`,
     sql`c.counts_gross::text`,
   ],
 });

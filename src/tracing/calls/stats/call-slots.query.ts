@@ -5,11 +5,13 @@ import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { sql, type Sql } from '../../../platform/query/sql.js';
 import { BYTES } from '../read/calls.query.js';
 import { visibleIn } from '../../visible-calls.js';
-import { countedUsage, saysUsage } from '../usage/counted-usage.query.js';
+import { countedUsage, endsWalks, REACH_MINUTES } from '../usage/counted-usage.query.js';
 
 /** Zones of today differ from UTC by multiples of a quarter of an hour, so that their hours and days are whole slots. */
 export const SLOT_MS = 300_000;
 const SLOT = sql`interval '5 minutes'`;
+/** How far from a call others may begin that tell of its request. */
+const REACH = sql`make_interval(mins => ${REACH_MINUTES}::int)`;
 
 /**
  * Input tokens from which a model of `@pydantic/genai-prices` may cost another price. A test holds the list equal to the
@@ -49,27 +51,33 @@ export interface MarkedSlot {
   is_open: boolean;
 }
 
-/** The parents and the responses of calls that changed. */
+/** The parents of calls that changed; and their responses, each with the slot of the call. */
 export interface Names {
   parents: readonly string[];
   responses: readonly string[];
+  slots: readonly string[];
 }
 
 /** Slots of calls that may count other usage than before, as calls changed below them or beside them. */
-export const namedSlots = (projectId: string, { parents, responses }: Names) => sql<{
+export const namedSlots = (projectId: string, { parents, responses, slots }: Names) => sql<{
   slot: string;
   is_open: boolean;
   ms: number;
 }>`
   WITH RECURSIVE up AS (
-    SELECT c.id, c.parent_id, c.trace_id, c.started_at, ${saysUsage(projectId)} AS is_last FROM calls c
+    SELECT c.id, c.parent_id, c.trace_id, c.started_at, ${endsWalks(projectId)} AS is_last FROM calls c
     WHERE ${visibleIn(projectId)} AND c.id = ANY(${parents}::text[])
     UNION
-    SELECT c.id, c.parent_id, c.trace_id, c.started_at, false FROM calls c
-    WHERE ${visibleIn(projectId)} AND c.response_id = ANY(${responses}::text[])
+    SELECT c.* FROM (SELECT DISTINCT response, slot
+      FROM unnest(${responses}::text[], ${slots}::timestamptz[]) AS s (response, slot)) s ${lookedUp(
+        sql`SELECT c.id, c.parent_id, c.trace_id, c.started_at, false AS is_last FROM calls c
+        WHERE ${visibleIn(projectId)} AND c.response_id = s.response
+          AND c.started_at >= s.slot - ${REACH} AND c.started_at < s.slot + ${SLOT} + ${REACH}`,
+        'c',
+      )}
     UNION
     SELECT c.* FROM up ${lookedUp(
-      sql`SELECT c.id, c.parent_id, c.trace_id, c.started_at, ${saysUsage(projectId)} AS is_last FROM calls c
+      sql`SELECT c.id, c.parent_id, c.trace_id, c.started_at, ${endsWalks(projectId)} AS is_last FROM calls c
       WHERE ${visibleIn(projectId)} AND c.id = up.parent_id AND ${unseen(sql`c.trace_id = up.trace_id`)}`,
       'c',
     )}

@@ -62,10 +62,15 @@ export class CallSlotsRefresher extends MarksRefresher {
     marked: readonly MarkedSlot[],
     taken: ReadonlySet<string>,
   ): Promise<boolean> {
-    const named = (of: keyof MarkedSlot['names']) => [
-      ...new Set(marked.flatMap(({ names }) => names[of].flat())),
-    ];
-    const names = { parents: named('parents'), responses: named('responses') };
+    const parents = [...new Set(marked.flatMap(({ names }) => names.parents.flat()))];
+    const named = marked.flatMap(({ slot, names }) =>
+      [...new Set(names.responses.flat())].map((response) => ({ response, slot })),
+    );
+    const names = {
+      parents,
+      responses: named.map(({ response }) => response),
+      slots: named.map(({ slot }) => slot),
+    };
     if (names.parents.length + names.responses.length === 0) return false;
     const found = await this.database.query(namedSlots(projectId, names));
     const more = found.filter(({ slot, is_open }) => !is_open && !taken.has(slot));

@@ -70,9 +70,12 @@ export const markedSlots = (projectId: string, { since, until }: Span, limit: nu
 export const markedNames = (projectId: string, limit: number) => sql<{
   parents: string[];
   responses: string[];
+  slots: string[];
 }>`
   SELECT ARRAY(SELECT unnest(m.parent_ids) FROM call_slot_marks m WHERE m.project_id = ${projectId} LIMIT ${limit}::bigint) AS parents,
-    ARRAY(SELECT unnest(m.response_ids) FROM call_slot_marks m WHERE m.project_id = ${projectId} LIMIT ${limit}::bigint) AS responses`;
+    r.responses, r.slots
+  FROM (SELECT coalesce(array_agg(r.response), '{}') AS responses, coalesce(array_agg(r.slot::text), '{}') AS slots FROM (
+    SELECT unnest(m.response_ids) AS response, m.slot FROM call_slot_marks m WHERE m.project_id = ${projectId} LIMIT ${limit}::bigint) r) r`;
 
 /** The parts of a statement that several statements have in common. */
 class Parts {

@@ -157,7 +157,7 @@ export class CallStatsService {
     const { parents, responses } = names!;
     if (parents.length >= MAX_NAMED || responses.length >= MAX_NAMED) return null;
     if (parents.length + responses.length === 0) return slots;
-    for (const { ms } of await this.database.query(namedSlots(projectId, { parents, responses })))
+    for (const { ms } of await this.database.query(namedSlots(projectId, names!)))
       if (ms >= since && ms < until) slots.add(ms);
     return slots;
   }

@@ -54,7 +54,7 @@ const usageRows = (
   { project_id, include_costs }: { project_id: string; include_costs?: boolean | null },
 ) => sql`
   SELECT row_to_json(t)::text FROM (
-    SELECT c.id, c.parent_id, c.trace_id, c.linked_call_id, c.is_linked, c.response_id, c.counts_gross, ${wireTime(sql`c.started_at`)} AS started_at, c.ended_at IS NULL AS is_running,
+    SELECT c.id, c.parent_id, c.trace_id, c.linked_call_id, c.is_linked, c.response_id, c.counts_gross, ${wireTime(sql`c.started_at`)} AS started_at, ${wireTime(sql`c.ended_at`)} AS ended_at, c.ended_at IS NULL AS is_running,
       octet_length(c.usage::text) > ${MAX_USAGE_BYTES} AS is_large,
       CASE WHEN octet_length(c.usage::text) <= ${MAX_USAGE_BYTES} THEN c.usage END AS usage,
       ${include_costs ? pricesOfCall(project_id) : sql`NULL`} AS records

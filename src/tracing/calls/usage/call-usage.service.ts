@@ -29,6 +29,7 @@ interface Row extends Priceable {
   parent_id: string | null;
   trace_id: string;
   response_id: string | null;
+  ended_at: string | null;
   linked_call_id: string | null;
   /** It runs in one of the others, and is not asked for itself. */
   is_linked: boolean;
@@ -95,12 +96,13 @@ export class CallUsageService {
         const own = this.costs.usage(row);
         entries += own.size;
         const { id, parent_id: parentId, trace_id: traceId, response_id: responseId } = row;
-        const { linked_call_id: linkedCallId } = row;
+        const { linked_call_id: linkedCallId, ended_at: endedAt } = row;
         const { records, started_at } = row;
         const spending = (model: CountedUsage) =>
           this.costs.spending(model, { records, started_at });
         const startedAt = started_at;
-        calls.push({ id, parentId, traceId, linkedCallId, responseId, startedAt, own, spending });
+        const places = { id, parentId, traceId, linkedCallId, responseId, startedAt, endedAt };
+        calls.push({ ...places, own, spending });
         if (row.is_linked) linked.add(id);
         else if (row.is_running) running.push(row.id);
         if (calls.length > most)

@@ -1,49 +1,120 @@
 // SQL: statistics.
 import { lookedUp, unseen } from '../../../platform/query/plans.js';
-import { sql, type Sql } from '../../../platform/query/sql.js';
+import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
+import { addsUp } from '../../costs/costs.service.js';
 import { visibleIn } from '../../visible-calls.js';
-
-/** So many of the earlier calls that tell of a response are looked at. Clients make a handful of them. */
-const MAX_EARLIER = 20;
+import { MADE_ID } from '../ingest/response-id.js';
 
 /**
- * Whether the usage of the call `c` is told by another call too, which counts it: one that began earlier and has the same
- * response of the provider, in another trace or beside it. A call above or below it in its trace is none: what parents repeat is
- * subtracted. Where so many earlier calls have the response, one of them counts it in any case.
+ * Two calls with one id of a response tell of one request if the later one begins before the earlier one is over for so long,
+ * and within so long of its start: Ollama counts its ids up to 998 and then begins anew.
  */
-const isRepeated = (projectId: string) => sql`(c.response_id IS NOT NULL AND EXISTS (
-  SELECT FROM (
-    SELECT d.trace_id, d.parent_id, row_number() OVER (ORDER BY d.started_at, d.id) AS place FROM calls d
-    WHERE d.project_id = ${projectId} AND d.response_id = c.response_id
-      AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
-    ORDER BY d.started_at, d.id LIMIT ${MAX_EARLIER}::bigint) d
-  WHERE d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id OR d.place = ${MAX_EARLIER}::bigint))`;
+export const GRACE_SECONDS = 5;
+export const REACH_MINUTES = 10;
+const GRACE = sql`make_interval(secs => ${GRACE_SECONDS}::float8)`;
+const REACH = sql`make_interval(mins => ${REACH_MINUTES}::int)`;
+
+/** So many calls of a response are looked at before a call, and as many behind it. Clients make a handful of them. */
+export const MAX_NEAR = 20;
+
+/** It names no response: `MADE_ID`. */
+const isMade = sql`c.response_id LIKE ${`${MADE_ID}%`}`;
+
+/** Whether the call `c` tells of one response alone, and so of no request below it. */
+const tellsOne = sql`(c.response_id IS NOT NULL AND NOT ${isMade} AND json_array_length(c.usage) = 1
+  AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1')`;
+
+/** Around the name of a model: the provider, and what stands for the date of the newest. */
+export const MODEL_AFFIXES = /^.*\/|-latest$/;
+/** The doors' name of a model that is not told. */
+export const UNNAMED = 'unknown';
+
+const tokensOf = (call: Sql) => sql`(SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(${call}.usage, ${call}.counts_gross) u)`;
+
+const endOf = (call: Sql) =>
+  sql`least(greatest(${call}.started_at, ${call}.ended_at) + ${GRACE}, ${call}.started_at + ${REACH})`;
+
+/**
+ * Whether the usage of the call `c` is told by another call too, which counts it: one with the same response, as many tokens,
+ * and close in time. Of these the trace that began first counts, and in it the call that began last before others told of it: it lies
+ * deepest. A call that adds up others counts behind those that do not.
+ */
+function isRepeated(projectId: string, scope: Sql): Sql {
+  const near = sql`SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+    WHERE ${allOf(
+      sql`d.project_id = ${projectId} AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+      AND d.deleted_at IS NULL AND d.usage IS NOT NULL`,
+      scope,
+    )}`;
+  const isSame = sql`${tokensOf(sql`d`)} = ${tokensOf(sql`c`)}`;
+  const earlier = sql`(${near} AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - ${REACH}
+    ORDER BY d.started_at DESC, d.id DESC LIMIT ${MAX_NEAR}::bigint) d WHERE ${endOf(sql`d`)} >= c.started_at AND ${isSame}`;
+  const later = sql`(${near} AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= ${endOf(sql`c`)}
+    ORDER BY d.started_at, d.id LIMIT ${MAX_NEAR}::bigint) d WHERE ${isSame}`;
+  const [isSumHere, isSumThere] = [addsUp(), addsUp(sql`d`)];
+  const isAlike = sql`NOT ${isMade} AND ${isSumThere} = ${isSumHere}`;
+  const isBehind = sql`${isSumHere} AND NOT ${isSumThere}`;
+  return sql`(c.response_id IS NOT NULL AND (
+    EXISTS (SELECT FROM ${earlier} AND (${isBehind} OR (${isAlike} AND d.trace_id <> c.trace_id)))
+    OR (${isSumHere} AND EXISTS (SELECT FROM ${later} AND ${isBehind}))
+    OR coalesce((SELECT d.trace_id = c.trace_id FROM ${later} AND ${isAlike} ORDER BY d.started_at, d.id LIMIT 1), false)))`;
+}
+
+const stem = (model: Sql) => sql`regexp_replace(lower(${model}), ${MODEL_AFFIXES.source}, '', 'g')`;
+
+/** Whether two names may be of one model: `gpt-4o` and `openai/gpt-4o-2024-08-06`, or one that nobody named. */
+const areAlike = (
+  one: Sql,
+  other: Sql,
+) => sql`(starts_with(${stem(one)}, ${stem(other)}) OR starts_with(${stem(other)}, ${stem(one)})
+  OR ${UNNAMED} IN (${one}, ${other}))`;
+
+const EVERYWHERE = sql`TRUE`;
 
 /** Whether the call `c` tells usage that no other call counts. */
-export const saysUsage = (projectId: string) =>
-  sql`(c.usage IS NOT NULL AND NOT ${isRepeated(projectId)})`;
+const saysUsage = (projectId: string, scope = EVERYWHERE) =>
+  sql`(c.usage IS NOT NULL AND NOT ${isRepeated(projectId, scope)})`;
+
+/** Whether no call above the call `c` counts otherwise when one below it changes. */
+export const endsWalks = (projectId: string) => sql`(${saysUsage(projectId)} AND NOT ${tellsOne})`;
 
 /**
  * The usage that calls add to that of other calls: rows of columns of each call, `llm_id` and what `skein_usage` answers.
  * Of the input tokens and of the output tokens of a model a call adds what it says beyond its nearest descendants that
  * say anything, since parents repeat the usage of their children, and nothing where one of these tells of the same response:
- * docs/adr/0057-usage-with-descendants.md. Each call is looked at as itself, and at most once below another.
+ * docs/adr/0057-usage-with-descendants.md. Each call is looked at as itself, and at most twice below others. `scope` is a condition
+ * on the calls `d` that may repeat another one.
  */
-export const countedUsage = (projectId: string, calls: Sql, columns: Sql): Sql => sql`
+export const countedUsage = (
+  projectId: string,
+  calls: Sql,
+  columns: Sql,
+  scope = EVERYWHERE,
+): Sql => sql`
   WITH RECURSIVE own AS MATERIALIZED (
-    SELECT c.id, c.trace_id, c.response_id, ${columns}, u.llm_id, u.unknown_kinds, u.input_tokens AS said_input,
-      u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read, u.cache_creation_input_tokens AS said_created
+    SELECT c.id, c.trace_id, c.response_id, ${tellsOne} AS tells_one, ${addsUp()} AS is_sum, ${columns}, u.llm_id, u.unknown_kinds,
+      u.input_tokens AS said_input, u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read,
+      u.cache_creation_input_tokens AS said_created
     FROM (${calls}) c CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
-    WHERE NOT ${isRepeated(projectId)}
+    WHERE NOT ${isRepeated(projectId, scope)}
   ), walk AS (
-    SELECT DISTINCT o.id AS owner, o.response_id, o.id, o.trace_id, false AS says, false AS is_same FROM own o
+    SELECT DISTINCT o.id AS owner, CASE WHEN NOT o.is_sum THEN o.response_id END AS response_id, o.tells_one, o.id, o.trace_id, CASE WHEN o.tells_one THEN o.response_id END AS inside,
+      true AS goes_on, false AS is_below, false AS is_same FROM own o
     UNION ALL
-    SELECT w.owner, w.response_id, c.id, c.trace_id, c.says, c.says AND c.response_id = w.response_id FROM walk w ${lookedUp(
-      sql`SELECT c.id, c.trace_id, c.response_id, ${saysUsage(projectId)} AS says FROM calls c
+    SELECT w.owner, w.response_id, w.tells_one, c.id, c.trace_id,
+      CASE WHEN c.says AND c.tells_one AND NOT w.tells_one THEN c.response_id ELSE w.inside END,
+      NOT c.says OR (c.tells_one AND NOT w.tells_one),
+      c.says AND CASE WHEN w.inside IS NULL THEN true WHEN w.tells_one THEN c.told IS NULL AND NOT c.is_sum
+        ELSE c.is_sum OR (c.told IS NOT NULL AND c.told <> w.inside) END,
+      c.says AND c.response_id = w.response_id
+    FROM walk w ${lookedUp(
+      sql`SELECT c.id, c.trace_id, c.response_id, CASE WHEN NOT ${isMade} THEN c.response_id END AS told,
+        ${saysUsage(projectId, scope)} AS says, ${tellsOne} AS tells_one, ${addsUp()} AS is_sum FROM calls c
       WHERE ${visibleIn(projectId)} AND c.parent_id = w.id AND c.id <> w.owner AND ${unseen(sql`c.trace_id = w.trace_id`)}`,
       'c',
     )}
-    WHERE NOT w.says
+    WHERE w.goes_on
   ), below AS MATERIALIZED (
     SELECT w.owner, u.llm_id, sum(u.input_tokens)::bigint AS input, sum(u.completion_tokens)::bigint AS output,
       sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created
@@ -52,14 +123,31 @@ export const countedUsage = (projectId: string, calls: Sql, columns: Sql): Sql =
       'c',
     )}
     CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
-    WHERE w.says GROUP BY 1, 2
+    WHERE w.is_below GROUP BY 1, 2
+  ), totals AS (
+    SELECT b.owner, min(b.llm_id) AS llm_id, count(*) = 1 AS is_one, sum(b.input) AS input, sum(b.output) AS output, sum(greatest(b.input - coalesce(o.said_input, 0), 0)) AS more_input,
+      sum(greatest(b.output - coalesce(o.said_output, 0), 0)) AS more_output
+    FROM below b LEFT JOIN own o ON o.id = b.owner AND o.llm_id = b.llm_id GROUP BY 1
+  ), beyond AS (
+    SELECT o.id, o.llm_id, b.owner IS NOT NULL OR o.is_sum AS is_told, greatest(o.said_input - coalesce(b.input, 0), 0) AS input,
+      greatest(o.said_output - coalesce(b.output, 0), 0) AS output, greatest(o.said_read - coalesce(b.read, 0), 0) AS read,
+      greatest(o.said_created - coalesce(b.created, 0), 0) AS created,
+      CASE WHEN o.is_sum THEN t.more_input ELSE 0 END AS more_input, CASE WHEN o.is_sum THEN t.more_output ELSE 0 END AS more_output,
+      t.is_one AND count(*) OVER (PARTITION BY o.id) = 1 AND o.said_input = t.input AND o.said_output = t.output
+        AND ${areAlike(sql`o.llm_id`, sql`t.llm_id`)} AS is_all
+    FROM own o JOIN totals t ON t.owner = o.id LEFT JOIN below b ON b.owner = o.id AND b.llm_id = o.llm_id
+  ), remaining AS (
+    SELECT y.*, greatest(y.input - greatest(y.more_input - (sum(y.input) OVER before - y.input), 0), 0)::bigint AS input_tokens,
+      greatest(y.output - greatest(y.more_output - (sum(y.output) OVER before - y.output), 0), 0)::bigint AS completion_tokens
+    FROM beyond y WHERE NOT y.is_all AND NOT EXISTS (SELECT FROM walk w WHERE w.owner = y.id AND w.is_same)
+    WINDOW before AS (PARTITION BY y.id ORDER BY y.llm_id ROWS UNBOUNDED PRECEDING)
   ), tokens AS (
-    SELECT o.*, greatest(o.said_input - coalesce(b.input, 0), 0) AS input_tokens,
-      greatest(o.said_output - coalesce(b.output, 0), 0) AS completion_tokens,
-      greatest(o.said_read - coalesce(b.read, 0), 0) AS read, greatest(o.said_created - coalesce(b.created, 0), 0) AS created
-    FROM own o LEFT JOIN below b ON b.owner = o.id AND b.llm_id = o.llm_id
-    WHERE (b.owner IS NULL OR o.said_input > b.input OR o.said_output > b.output)
-      AND NOT EXISTS (SELECT FROM walk w WHERE w.owner = o.id AND w.is_same)
+    SELECT o.*, o.said_input AS input_tokens, o.said_output AS completion_tokens, o.said_read AS read, o.said_created AS created
+    FROM own o WHERE NOT EXISTS (SELECT FROM walk w WHERE w.owner = o.id AND (w.is_below OR w.is_same))
+    UNION ALL
+    SELECT o.*, r.input_tokens, r.completion_tokens, r.read, r.created
+    FROM own o JOIN remaining r ON r.id = o.id AND r.llm_id = o.llm_id
+    WHERE NOT r.is_told OR r.input_tokens > 0 OR r.completion_tokens > 0
   ), cached AS (
     SELECT t.*, least(t.read, t.input_tokens) AS cache_read_input_tokens,
       least(t.created, t.input_tokens - least(t.read, t.input_tokens)) AS cache_creation_input_tokens FROM tokens t

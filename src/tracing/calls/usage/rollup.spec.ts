@@ -27,7 +27,8 @@ const call = (
   traceId: 't',
   linkedCallId: null,
   responseId: null,
-  startedAt: '2026-01-01',
+  startedAt: '2026-01-01T00:00:00.000000Z',
+  endedAt: null,
   own: new Map(Object.entries(own)),
   spending(model) {
     const zero = Decimal.zero;

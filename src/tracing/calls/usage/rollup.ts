@@ -1,8 +1,17 @@
 import type { Decimal } from '../../../platform/json/decimal.js';
 import { byCodePoint } from '../../../platform/json/by-code-point.js';
+import { groupedBy } from '../../../platform/query/grouped-by.js';
 import { Turn } from '../../../platform/time/turn.js';
 import { inputTokens, type Tokens } from '../../usage/tokens.js';
 import type { CountedUsage, Spending } from '../../costs/costs.service.js';
+import { MADE_ID } from '../ingest/response-id.js';
+import {
+  GRACE_SECONDS,
+  MAX_NEAR,
+  MODEL_AFFIXES,
+  REACH_MINUTES,
+  UNNAMED,
+} from './counted-usage.query.js';
 
 /** A call, and what it says of models. */
 export interface Spender {
@@ -14,6 +23,7 @@ export interface Spender {
   /** The provider's id of the response that it tells of. */
   responseId: string | null;
   startedAt: string;
+  endedAt: string | null;
   own: Map<string, CountedUsage>;
   /** What it spent, at the prices of its start. */
   spending(model: CountedUsage): Spending;
@@ -26,111 +36,154 @@ export class TooManyEntries extends Error {}
  * What each call spent together with its descendants among the calls. Each counts what it says beyond its nearest descendants
  * that say anything, as in `countedUsage`, since a parent often repeats the usage of its descendants: SDKs sum up,
  * frameworks repeat the usage of the request that they made. One below that tells of the same response tells all, and
- * what tells of the same response as an earlier call elsewhere counts only for itself. @throws TooManyEntries
+ * what repeats the response of a call elsewhere counts only for itself. @throws TooManyEntries
  */
 export async function rolledUp(
   calls: readonly Spender[],
   maxEntries: number,
 ): Promise<Map<string, Map<string, Spending>>> {
   const repeats = repeated(calls);
-  const below = new Map<Spender, Below>();
+  const children = childrenOf(calls);
+  const spentBelow = new Map<Spender, Map<string, Spending>>();
   const totals = new Map<string, Map<string, Spending>>();
   const turn = new Turn();
   let entries = 0;
   for (const { call, parent } of bottomUp(calls)) {
     if (turn.isOver) await turn.next();
-    const children = below.get(call) ?? nothing();
-    below.delete(call);
-    const total = totalSpending(call, children);
+    const below = spentBelow.get(call) ?? new Map<string, Spending>();
+    spentBelow.delete(call);
+    const total = new Map(below);
+    for (const [llmId, model] of addedUsage(call, walked(call, children, repeats)))
+      total.set(llmId, sum(total.get(llmId), call.spending(model)));
     totals.set(call.id, total);
     entries += total.size;
     if (entries > maxEntries) throw new TooManyEntries();
     if (!parent) continue;
-    const sums = below.get(parent) ?? nothing();
-    below.set(parent, sums);
-    const isRepeat = repeats.has(call);
-    add(sums, isRepeat || call.own.size === 0 ? children : saidBy(call), {
-      spent: isRepeat ? children.spent : total,
-    });
+    const sums = spentBelow.get(parent) ?? new Map<string, Spending>();
+    spentBelow.set(parent, sums);
+    for (const [llmId, one] of repeats.has(call) ? below : total)
+      sums.set(llmId, sum(sums.get(llmId), one));
   }
   // a circle of parents has no leaf to begin with: its calls are left with what they say themselves
   for (const call of calls)
-    if (!totals.has(call.id)) totals.set(call.id, totalSpending(call, nothing()));
+    if (!totals.has(call.id)) {
+      const own = [...call.own].map(([llmId, model]) => [llmId, call.spending(model)] as const);
+      totals.set(call.id, new Map(own));
+    }
   return totals;
 }
 
-/** What the children of a call spent, and what the nearest calls below it that say anything say, of which responses. */
-interface Below {
-  spent: Map<string, Spending>;
-  said: Map<string, CountedUsage>;
-  responses: Set<string>;
-}
+/** It made no request itself: it adds up what others say. */
+const isSum = (call: Spender): boolean => {
+  const [first] = call.own.values();
+  return hasMadeId(call) && first?.requests === 0;
+};
 
-const nothing = (): Below => ({ spent: new Map(), said: new Map(), responses: new Set() });
+const hasMadeId = ({ responseId }: Spender) => responseId?.startsWith(MADE_ID) === true;
 
-const saidBy = ({ own, responseId }: Spender) => ({
-  said: own,
-  responses: new Set(responseId === null ? [] : [responseId]),
-});
+/** It tells of one response alone, and so of no request below it. */
+const tellsOne = (call: Spender): boolean => {
+  const [first] = call.own.values();
+  const isOne = call.own.size === 1 && first!.requests === 1;
+  return isOne && call.responseId !== null && !hasMadeId(call);
+};
 
-function add(
-  sums: Below,
-  { said, responses }: Pick<Below, 'said' | 'responses'>,
-  { spent }: Pick<Below, 'spent'>,
-): void {
-  for (const [llmId, one] of spent) sums.spent.set(llmId, sum(sums.spent.get(llmId), one));
-  for (const [llmId, one] of said) sums.said.set(llmId, saidTogether(sums.said.get(llmId), one));
-  for (const response of responses) sums.responses.add(response);
-}
+/** Both tell of the same response: the one below tells all. */
+const isSame = (call: Spender, owner: Spender) =>
+  owner.responseId !== null && call.responseId === owner.responseId && !isSum(owner);
 
-/** What a call and its children spent. */
-function totalSpending(call: Spender, { spent, said, responses }: Below): Map<string, Spending> {
-  const total = new Map(spent);
-  if (call.responseId !== null && responses.has(call.responseId)) return total;
-  for (const [llmId, own] of call.own) {
-    const beyond = beyondChildren(own, said.get(llmId));
-    if (beyond) total.set(llmId, sum(total.get(llmId), call.spending(beyond)));
-  }
-  return total;
-}
+/** What the nearest calls below a call that say anything say, by model; null where one tells of the same response. */
+type Said = ReadonlyMap<string, CountedUsage> | null;
 
-/** Calls that tell of a response of which an earlier call tells, in another trace or beside them. */
-function repeated(calls: readonly Spender[]): Set<Spender> {
-  const byResponse = new Map<string, Spender[]>();
-  for (const call of calls)
-    if (call.responseId !== null && call.own.size > 0) {
-      const same = byResponse.get(call.responseId);
-      if (same) same.push(call);
-      else byResponse.set(call.responseId, [call]);
+/** Walks down from a call, as `countedUsage` does. A call is met at most twice: by the nearest that tells of one response, and by the nearest other. */
+function walked(
+  owner: Spender,
+  children: ReadonlyMap<Spender, Spender[]>,
+  repeats: ReadonlySet<Spender>,
+): Said {
+  const said = new Map<string, CountedUsage>();
+  if (owner.own.size === 0) return said;
+  const isOne = tellsOne(owner);
+  const walk = [{ call: owner, inside: isOne ? owner.responseId : null }];
+  for (let step = walk.pop(); step; step = walk.pop())
+    for (const call of children.get(step.call) ?? []) {
+      let { inside } = step;
+      if (call.own.size > 0 && !repeats.has(call)) {
+        if (isSame(call, owner)) return null;
+        const isOther = call.responseId !== null && !hasMadeId(call) && call.responseId !== inside;
+        const isUnnamed = call.responseId === null || hasMadeId(call);
+        if (inside === null || (isOne ? isUnnamed && !isSum(call) : isOther || isSum(call)))
+          for (const [llmId, one] of call.own) said.set(llmId, saidTogether(said.get(llmId), one));
+        if (isOne || !tellsOne(call)) continue;
+        inside = call.responseId;
+      }
+      walk.push({ call, inside });
     }
-  const repeats = new Set<Spender>();
-  for (const same of byResponse.values()) {
-    if (same.length === 1) continue;
-    same.sort((a, b) =>
-      a.startedAt === b.startedAt ? byCodePoint(a.id, b.id) : byCodePoint(a.startedAt, b.startedAt),
-    );
-    const [traces, places] = [new Set<string>(), new Set<string>()];
-    for (const call of same) {
-      const place = JSON.stringify([call.traceId, call.parentId]);
-      const isElsewhere = traces.size > (traces.has(call.traceId) ? 1 : 0);
-      if (isElsewhere || places.has(place)) repeats.add(call);
-      traces.add(call.traceId);
-      places.add(place);
-    }
-  }
-  return repeats;
+  return said;
 }
 
-/** What a call says of a model beyond those below it; undefined when that is nothing. */
-function beyondChildren(
+/** What a call says beyond those below it, by model. */
+function addedUsage(call: Spender, said: Said): Iterable<[string, CountedUsage]> {
+  if (said === null) return [];
+  if (said.size === 0) return call.own;
+  if (isWhole(call.own, said)) return [];
+  const kinds = [inputOf, outputOf].map((count) => {
+    // a sum holds also what is told of models that it does not name
+    const excess = [...said].map(([llmId, one]) => {
+      const own = call.own.get(llmId);
+      return Math.max(count(one) - (own ? count(own) : 0), 0);
+    });
+    return { count, excess: isSum(call) ? sumOf(excess) : 0 };
+  });
+  return [...call.own]
+    .toSorted(([a], [b]) => byCodePoint(a, b))
+    .flatMap(([llmId, model]): [string, CountedUsage][] => {
+      const told = said.get(llmId);
+      const [input, output] = kinds.map((kind) => {
+        const beyond = Math.max(kind.count(model) - (told ? kind.count(told) : 0), 0);
+        const taken = Math.min(kind.excess, beyond);
+        kind.excess -= taken;
+        return beyond - taken;
+      }) as [number, number];
+      const isTold = told !== undefined || isSum(call);
+      const isNothing = isTold && input === 0 && output === 0;
+      return isNothing ? [] : [[llmId, usageLeft(model, told, input, output)]];
+    });
+}
+
+/** Whether the calls below say just as much of what may be the same model under another name. */
+function isWhole(own: Map<string, CountedUsage>, said: ReadonlyMap<string, CountedUsage>): boolean {
+  if (own.size !== 1 || said.size !== 1) return false;
+  const [[name, one], [toldName, told]] = [...own, ...said] as [
+    [string, CountedUsage],
+    [string, CountedUsage],
+  ];
+  return (
+    inputOf(one) === inputOf(told) &&
+    outputOf(one) === outputOf(told) &&
+    (areAlike(name, toldName) || [name, toldName].includes(UNNAMED))
+  );
+}
+
+function areAlike(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((name) =>
+    name.toLowerCase().replaceAll(new RegExp(MODEL_AFFIXES, 'g'), ''),
+  ) as [string, string];
+  return a.startsWith(b) || b.startsWith(a);
+}
+
+const sumOf = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
+const inputOf = ({ tokens }: CountedUsage) => inputTokens(tokens);
+const outputOf = ({ tokens }: CountedUsage) => tokens.completion_tokens;
+
+/** As much of what a call says of a model; of the input as many cached tokens as it says beyond those below it. */
+function usageLeft(
   own: CountedUsage,
   below: CountedUsage | undefined,
-): CountedUsage | undefined {
-  if (!below) return own;
-  const input = Math.max(inputTokens(own.tokens) - inputTokens(below.tokens), 0);
-  const more = (kind: keyof Tokens) => Math.max(own.tokens[kind] - below.tokens[kind], 0);
-  const completion_tokens = more('completion_tokens');
-  if (input === 0 && completion_tokens === 0) return undefined;
+  input: number,
+  completion_tokens: number,
+): CountedUsage {
+  const more = (kind: keyof Tokens) => Math.max(own.tokens[kind] - (below?.tokens[kind] ?? 0), 0);
   const cache_read_input_tokens = Math.min(more('cache_read_input_tokens'), input);
   const cache_creation_input_tokens = Math.min(
     more('cache_creation_input_tokens'),
@@ -143,16 +196,101 @@ function beyondChildren(
     cache_read_input_tokens,
     cache_creation_input_tokens,
   };
-  return { ...own, tokens, requests: Math.max(own.requests - below.requests, 0) };
+  return { ...own, tokens, requests: Math.max(own.requests - (below?.requests ?? 0), 0) };
+}
+
+/** A call that may tell of the request of others: its start, its end and how long others may follow it, in microseconds, and its tokens. */
+interface Teller {
+  call: Spender;
+  start: number;
+  end: number;
+  tokens: string;
+}
+
+/** Calls that tell of a response of which another call tells, which counts: see `isRepeated` of `countedUsage`. */
+function repeated(calls: readonly Spender[]): Set<Spender> {
+  const telling = calls.filter(({ responseId, own }) => responseId !== null && own.size > 0);
+  const repeats = new Set<Spender>();
+  for (const same of groupedBy(telling, ({ responseId }) => responseId!).values()) {
+    if (same.length === 1) continue;
+    const tellers = same
+      .map(tellerOf)
+      .toSorted((a, b) => a.start - b.start || byCodePoint(a.call.id, b.call.id));
+    for (const [place, teller] of tellers.entries())
+      if (isRepeat(teller, tellers, place)) repeats.add(teller.call);
+  }
+  return repeats;
+}
+
+function isRepeat(teller: Teller, tellers: readonly Teller[], place: number): boolean {
+  const { call, start, end, tokens } = teller;
+  const isAlike = (other: Teller) => !hasMadeId(call) && isSum(other.call) === isSum(call);
+  const isBehind = (other: Teller) => isSum(call) && !isSum(other.call);
+  for (let i = place - 1; i >= 0 && i >= place - MAX_NEAR; i--) {
+    const other = tellers[i]!;
+    if (other.start < start - REACH_MINUTES * 60e6) break;
+    if (other.end < start || other.tokens !== tokens) continue;
+    if (isBehind(other) || (isAlike(other) && other.call.traceId !== call.traceId)) return true;
+  }
+  let isNext = false;
+  let hasNext = false;
+  for (let i = place + 1; i < tellers.length && i <= place + MAX_NEAR; i++) {
+    const other = tellers[i]!;
+    if (other.start > end) break;
+    if (other.tokens !== tokens) continue;
+    if (isBehind(other)) return true;
+    if (!hasNext && isAlike(other)) {
+      hasNext = true;
+      isNext = other.call.traceId === call.traceId;
+    }
+  }
+  return isNext;
+}
+
+function tellerOf(call: Spender): Teller {
+  const start = microsecondsOf(call.startedAt);
+  const ended = call.endedAt ? Math.max(microsecondsOf(call.endedAt), start) : start;
+  const end = Math.min(ended + GRACE_SECONDS * 1e6, start + REACH_MINUTES * 60e6);
+  const models = [...call.own.values()];
+  const tokens = `${sumOf(models.map(inputOf))}/${sumOf(models.map(outputOf))}`;
+  return { call, start, end, tokens };
+}
+
+/** Of a time with six digits behind the point. */
+const microsecondsOf = (time: string) =>
+  Date.parse(`${time.slice(0, -8)}Z`) * 1000 + Number(time.slice(-7, -1));
+
+const parentFinder = (calls: readonly Spender[]) => {
+  const byId = new Map(calls.map((call) => [call.id, call]));
+  return ({ id, parentId, traceId }: Spender): Spender | undefined => {
+    const parent = parentId === null || parentId === id ? undefined : byId.get(parentId);
+    return parent?.traceId === traceId ? parent : undefined;
+  };
+};
+
+function childrenOf(calls: readonly Spender[]): Map<Spender, Spender[]> {
+  const findParent = parentFinder(calls);
+  const children = new Map<Spender, Spender[]>();
+  for (const call of calls) {
+    const parent = findParent(call);
+    if (!parent) continue;
+    const list = children.get(parent);
+    if (list) list.push(call);
+    else children.set(parent, [call]);
+  }
+  return children;
 }
 
 /** Each call behind all of its children, with its parent among the calls of its trace, or else the one in which it ran. */
 function* bottomUp(calls: readonly Spender[]): Generator<{ call: Spender; parent?: Spender }> {
   const byId = new Map(calls.map((call) => [call.id, call]));
-  const findParent = ({ id, parentId, traceId, linkedCallId }: Spender) => {
-    const parent = parentId === null || parentId === id ? undefined : byId.get(parentId);
-    if (parent?.traceId === traceId) return parent;
-    return linkedCallId === null || linkedCallId === id ? undefined : byId.get(linkedCallId);
+  const findOwnParent = parentFinder(calls);
+  const findParent = (call: Spender) => {
+    const { id, linkedCallId } = call;
+    return (
+      findOwnParent(call) ??
+      (linkedCallId === null || linkedCallId === id ? undefined : byId.get(linkedCallId))
+    );
   };
   const waitsFor = new Map<string, number>();
   for (const call of calls) {
