@@ -926,7 +926,7 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   FROM costs p
   WHERE p.project_id = $8 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
   ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
-  FROM json_to_recordset(c.usage) AS model (llm_id text)), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), c.usage::text, c.counts_gross::text FROM (SELECT c.* FROM calls c WHERE c.project_id = $9 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = $10) c, LATERAL (SELECT c.trace_id, ((c.parent_id IS NULL OR c.is_orphan) AND (c.parent_id IS NULL OR ((SELECT TRUE FROM calls p WHERE p.project_id = $11 AND p.id = c.parent_id
+  FROM json_to_recordset(c.usage) AS model (llm_id text)), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END)::text, c.counts_gross::text FROM (SELECT c.* FROM calls c WHERE c.project_id = $9 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = $10) c, LATERAL (SELECT c.trace_id, ((c.parent_id IS NULL OR c.is_orphan) AND (c.parent_id IS NULL OR ((SELECT TRUE FROM calls p WHERE p.project_id = $11 AND p.id = c.parent_id
   AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE LIMIT 1) IS NOT TRUE OR (
   WITH RECURSIVE above AS (
   SELECT p.id, p.parent_id, p.started_at, p.is_orphan, 1 AS level FROM calls p WHERE p.project_id = $12 AND p.id = c.parent_id
@@ -955,7 +955,7 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   FROM costs p
   WHERE p.project_id = $8 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
   ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
-  FROM json_to_recordset(c.usage) AS model (llm_id text)), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), c.usage::text, c.counts_gross::text, (
+  FROM json_to_recordset(c.usage) AS model (llm_id text)), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END)::text, c.counts_gross::text, (
   SELECT ('[' || coalesce(string_agg(row_to_json(t)::text, ',' ORDER BY t.created_at, t.id), '') || ']')::json
   FROM (SELECT f.id, f.project_id, to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, (CASE WHEN starts_with(f.ref, $9::text) THEN $10::text || substr(f.ref, $11::int) ELSE f.ref END) AS "svc_ref",
   (CASE WHEN starts_with(f.feedback_type, $12::text) THEN $13::text || substr(f.feedback_type, $14::int) ELSE f.feedback_type END) AS feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref, f.queue_id, coalesce(f."scorer_tags", '[]') AS "scorer_tags", coalesce(f."scorer_tag_reasons", '{}') AS "scorer_tag_reasons", coalesce(f."scorer_tag_confidences", '{}') AS "scorer_tag_confidences", coalesce(f."scorer_ratings", '{}') AS "scorer_ratings", coalesce(f."scorer_rating_reasons", '{}') AS "scorer_rating_reasons", coalesce(f."scorer_rating_confidences", '{}') AS "scorer_rating_confidences", coalesce(f."span_agent_name", '') AS "span_agent_name", coalesce(f."span_agent_version", '') AS "span_agent_version", coalesce(f."span_status_code", 'UNSET') AS "span_status_code", coalesce(f."span_conversation_id", '') AS "span_conversation_id", coalesce(f."span_trace_id", '') AS "span_trace_id", coalesce(f."scorer_trace_id", '') AS "scorer_trace_id",
@@ -1607,44 +1607,97 @@ SELECT row_to_json(t)::text AS row FROM (
   min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input
   FROM (
   WITH RECURSIVE own AS MATERIALIZED (
-  SELECT c.id, c.trace_id, c.response_id, c.slot, u.llm_id, u.unknown_kinds, u.input_tokens AS said_input,
-  u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read, u.cache_creation_input_tokens AS said_created
-  FROM (SELECT s.slot, c.* FROM unnest($2::timestamptz[]) AS s (slot)
+  SELECT c.id, c.trace_id, c.response_id, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $2 AND json_array_length(c.usage) = 1
+  AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1') AS tells_one, (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AS is_sum, c.slot, u.llm_id, u.unknown_kinds,
+  u.input_tokens AS said_input, u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read,
+  u.cache_creation_input_tokens AS said_created
+  FROM (SELECT s.slot, c.* FROM unnest($3::timestamptz[]) AS s (slot)
   CROSS JOIN LATERAL (
-  SELECT c.* FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
+  SELECT c.* FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
   AND c.started_at >= s.slot AND c.started_at < s.slot + interval '5 minutes' OFFSET 0) "c") c CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
-  WHERE NOT (c.response_id IS NOT NULL AND EXISTS (
-  SELECT FROM (
-  SELECT d.trace_id, d.parent_id, row_number() OVER (ORDER BY d.started_at, d.id) AS place FROM calls d
-  WHERE d.project_id = $4 AND d.response_id = c.response_id
-  AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
-  ORDER BY d.started_at, d.id LIMIT $5::bigint) d
-  WHERE d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id OR d.place = $6::bigint))
+  WHERE NOT (c.response_id IS NOT NULL AND (
+  EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $5 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $6::int)
+  ORDER BY d.started_at DESC, d.id DESC LIMIT $7::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $8::float8), d.started_at + make_interval(mins => $9::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $10 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $11 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $12::float8), c.started_at + make_interval(mins => $13::int))
+  ORDER BY d.started_at, d.id LIMIT $14::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
+  OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $15 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $16::float8), c.started_at + make_interval(mins => $17::int))
+  ORDER BY d.started_at, d.id LIMIT $18::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $19 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))
   ), walk AS (
-  SELECT DISTINCT o.id AS owner, o.response_id, o.id, o.trace_id, false AS says, false AS is_same FROM own o
+  SELECT DISTINCT o.id AS owner, CASE WHEN NOT o.is_sum THEN o.response_id END AS response_id, o.tells_one, o.id, o.trace_id, CASE WHEN o.tells_one THEN o.response_id END AS inside,
+  true AS goes_on, false AS is_below, false AS is_same FROM own o
   UNION ALL
-  SELECT w.owner, w.response_id, c.id, c.trace_id, c.says, c.says AND c.response_id = w.response_id FROM walk w CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.response_id, (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND EXISTS (
-  SELECT FROM (
-  SELECT d.trace_id, d.parent_id, row_number() OVER (ORDER BY d.started_at, d.id) AS place FROM calls d
-  WHERE d.project_id = $7 AND d.response_id = c.response_id
-  AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
-  ORDER BY d.started_at, d.id LIMIT $8::bigint) d
-  WHERE d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id OR d.place = $9::bigint))) AS says FROM calls c
-  WHERE c.project_id = $10 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
-  WHERE NOT w.says
+  SELECT w.owner, w.response_id, w.tells_one, c.id, c.trace_id,
+  CASE WHEN c.says AND c.tells_one AND NOT w.tells_one THEN c.response_id ELSE w.inside END,
+  NOT c.says OR (c.tells_one AND NOT w.tells_one),
+  c.says AND CASE WHEN w.inside IS NULL THEN true WHEN w.tells_one THEN c.told IS NULL AND NOT c.is_sum
+  ELSE c.is_sum OR (c.told IS NOT NULL AND c.told <> w.inside) END,
+  c.says AND c.response_id = w.response_id
+  FROM walk w CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.response_id, CASE WHEN NOT c.response_id LIKE $20 THEN c.response_id END AS told,
+  (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND (
+  EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $21 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $22::int)
+  ORDER BY d.started_at DESC, d.id DESC LIMIT $23::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $24::float8), d.started_at + make_interval(mins => $25::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $26 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $27 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $28::float8), c.started_at + make_interval(mins => $29::int))
+  ORDER BY d.started_at, d.id LIMIT $30::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
+  OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $31 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $32::float8), c.started_at + make_interval(mins => $33::int))
+  ORDER BY d.started_at, d.id LIMIT $34::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $35 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AS says, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $36 AND json_array_length(c.usage) = 1
+  AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1') AS tells_one, (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AS is_sum FROM calls c
+  WHERE c.project_id = $37 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
+  WHERE w.goes_on
   ), below AS MATERIALIZED (
   SELECT w.owner, u.llm_id, sum(u.input_tokens)::bigint AS input, sum(u.completion_tokens)::bigint AS output,
   sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created
-  FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $11 AND c.id = w.id OFFSET 0) "c"
+  FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $38 AND c.id = w.id OFFSET 0) "c"
   CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
-  WHERE w.says GROUP BY 1, 2
+  WHERE w.is_below GROUP BY 1, 2
+  ), totals AS (
+  SELECT b.owner, min(b.llm_id) AS llm_id, count(*) = 1 AS is_one, sum(b.input) AS input, sum(b.output) AS output, sum(greatest(b.input - coalesce(o.said_input, 0), 0)) AS more_input,
+  sum(greatest(b.output - coalesce(o.said_output, 0), 0)) AS more_output
+  FROM below b LEFT JOIN own o ON o.id = b.owner AND o.llm_id = b.llm_id GROUP BY 1
+  ), beyond AS (
+  SELECT o.id, o.llm_id, b.owner IS NOT NULL OR o.is_sum AS is_told, greatest(o.said_input - coalesce(b.input, 0), 0) AS input,
+  greatest(o.said_output - coalesce(b.output, 0), 0) AS output, greatest(o.said_read - coalesce(b.read, 0), 0) AS read,
+  greatest(o.said_created - coalesce(b.created, 0), 0) AS created,
+  CASE WHEN o.is_sum THEN t.more_input ELSE 0 END AS more_input, CASE WHEN o.is_sum THEN t.more_output ELSE 0 END AS more_output,
+  t.is_one AND count(*) OVER (PARTITION BY o.id) = 1 AND o.said_input = t.input AND o.said_output = t.output
+  AND (starts_with(regexp_replace(lower(o.llm_id), $39, '', 'g'), regexp_replace(lower(t.llm_id), $40, '', 'g')) OR starts_with(regexp_replace(lower(t.llm_id), $41, '', 'g'), regexp_replace(lower(o.llm_id), $42, '', 'g'))
+  OR $43 IN (o.llm_id, t.llm_id)) AS is_all
+  FROM own o JOIN totals t ON t.owner = o.id LEFT JOIN below b ON b.owner = o.id AND b.llm_id = o.llm_id
+  ), remaining AS (
+  SELECT y.*, greatest(y.input - greatest(y.more_input - (sum(y.input) OVER before - y.input), 0), 0)::bigint AS input_tokens,
+  greatest(y.output - greatest(y.more_output - (sum(y.output) OVER before - y.output), 0), 0)::bigint AS completion_tokens
+  FROM beyond y WHERE NOT y.is_all AND NOT EXISTS (SELECT FROM walk w WHERE w.owner = y.id AND w.is_same)
+  WINDOW before AS (PARTITION BY y.id ORDER BY y.llm_id ROWS UNBOUNDED PRECEDING)
   ), tokens AS (
-  SELECT o.*, greatest(o.said_input - coalesce(b.input, 0), 0) AS input_tokens,
-  greatest(o.said_output - coalesce(b.output, 0), 0) AS completion_tokens,
-  greatest(o.said_read - coalesce(b.read, 0), 0) AS read, greatest(o.said_created - coalesce(b.created, 0), 0) AS created
-  FROM own o LEFT JOIN below b ON b.owner = o.id AND b.llm_id = o.llm_id
-  WHERE (b.owner IS NULL OR o.said_input > b.input OR o.said_output > b.output)
-  AND NOT EXISTS (SELECT FROM walk w WHERE w.owner = o.id AND w.is_same)
+  SELECT o.*, o.said_input AS input_tokens, o.said_output AS completion_tokens, o.said_read AS read, o.said_created AS created
+  FROM own o WHERE NOT EXISTS (SELECT FROM walk w WHERE w.owner = o.id AND (w.is_below OR w.is_same))
+  UNION ALL
+  SELECT o.*, r.input_tokens, r.completion_tokens, r.read, r.created
+  FROM own o JOIN remaining r ON r.id = o.id AND r.llm_id = o.llm_id
+  WHERE NOT r.is_told OR r.input_tokens > 0 OR r.completion_tokens > 0
   ), cached AS (
   SELECT t.*, least(t.read, t.input_tokens) AS cache_read_input_tokens,
   least(t.created, t.input_tokens - least(t.read, t.input_tokens)) AS cache_creation_input_tokens FROM tokens t
@@ -1720,7 +1773,7 @@ SELECT row_to_json(t)::text FROM (
   OFFSET $8::bigint) t; -- a list
 
 SELECT row_to_json(t)::text FROM (
-  SELECT c.id, c.parent_id, c.trace_id, c.linked_call_id, c.is_linked, c.response_id, c.counts_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.ended_at IS NULL AS is_running,
+  SELECT c.id, c.parent_id, c.trace_id, c.linked_call_id, c.is_linked, c.response_id, c.counts_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, c.ended_at IS NULL AS is_running,
   octet_length(c.usage::text) > $1 AS is_large,
   CASE WHEN octet_length(c.usage::text) <= $2 THEN c.usage END AS usage,
   (
@@ -1757,7 +1810,7 @@ SELECT row_to_json(t)::text FROM (
   ) t; -- a list
 
 SELECT row_to_json(t)::text FROM (
-  SELECT c.id, c.parent_id, c.trace_id, c.linked_call_id, c.is_linked, c.response_id, c.counts_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.ended_at IS NULL AS is_running,
+  SELECT c.id, c.parent_id, c.trace_id, c.linked_call_id, c.is_linked, c.response_id, c.counts_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, c.ended_at IS NULL AS is_running,
   octet_length(c.usage::text) > $1 AS is_large,
   CASE WHEN octet_length(c.usage::text) <= $2 THEN c.usage END AS usage,
   (
@@ -1790,7 +1843,7 @@ SELECT row_to_json(t)::text FROM (
   SELECT c.id, c.trace_id, c.parent_id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
   to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 AS duration_ms, c.exception, c.operation, c.agent_name, c.agent_version,
   c.linked_call_id, c.thread_id, c.user_id, c.run_id, c.run_step, c.run_step_end, c.attributes,
-  (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $1::text[]) AS kind, (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $2::text[]) AS status, c.usage, c.counts_gross,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $1::text[]) AS kind, (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $2::text[]) AS status, (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) AS usage, c.counts_gross,
   (
   SELECT json_object_agg(model.llm_id, (
   SELECT json_build_object(
@@ -1882,7 +1935,7 @@ SELECT row_to_json(t)::text FROM (SELECT c.id, c.op_name, to_char(c.started_at A
 SELECT row_to_json(t)::text FROM (SELECT c.id, c.trace_id, c.parent_id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
   to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 AS duration_ms, c.exception, c.operation, c.agent_name, c.agent_version,
   c.linked_call_id, c.thread_id, c.user_id, c.run_id, c.run_step, c.run_step_end, c.attributes,
-  (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $1::text[]) AS kind, (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $2::text[]) AS status, c.usage, c.counts_gross,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $1::text[]) AS kind, (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $2::text[]) AS status, (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) AS usage, c.counts_gross,
   NULL AS records, NULL AS inputs, NULL AS output, NULL AS raw FROM (SELECT c.* FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL ORDER BY c.started_at DESC, c.id COLLATE "C" ASC NULLS LAST LIMIT $4::bigint OFFSET $5::bigint) c) t; -- a list
 
 SELECT row_to_json(w)::text AS json FROM (
@@ -2263,7 +2316,7 @@ WITH
 
 WITH RECURSIVE  spans AS (
   SELECT c.agent_name, c.agent_version, c.operation, c.started_at, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 AS duration_ms, c.exception IS NOT NULL AS is_error,
-  c.usage, c.counts_gross, true AS is_own
+  (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) AS usage, c.counts_gross, true AS is_own
   FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.agent_name IS NOT NULL AND TRUE
   UNION ALL
   SELECT o.names[1], o.names[2], c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
@@ -2275,7 +2328,7 @@ WITH RECURSIVE  spans AS (
   WHERE p.project_id = $2 AND p.id = a.parent_id AND (p.trace_id = c.trace_id AND p.deleted_at IS NULL) IS TRUE OFFSET 0) "p"
   WHERE a.names IS NULL AND a.level < $3::int)
   SELECT a.names FROM above a WHERE a.names IS NOT NULL) AS names OFFSET 0) "o"
-  WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND c.agent_name IS NULL AND c.usage IS NOT NULL AND o.names IS NOT NULL
+  WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND c.agent_name IS NULL AND (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) IS NOT NULL AND o.names IS NOT NULL
   )
   SELECT g.agent_name, g.agent_version, "g_invocation_count" AS "invocation_count", "g_span_count" AS "span_count", "g_total_input_tokens" AS "total_input_tokens", "g_total_output_tokens" AS "total_output_tokens", "g_total_duration_ms" AS "total_duration_ms", "g_error_count" AS "error_count", to_char("g_first_seen" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "first_seen", to_char("g_last_seen" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "last_seen",
   count(*) OVER ()::int AS total_count
@@ -2296,11 +2349,11 @@ WITH RECURSIVE below AS (
   AND c.deleted_at IS NULL AND (c.trace_id = b.trace_id) IS TRUE OFFSET 0) "c"
   WHERE b.level < $4::int), spans AS (
   SELECT c.agent_name, c.agent_version, c.operation, c.started_at, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 AS duration_ms, c.exception IS NOT NULL AS is_error,
-  c.usage, c.counts_gross, true AS is_own
+  (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) AS usage, c.counts_gross, true AS is_own
   FROM calls c WHERE c.project_id = $5 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.agent_name IS NOT NULL AND c.agent_name = $6
   UNION ALL
   SELECT $7::text, b.agent_version, c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
-  FROM below b CROSS JOIN LATERAL (SELECT c.* FROM calls c WHERE c.project_id = $8 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = b.id AND c.operation IS NOT NULL AND c.usage IS NOT NULL OFFSET 0) "c" WHERE b.level > 0
+  FROM below b CROSS JOIN LATERAL (SELECT c.* FROM calls c WHERE c.project_id = $8 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = b.id AND c.operation IS NOT NULL AND (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) IS NOT NULL OFFSET 0) "c" WHERE b.level > 0
   )
   SELECT g.agent_name, g.agent_version, "g_invocation_count" AS "invocation_count", "g_span_count" AS "span_count", "g_total_input_tokens" AS "total_input_tokens", "g_total_output_tokens" AS "total_output_tokens", "g_total_duration_ms" AS "total_duration_ms", "g_error_count" AS "error_count", to_char("g_first_seen" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "first_seen", to_char("g_last_seen" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "last_seen",
   count(*) OVER ()::int AS total_count
@@ -2372,26 +2425,54 @@ WITH RECURSIVE tainted AS (
   WHERE j.project_id = $5 AND j.id IN (SELECT id FROM tainted) RETURNING j.model_id, j.step;
 
 WITH RECURSIVE up AS (
-  SELECT c.id, c.parent_id, c.trace_id, c.started_at, (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND EXISTS (
-  SELECT FROM (
-  SELECT d.trace_id, d.parent_id, row_number() OVER (ORDER BY d.started_at, d.id) AS place FROM calls d
-  WHERE d.project_id = $1 AND d.response_id = c.response_id
-  AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
-  ORDER BY d.started_at, d.id LIMIT $2::bigint) d
-  WHERE d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id OR d.place = $3::bigint))) AS is_last FROM calls c
-  WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY($5::text[])
+  SELECT c.id, c.parent_id, c.trace_id, c.started_at, ((c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND (
+  EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $1 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $2::int)
+  ORDER BY d.started_at DESC, d.id DESC LIMIT $3::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $4::float8), d.started_at + make_interval(mins => $5::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $6 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $7 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $8::float8), c.started_at + make_interval(mins => $9::int))
+  ORDER BY d.started_at, d.id LIMIT $10::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
+  OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $11 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $12::float8), c.started_at + make_interval(mins => $13::int))
+  ORDER BY d.started_at, d.id LIMIT $14::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $15 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AND NOT (c.response_id IS NOT NULL AND NOT c.response_id LIKE $16 AND json_array_length(c.usage) = 1
+  AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1')) AS is_last FROM calls c
+  WHERE c.project_id = $17 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY($18::text[])
   UNION
-  SELECT c.id, c.parent_id, c.trace_id, c.started_at, false FROM calls c
-  WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.response_id = ANY($7::text[])
+  SELECT c.* FROM (SELECT DISTINCT response, slot
+  FROM unnest($19::text[], $20::timestamptz[]) AS s (response, slot)) s CROSS JOIN LATERAL (SELECT c.id, c.parent_id, c.trace_id, c.started_at, false AS is_last FROM calls c
+  WHERE c.project_id = $21 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.response_id = s.response
+  AND c.started_at >= s.slot - make_interval(mins => $22::int) AND c.started_at < s.slot + interval '5 minutes' + make_interval(mins => $23::int) OFFSET 0) "c"
   UNION
-  SELECT c.* FROM up CROSS JOIN LATERAL (SELECT c.id, c.parent_id, c.trace_id, c.started_at, (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND EXISTS (
-  SELECT FROM (
-  SELECT d.trace_id, d.parent_id, row_number() OVER (ORDER BY d.started_at, d.id) AS place FROM calls d
-  WHERE d.project_id = $8 AND d.response_id = c.response_id
-  AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
-  ORDER BY d.started_at, d.id LIMIT $9::bigint) d
-  WHERE d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id OR d.place = $10::bigint))) AS is_last FROM calls c
-  WHERE c.project_id = $11 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = up.parent_id AND (c.trace_id = up.trace_id) IS TRUE OFFSET 0) "c"
+  SELECT c.* FROM up CROSS JOIN LATERAL (SELECT c.id, c.parent_id, c.trace_id, c.started_at, ((c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND (
+  EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $24 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $25::int)
+  ORDER BY d.started_at DESC, d.id DESC LIMIT $26::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $27::float8), d.started_at + make_interval(mins => $28::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $29 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $30 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $31::float8), c.started_at + make_interval(mins => $32::int))
+  ORDER BY d.started_at, d.id LIMIT $33::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
+  OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $34 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $35::float8), c.started_at + make_interval(mins => $36::int))
+  ORDER BY d.started_at, d.id LIMIT $37::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $38 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AND NOT (c.response_id IS NOT NULL AND NOT c.response_id LIKE $39 AND json_array_length(c.usage) = 1
+  AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1')) AS is_last FROM calls c
+  WHERE c.project_id = $40 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = up.parent_id AND (c.trace_id = up.trace_id) IS TRUE OFFSET 0) "c"
   WHERE NOT up.is_last
   )
   SELECT DISTINCT s.slot::text, s.slot >= now() - interval '5 minutes' AS is_open, (extract(epoch FROM s.slot) * 1000)::float8 AS ms
@@ -2467,50 +2548,103 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input, min(u.started_at) AS first, max(u.started_at) AS last
   FROM (
   WITH RECURSIVE own AS MATERIALIZED (
-  SELECT c.id, c.trace_id, c.response_id, c.started_at, c.op_name AS "op_name", u.llm_id, u.unknown_kinds, u.input_tokens AS said_input,
-  u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read, u.cache_creation_input_tokens AS said_created
-  FROM (SELECT c.* FROM unnest($4::timestamptz[], $5::timestamptz[]) AS r (since, until) CROSS JOIN LATERAL (
-  SELECT c.* FROM calls c WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
+  SELECT c.id, c.trace_id, c.response_id, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $4 AND json_array_length(c.usage) = 1
+  AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1') AS tells_one, (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AS is_sum, c.started_at, c.op_name AS "op_name", u.llm_id, u.unknown_kinds,
+  u.input_tokens AS said_input, u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read,
+  u.cache_creation_input_tokens AS said_created
+  FROM (SELECT c.* FROM unnest($5::timestamptz[], $6::timestamptz[]) AS r (since, until) CROSS JOIN LATERAL (
+  SELECT c.* FROM calls c WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
   AND c.started_at >= r.since AND c.started_at < r.until AND TRUE) c) c CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
-  WHERE NOT (c.response_id IS NOT NULL AND EXISTS (
-  SELECT FROM (
-  SELECT d.trace_id, d.parent_id, row_number() OVER (ORDER BY d.started_at, d.id) AS place FROM calls d
-  WHERE d.project_id = $7 AND d.response_id = c.response_id
-  AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
-  ORDER BY d.started_at, d.id LIMIT $8::bigint) d
-  WHERE d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id OR d.place = $9::bigint))
+  WHERE NOT (c.response_id IS NOT NULL AND (
+  EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $8 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $9::int)
+  ORDER BY d.started_at DESC, d.id DESC LIMIT $10::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $11::float8), d.started_at + make_interval(mins => $12::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $13 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $14 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $15::float8), c.started_at + make_interval(mins => $16::int))
+  ORDER BY d.started_at, d.id LIMIT $17::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
+  OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $18 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $19::float8), c.started_at + make_interval(mins => $20::int))
+  ORDER BY d.started_at, d.id LIMIT $21::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $22 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))
   ), walk AS (
-  SELECT DISTINCT o.id AS owner, o.response_id, o.id, o.trace_id, false AS says, false AS is_same FROM own o
+  SELECT DISTINCT o.id AS owner, CASE WHEN NOT o.is_sum THEN o.response_id END AS response_id, o.tells_one, o.id, o.trace_id, CASE WHEN o.tells_one THEN o.response_id END AS inside,
+  true AS goes_on, false AS is_below, false AS is_same FROM own o
   UNION ALL
-  SELECT w.owner, w.response_id, c.id, c.trace_id, c.says, c.says AND c.response_id = w.response_id FROM walk w CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.response_id, (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND EXISTS (
-  SELECT FROM (
-  SELECT d.trace_id, d.parent_id, row_number() OVER (ORDER BY d.started_at, d.id) AS place FROM calls d
-  WHERE d.project_id = $10 AND d.response_id = c.response_id
-  AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
-  ORDER BY d.started_at, d.id LIMIT $11::bigint) d
-  WHERE d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id OR d.place = $12::bigint))) AS says FROM calls c
-  WHERE c.project_id = $13 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
-  WHERE NOT w.says
+  SELECT w.owner, w.response_id, w.tells_one, c.id, c.trace_id,
+  CASE WHEN c.says AND c.tells_one AND NOT w.tells_one THEN c.response_id ELSE w.inside END,
+  NOT c.says OR (c.tells_one AND NOT w.tells_one),
+  c.says AND CASE WHEN w.inside IS NULL THEN true WHEN w.tells_one THEN c.told IS NULL AND NOT c.is_sum
+  ELSE c.is_sum OR (c.told IS NOT NULL AND c.told <> w.inside) END,
+  c.says AND c.response_id = w.response_id
+  FROM walk w CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.response_id, CASE WHEN NOT c.response_id LIKE $23 THEN c.response_id END AS told,
+  (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND (
+  EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $24 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $25::int)
+  ORDER BY d.started_at DESC, d.id DESC LIMIT $26::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $27::float8), d.started_at + make_interval(mins => $28::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $29 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $30 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $31::float8), c.started_at + make_interval(mins => $32::int))
+  ORDER BY d.started_at, d.id LIMIT $33::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
+  OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $34 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $35::float8), c.started_at + make_interval(mins => $36::int))
+  ORDER BY d.started_at, d.id LIMIT $37::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $38 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AS says, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $39 AND json_array_length(c.usage) = 1
+  AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1') AS tells_one, (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AS is_sum FROM calls c
+  WHERE c.project_id = $40 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
+  WHERE w.goes_on
   ), below AS MATERIALIZED (
   SELECT w.owner, u.llm_id, sum(u.input_tokens)::bigint AS input, sum(u.completion_tokens)::bigint AS output,
   sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created
-  FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $14 AND c.id = w.id OFFSET 0) "c"
+  FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $41 AND c.id = w.id OFFSET 0) "c"
   CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
-  WHERE w.says GROUP BY 1, 2
+  WHERE w.is_below GROUP BY 1, 2
+  ), totals AS (
+  SELECT b.owner, min(b.llm_id) AS llm_id, count(*) = 1 AS is_one, sum(b.input) AS input, sum(b.output) AS output, sum(greatest(b.input - coalesce(o.said_input, 0), 0)) AS more_input,
+  sum(greatest(b.output - coalesce(o.said_output, 0), 0)) AS more_output
+  FROM below b LEFT JOIN own o ON o.id = b.owner AND o.llm_id = b.llm_id GROUP BY 1
+  ), beyond AS (
+  SELECT o.id, o.llm_id, b.owner IS NOT NULL OR o.is_sum AS is_told, greatest(o.said_input - coalesce(b.input, 0), 0) AS input,
+  greatest(o.said_output - coalesce(b.output, 0), 0) AS output, greatest(o.said_read - coalesce(b.read, 0), 0) AS read,
+  greatest(o.said_created - coalesce(b.created, 0), 0) AS created,
+  CASE WHEN o.is_sum THEN t.more_input ELSE 0 END AS more_input, CASE WHEN o.is_sum THEN t.more_output ELSE 0 END AS more_output,
+  t.is_one AND count(*) OVER (PARTITION BY o.id) = 1 AND o.said_input = t.input AND o.said_output = t.output
+  AND (starts_with(regexp_replace(lower(o.llm_id), $42, '', 'g'), regexp_replace(lower(t.llm_id), $43, '', 'g')) OR starts_with(regexp_replace(lower(t.llm_id), $44, '', 'g'), regexp_replace(lower(o.llm_id), $45, '', 'g'))
+  OR $46 IN (o.llm_id, t.llm_id)) AS is_all
+  FROM own o JOIN totals t ON t.owner = o.id LEFT JOIN below b ON b.owner = o.id AND b.llm_id = o.llm_id
+  ), remaining AS (
+  SELECT y.*, greatest(y.input - greatest(y.more_input - (sum(y.input) OVER before - y.input), 0), 0)::bigint AS input_tokens,
+  greatest(y.output - greatest(y.more_output - (sum(y.output) OVER before - y.output), 0), 0)::bigint AS completion_tokens
+  FROM beyond y WHERE NOT y.is_all AND NOT EXISTS (SELECT FROM walk w WHERE w.owner = y.id AND w.is_same)
+  WINDOW before AS (PARTITION BY y.id ORDER BY y.llm_id ROWS UNBOUNDED PRECEDING)
   ), tokens AS (
-  SELECT o.*, greatest(o.said_input - coalesce(b.input, 0), 0) AS input_tokens,
-  greatest(o.said_output - coalesce(b.output, 0), 0) AS completion_tokens,
-  greatest(o.said_read - coalesce(b.read, 0), 0) AS read, greatest(o.said_created - coalesce(b.created, 0), 0) AS created
-  FROM own o LEFT JOIN below b ON b.owner = o.id AND b.llm_id = o.llm_id
-  WHERE (b.owner IS NULL OR o.said_input > b.input OR o.said_output > b.output)
-  AND NOT EXISTS (SELECT FROM walk w WHERE w.owner = o.id AND w.is_same)
+  SELECT o.*, o.said_input AS input_tokens, o.said_output AS completion_tokens, o.said_read AS read, o.said_created AS created
+  FROM own o WHERE NOT EXISTS (SELECT FROM walk w WHERE w.owner = o.id AND (w.is_below OR w.is_same))
+  UNION ALL
+  SELECT o.*, r.input_tokens, r.completion_tokens, r.read, r.created
+  FROM own o JOIN remaining r ON r.id = o.id AND r.llm_id = o.llm_id
+  WHERE NOT r.is_told OR r.input_tokens > 0 OR r.completion_tokens > 0
   ), cached AS (
   SELECT t.*, least(t.read, t.input_tokens) AS cache_read_input_tokens,
   least(t.created, t.input_tokens - least(t.read, t.input_tokens)) AS cache_creation_input_tokens FROM tokens t
   )
-  SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens FROM cached c) u GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name") t GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name" LIMIT $15::bigint)
+  SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens FROM cached c) u GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name") t GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name" LIMIT $47::bigint)
   SELECT size.is_too_large, found.* FROM (
-  SELECT count(*) > $16::bigint OR sum(octet_length(found::text)) > $17::bigint AS is_too_large FROM found) size
+  SELECT count(*) > $48::bigint OR sum(octet_length(found::text)) > $49::bigint AS is_too_large FROM found) size
   LEFT JOIN found ON NOT size.is_too_large WHERE size.is_too_large OR found.bucket IS NOT NULL ORDER BY bucket, llm_id COLLATE "C", "op_name", segment, tier, unknown_kinds;
 
 WITH gone AS (DELETE FROM "retention_policies" t WHERE t.project_id = $1 RETURNING 1)
