@@ -405,7 +405,7 @@ describe('log records', () => {
     const key = await app.aKey('writer', ['acme/*']);
     const refused = await app.post(LOGS, logsOf(question(aSpanId(), 'hi')), { key });
     expect([refused.status, refused.body.errors[0].path]).toEqual([400, 'project_id']);
-    const other = aRecord(aSpanId(), 'gen_ai.evaluation.result', 'about gen_ai.');
+    const other = aRecord(aSpanId(), 'gen_ai.client.operation.exception', 'about gen_ai.');
     expect((await app.post(LOGS, logsOf(other), { key })).text).toBe('{}');
   });
 

@@ -14,6 +14,8 @@ import { Turn } from '../../platform/time/turn.js';
 import { AgentTurns } from '../../tracing/calls/agent-turns/agent-turns.service.js';
 import { CostsService } from '../../tracing/costs/costs.service.js';
 import { type AgentEvent, readAgentEvent } from './agent-events.js';
+import { type Evaluation, readEvaluation } from './evaluations.js';
+import { EvaluationsService } from './evaluations.service.js';
 import { toldBy, type Told } from './log-messages.js';
 import { PART_CALLS, PART_CHARACTERS, projectFinder, Refusals } from './otel.service.js';
 import type { PartialSuccess } from './otlp.js';
@@ -36,11 +38,12 @@ export class LogsService {
     private readonly messages: CallMessagesService,
     private readonly turns: AgentTurns,
     private readonly costs: CostsService,
+    private readonly evaluations: EvaluationsService,
   ) {}
 
   /**
-   * Stores messages for the calls of spans, whether these are there or not, makes calls of the events of coding agents, and leaves
-   * all other log records. `project` is what the request's header names.
+   * Stores messages for the calls of spans, whether these are there or not, makes calls of the events of coding agents and
+   * feedback of evaluations, and leaves all other log records. `project` is what the request's header names.
    * @throws ApiError when nothing could be stored because its project is missing or not the key's.
    */
   async export(
@@ -53,6 +56,7 @@ export class LogsService {
     const refused = new Refusals();
     const spoken = new Map<string, Spoken>();
     const events: AgentEvent[] = [];
+    const evaluations: Evaluation[] = [];
     const modelName: NameModel = (model, provider) => this.costs.modelName(model, provider);
     for (const received of records) {
       if (turn.isOver) await turn.next();
@@ -66,14 +70,18 @@ export class LogsService {
           for (const told of toldOf(event)) add(spoken, event.projectId, told);
           continue;
         }
-        const told = toldBy(record);
-        if (told) add(spoken, findProject(received.origin), told);
+        const evaluation = readEvaluation(record, () => findProject(origin));
+        const told = evaluation ? null : toldBy(record);
+        if (evaluation) evaluations.push(evaluation);
+        else if (told) add(spoken, findProject(origin), told);
       } catch (error) {
         refused.add(error as Error);
       }
     }
-    if (spoken.size + events.length === 0 && refused.first instanceof ApiError) throw refused.first;
+    if (spoken.size + events.length + evaluations.length === 0 && refused.first instanceof ApiError)
+      throw refused.first;
     await this.storeEvents(events, caller, refused);
+    for (const error of await this.evaluations.store(evaluations, caller)) refused.add(error);
     await this.store([...spoken.values()], caller, refused);
     return refused.told;
   }

@@ -1,14 +1,16 @@
 import { Module } from '@nestjs/common';
 import { CallsModule } from '../../tracing/calls/calls.module.js';
 import { CostsModule } from '../../tracing/costs/costs.module.js';
+import { FeedbackModule } from '../../tracing/feedback/feedback.module.js';
+import { EvaluationsService } from './evaluations.service.js';
 import { LogsService } from './logs.service.js';
 import { OtelController } from './otel.controller.js';
 import { OtelService } from './otel.service.js';
 
-/** Takes OpenTelemetry spans as calls, and messages of these from log records. */
+/** Takes OpenTelemetry spans as calls, and messages, evaluations and coding agents' events from log records. */
 @Module({
-  imports: [CallsModule, CostsModule],
+  imports: [CallsModule, CostsModule, FeedbackModule],
   controllers: [OtelController],
-  providers: [OtelService, LogsService],
+  providers: [OtelService, LogsService, EvaluationsService],
 })
 export class OtelModule {}

@@ -13,6 +13,8 @@ import { Turn } from '../../platform/time/turn.js';
 import { AgentTurns } from '../../tracing/calls/agent-turns/agent-turns.service.js';
 import { CostsService } from '../../tracing/costs/costs.service.js';
 import { readAttributes } from './attributes.js';
+import { type Evaluation, evaluationsOf } from './evaluations.js';
+import { EvaluationsService } from './evaluations.service.js';
 import type { Origin, PartialSuccess, ReceivedSpan } from './otlp.js';
 import { toCall, type NameModel } from './span-call.js';
 
@@ -22,6 +24,7 @@ export class OtelService {
     private readonly calls: CallsService,
     private readonly costs: CostsService,
     private readonly turns: AgentTurns,
+    private readonly evaluations: EvaluationsService,
   ) {}
 
   /**
@@ -48,6 +51,9 @@ export class OtelService {
         await this.calls.makeRootsTurns(projectId, [...traceIds], caller.owner);
       for (const [projectId, traceIds] of part.agentTraces)
         await this.turns.settleTraces(projectId, [...traceIds]);
+      if (part.evaluations.length > 0)
+        for (const error of await this.evaluations.store(part.evaluations, caller))
+          refused.tell(error);
       stored += part.calls.length;
       part = new Part();
     };
@@ -63,7 +69,14 @@ export class OtelService {
           projectId,
           modelName,
         );
-        next = { call, documents: { ...documents, otel_dump: text }, responseId, agent };
+        const evaluations = evaluationsOf(span, projectId);
+        next = {
+          call,
+          documents: { ...documents, otel_dump: text },
+          responseId,
+          agent,
+          evaluations,
+        };
         if (isOfAgents) next.agent ??= PLAIN_SPAN;
       } catch (error) {
         refused.add(error as Error);
@@ -84,6 +97,7 @@ export const PART_CHARACTERS = 4 * 1024 * 1024;
 
 interface SpanCall extends WholeCall {
   call: ReturnType<typeof toCall>['call'];
+  evaluations: Evaluation[];
 }
 
 class Part {
@@ -92,10 +106,12 @@ class Part {
   readonly turnTraces = new Map<string, Set<string>>();
   /** Traces by project with spans of a coding agent, of which there may be events too. */
   readonly agentTraces = new Map<string, Set<string>>();
+  readonly evaluations: Evaluation[] = [];
   private characters = 0;
 
   add(call: SpanCall): void {
     this.calls.push(call);
+    this.evaluations.push(...call.evaluations);
     this.characters += countCharacters(call);
     const { project_id, trace_id, parent_id, thread_id, op_name } = call.call;
     if (AGENT_SPANS.includes(op_name)) {
@@ -124,6 +140,11 @@ export class Refusals {
   add(error: Error, count = 1): void {
     this.count += count;
     this.first ??= error instanceof JsonLimit ? toApiError(error) : error;
+  }
+
+  /** Tells of what is no item of the request, and so does not count. */
+  tell(error: Error): void {
+    this.add(error, 0);
   }
 
   /** What the exporter is told of them. */

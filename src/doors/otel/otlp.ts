@@ -52,7 +52,7 @@ export interface Span {
   startTimeUnixNano?: string | number;
   endTimeUnixNano?: string | number;
   attributes?: KeyValue[];
-  events?: { name?: string; attributes?: KeyValue[] }[];
+  events?: { timeUnixNano?: string | number; name?: string; attributes?: KeyValue[] }[];
   links?: { traceId?: string; spanId?: string }[];
   status?: { code?: number; message?: string };
 }

@@ -18,13 +18,15 @@ export interface Item {
   id: string;
 }
 
-/** Both spellings of the refs of items. */
+/** Both spellings of the refs of items. A span is a call, and so is feedback on it. */
 const refsOf = (projectId: string, items: readonly Item[]) =>
   items.flatMap(({ kind, id }, place) =>
-    [WIRE.scheme, OTHER.scheme].map((scheme) => ({
-      place,
-      ref: `${scheme}:///${projectId}/${kind}/${id}`,
-    })),
+    [WIRE.scheme, OTHER.scheme].flatMap((scheme) =>
+      (kind === 'agent_span' ? [kind, 'call'] : [kind]).map((one) => ({
+        place,
+        ref: `${scheme}:///${projectId}/${one}/${id}`,
+      })),
+    ),
   );
 
 /** Of one answer, and bytes of their payloads. The newest are those that are answered. */

@@ -39,6 +39,7 @@ import {
   fieldText,
   isMatch,
   tracesQuery,
+  responseQuery,
   rootQuery,
   mostBytesQuery,
   storedQuery,
@@ -161,6 +162,12 @@ export class CallsService {
   async findRoot(projectId: string, traceId: string): Promise<string | undefined> {
     const [root] = await this.database.query(rootQuery(projectId, traceId));
     return root?.id;
+  }
+
+  /** The id of the first call that tells of a response of a provider, if one is stored. */
+  async findByResponse(projectId: string, responseId: string): Promise<string | undefined> {
+    const [call] = await this.database.query(responseQuery(projectId, responseId));
+    return call?.id;
   }
 
   /** Makes roots of traces the turns of the threads that spans below them name: `turnRootsQuery`. */

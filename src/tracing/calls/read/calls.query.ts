@@ -412,6 +412,11 @@ export const mostBytesQuery = (projectId: string, ids: readonly string[]) => sql
 /** Calls of a trace that may be its root, the first of them, are looked at. */
 const MAX_TOPS = 100;
 
+/** The first call that tells of a response of a provider. */
+export const responseQuery = (projectId: string, responseId: string) => sql<{ id: string }>`
+  SELECT c.id FROM calls c WHERE ${visibleIn(projectId)} AND c.response_id = ${responseId}
+  ORDER BY c.started_at, c.id LIMIT 1`;
+
 /** The root of a trace, of several the first. */
 export const rootQuery = (projectId: string, traceId: string) => sql<{ id: string }>`
   SELECT c.id FROM ${computedOnce(
