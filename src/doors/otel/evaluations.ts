@@ -46,8 +46,12 @@ export function evaluationsOf(span: Span, projectId: string): Evaluation[] {
   return events.map(({ timeUnixNano, attributes }) => {
     const read = readAttributes(attributes);
     return {
-      ...{ projectId, traceId: span.traceId ?? '', spanId: span.spanId ?? '' },
-      ...{ responseId: responseOf(read), at: String(timeUnixNano ?? 0), attributes: read },
+      projectId,
+      traceId: span.traceId ?? '',
+      spanId: span.spanId ?? '',
+      responseId: responseOf(read),
+      at: String(timeUnixNano ?? 0),
+      attributes: read,
     };
   });
 }
@@ -63,8 +67,12 @@ export function readEvaluation(record: LogRecord, findProject: () => string): Ev
   if (!isOfSpan && responseId === null)
     throw new Error(`${EVALUATION} must name its span, or its response in gen_ai.response.id`);
   return {
-    ...{ projectId: findProject(), traceId, spanId: isOfSpan ? spanId : null },
-    ...{ responseId, at: BigInt(recordTime(record)).toString(), attributes },
+    projectId: findProject(),
+    traceId,
+    spanId: isOfSpan ? spanId : null,
+    responseId,
+    at: BigInt(recordTime(record)).toString(),
+    attributes,
   };
 }
 

@@ -31,12 +31,12 @@ export const sessionCalls = (
   from: string,
 ): Sql<EventCall> => sql`
   WITH events AS MATERIALIZED (
-    SELECT c.id, c.op_name, c.trace_id, c.parent_id, c.turn_id, c.linked_call_id, c.started_at, c.ended_at,
+    SELECT c.id, c.op_name, c.trace_id, c.parent_id, c.turn_id, c.linked_call_id, c.started_at, c.ended_at, c.is_orphan,
       c.usage IS NOT NULL AS counts
     FROM calls c
     WHERE c.project_id = ${projectId} AND (c.thread_id || '') = ${session} AND c.thread_id IS NOT NULL
       AND c.op_name = ANY(${Object.keys(AGENT_EVENTS)}::text[]) AND c.otel_dump IS NULL AND c.deleted_at IS NULL)
-  SELECT e.id, e.op_name, e.trace_id, e.parent_id, e.turn_id, e.linked_call_id, e.counts,
+  SELECT e.id, e.op_name, e.trace_id, e.parent_id, e.turn_id, e.linked_call_id, e.is_orphan, e.counts,
     ${microseconds(sql`e.started_at`)} AS started_us, ${microseconds(sql`e.ended_at`)} AS ended_us
   FROM events e
   WHERE e.started_at >= least(
@@ -78,6 +78,6 @@ export const settleQuery = (projectId: string, calls: readonly SettledCall[]): S
       ${column(calls.map((c) => c.ended_us))}, ${column(calls.map((c) => String(c.counts)))})
       AS w (id, trace_id, parent_id, turn_id, started_us, ended_us, counts) ORDER BY id COLLATE "C")
   UPDATE calls c SET trace_id = w.trace_id, parent_id = w.parent_id, turn_id = w.turn_id, started_at = ${time(sql`w.started_us`)},
-    ended_at = ${time(sql`w.ended_us`)}, usage = CASE WHEN w.counts = 'true' THEN c.usage END
+    ended_at = ${time(sql`w.ended_us`)}, usage = CASE WHEN w.counts = 'true' THEN c.usage END, is_orphan = false
   FROM w WHERE c.project_id = ${projectId} AND c.id = w.id`;
 };

@@ -46,6 +46,7 @@ export interface EventCall {
   parent_id: string | null;
   turn_id: string | null;
   linked_call_id: string | null;
+  is_orphan: boolean;
   started_us: string;
   ended_us: string | null;
   counts: boolean;
@@ -87,7 +88,7 @@ const momentOf = ({ started_us, ended_us }: EventCall) => Number(ended_us ?? sta
  *
  * An event that names its prompt has `turn_id` and stays below it; any other belongs to the last prompt before it. A turn ends
  * when the last of its events does. It is below the span of the agent's turn, if there is one, or below the call in which the agent
- * ran. Where spans of the agent tell usage, the events do not.
+ * ran. Where spans of the agent tell usage, the events do not. Parents are stored in the trace, so none of the calls is an orphan.
  */
 export function settledCalls(
   calls: readonly EventCall[],
@@ -98,7 +99,8 @@ export function settledCalls(
   const known = new Map(calls.map((call) => [call.id, call]));
   return settled.filter((call) => {
     const before = known.get(call.id)!;
-    return (Object.keys(call) as (keyof SettledCall)[]).some((name) => call[name] !== before[name]);
+    const names = Object.keys(call) as (keyof SettledCall)[];
+    return before.is_orphan || names.some((name) => call[name] !== before[name]);
   });
 }
 
