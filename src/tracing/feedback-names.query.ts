@@ -57,6 +57,21 @@ export const isOnCall = (projectId: string, id: Sql) => {
   return sql`f.project_id = ${projectId} AND f.ref IN (${own!}, ${other!})`;
 };
 
+/** The n-th part of the ref of the feedback `f`: `<scheme>:`, nothing, nothing, entity, project, kind, id. */
+const refPart = (n: number) => sql`split_part(f.ref, '/', ${n}::int)`;
+
+/**
+ * The feedback `f` is not on a deleted call or span, a part of one, or a turn whose calls are all deleted. All readers leave such feedback out;
+ * it is erased with the call. Feedback on a call that is not stored is shown: the call may come later.
+ */
+export const isShown = (projectId: string): Sql => sql`CASE
+  WHEN ${refPart(4)} || '/' || ${refPart(5)} <> ${projectId} THEN TRUE
+  WHEN ${refPart(6)} IN ('call', 'agent_span') THEN (SELECT c.deleted_at IS NULL FROM calls c
+    WHERE c.project_id = ${projectId} AND c.id = ${refPart(7)} LIMIT 1) IS NOT FALSE
+  WHEN ${refPart(6)} = 'agent_turn' THEN (SELECT bool_or(c.deleted_at IS NULL) FROM calls c
+    WHERE c.project_id = ${projectId} AND c.trace_id = ${refPart(7)}) IS NOT FALSE
+  ELSE TRUE END`;
+
 const ANY_SCHEME = new RegExp(`^${SCHEME}:///`);
 
 /** A ref as the dialect in force spells it. */

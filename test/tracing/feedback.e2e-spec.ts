@@ -863,3 +863,94 @@ describe('calls and their feedback', () => {
     expect(many).not.toContain('the oldest');
   });
 });
+
+describe('feedback on deleted calls', () => {
+  const project_id = 'acme/feedback-deleted';
+  const ref = (id: string, kind = 'call') => `svc:///${project_id}/${kind}/${id}`;
+  const ask = async (path: string, more: object = {}) => {
+    const answer = await app.post(path, { project_id, ...more });
+    expect([answer.status, answer.text]).toEqual([200, expect.anything()]);
+    return answer.body;
+  };
+  const start = Date.now() - 60_000;
+  /** The calls whose feedback every reader answers; they agree. */
+  const answered = async () => {
+    const { result, total_count } = await ask('/feedback/query');
+    const ids = result.map(({ payload }: any) => payload.on);
+    expect(total_count).toBe(ids.length);
+    const { buckets } = await ask('/feedback/aggregate', {
+      after_ms: start,
+      before_ms: Date.now() + 60_000,
+    });
+    const counted = buckets.reduce((sum: number, bucket: any) => sum + bucket.total_count, 0);
+    const window = { start: new Date(start).toISOString(), end: new Date().toISOString() };
+    const metrics = [{ json_path: 'n', aggregations: ['count', 'sum'] }];
+    const { window_stats } = await ask('/feedback/stats', { ...window, metrics });
+    return { ids, counted, sum: window_stats?.n?.sum ?? null };
+  };
+
+  it('is answered by no reader, and comes back with nothing', async () => {
+    const call = (id: string, more = {}) => ({
+      mode: 'start',
+      req: {
+        start: {
+          project_id,
+          id,
+          trace_id: 't1',
+          op_name: 'op',
+          started_at: new Date(start).toISOString(),
+          attributes: {},
+          inputs: {},
+          ...more,
+        },
+      },
+    });
+    const batch = [
+      call('kept'),
+      call('parent'),
+      call('child', { parent_id: 'parent' }),
+      call('alone', { trace_id: 't2' }),
+    ];
+    await app.post('/call/upsert_batch', { batch });
+    const on = [
+      [1, ref('kept')],
+      [2, ref('parent')],
+      [4, `wandb:///${project_id}/call/child`.replace('wandb', 'weave')],
+      [8, `${ref('child')}/output`],
+      [16, ref('unknown')],
+      [32, ref('t1', 'agent_turn')],
+      [64, ref('t2', 'agent_turn')],
+      [128, ref('alone', 'agent_span')],
+      [256, `svc:///acme/elsewhere/call/parent`],
+    ] as const;
+    for (const [n, svc_ref] of on)
+      await app.post('/feedback/create', {
+        project_id,
+        svc_ref,
+        feedback_type: 'custom',
+        payload: { on: n, n },
+      });
+    const before = await answered();
+    expect(before).toMatchObject({ ids: [1, 2, 4, 8, 16, 32, 64, 128, 256], sum: 511 });
+    await ask('/calls/delete', { call_ids: ['parent', 'alone'] });
+    const after = await answered();
+    expect(after).toEqual({ ids: [1, 16, 32, 256], sum: 305, counted: before.counted - 5 });
+    // what is said of them later is not answered either
+    await app.post('/feedback/create', {
+      project_id,
+      svc_ref: ref('child'),
+      feedback_type: 'custom',
+      payload: { on: 'late' },
+    });
+    expect((await answered()).ids).toEqual([1, 16, 32, 256]);
+    // a purge takes it, too
+    await ask('/feedback/purge', {
+      query: { $expr: { $eq: [{ $getField: 'feedback_type' }, { $literal: 'custom' }] } },
+    });
+    const [{ count }] = await app.query(
+      'SELECT count(*)::int AS count FROM feedback WHERE project_id = $1',
+      [project_id],
+    );
+    expect(count).toBe(0);
+  });
+});

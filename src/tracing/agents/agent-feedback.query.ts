@@ -4,6 +4,7 @@ import { wireTime } from '../../platform/query/columns.js';
 import { lookedUp } from '../../platform/query/plans.js';
 import { identifier, sql, type Sql } from '../../platform/query/sql.js';
 import {
+  isShown,
   refColumn,
   SCORER_BYTES,
   SCORER_JSON_COLUMNS,
@@ -56,7 +57,7 @@ const onRefs = (
   condition: Sql,
 ) =>
   sql`SELECT r.place, f.* FROM unnest(${refs.map(({ ref }) => ref)}::text[], ${refs.map(({ place }) => place)}::int[]) r (ref, place) ${lookedUp(
-    sql`SELECT f.* FROM feedback f WHERE f.project_id = ${projectId} AND f.ref = r.ref AND ${condition}`,
+    sql`SELECT f.* FROM feedback f WHERE f.project_id = ${projectId} AND f.ref = r.ref AND ${isShown(projectId)} AND ${condition}`,
     'f',
   )}`;
 

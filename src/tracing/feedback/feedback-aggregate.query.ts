@@ -3,6 +3,7 @@ import { OTHER, WIRE } from '../../platform/http/wire.js';
 import { allOf, anyOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
 import {
   isOfType,
+  isShown,
   ownRef,
   ownType,
   refColumn,
@@ -69,6 +70,7 @@ function isWanted(asked: FeedbackAggregateDto): Sql {
     Boolean(span_agent_names?.length) &&
       sql`${scorerValue('span_agent_name')} = ANY(${span_agent_names!}::text[])`,
     Boolean(span_types?.length) && isOfKind(project_id, span_types!),
+    isShown(project_id),
   );
 }
 
@@ -124,6 +126,7 @@ export function sampledPayloads(asked: PayloadSchemaDto, limit: number): Sql<{ p
         feedback_type && isOfType(feedback_type),
         trigger_ref && isOneOfRefs(sql`f.trigger_ref`, [trigger_ref]),
         sql`octet_length(f.payload::text) <= ${MAX_PAYLOAD}::int`,
+        isShown(project_id),
       )} ORDER BY f.feedback_type, f.trigger_ref, f.created_at DESC, f.id DESC) s
     ORDER BY s.created_at DESC, s.id LIMIT ${limit}::bigint`;
 }

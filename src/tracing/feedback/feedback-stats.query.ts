@@ -3,7 +3,7 @@ import type { Aggregation } from '../../platform/http/stats.dto.js';
 import { jsonAt, nameBytes, pathSteps, toNumber } from '../../platform/query/columns.js';
 import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { FeedbackMetricDto, FeedbackStatsDto, ValueType } from './feedback-stats.dto.js';
-import { isOfType, ownRef, refColumn } from '../feedback-names.query.js';
+import { isOfType, isShown, ownRef, refColumn } from '../feedback-names.query.js';
 import { PAYLOAD } from './feedback.query.js';
 import { computedOnce } from '../../platform/query/plans.js';
 
@@ -74,6 +74,7 @@ export function statsQuery(
       sql`f.created_at >= ${start}::timestamptz AND f.created_at < ${end}::timestamptz`,
       typeof feedback_type === 'string' && isOfType(feedback_type),
       typeof trigger_ref === 'string' && isTrigger(trigger_ref),
+      isShown(project_id),
     )}`;
   return sql`
     SELECT bucket, count(*)::int AS count${listed(values)}

@@ -17,6 +17,7 @@ import {
 import { compile } from '../../platform/query/expression.js';
 import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
 import {
+  isShown,
   refColumn,
   SCORER_JSON,
   SCORER_TEXTS,
@@ -122,7 +123,7 @@ export function feedbackQuery(request: FeedbackQueryDto): Sql {
   const { fields, sort_by } = request;
   const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
   return sql`SELECT ${asJson(fields)} AS json FROM (
-    SELECT f.* FROM feedback f WHERE ${matching(request)} ${orderBy(FEEDBACK, sorts, 'id')}
+    SELECT f.* FROM feedback f WHERE ${matching(request)} AND ${isShown(request.project_id)} ${orderBy(FEEDBACK, sorts, 'id')}
     ${page(request)}) f`;
 }
 
@@ -189,8 +190,9 @@ const mostEnds = ({ ends, next }: Branch): number =>
   ends + Math.max(0, ...Array.from(next.values(), mostEnds));
 
 export const countQuery = (request: FeedbackQueryDto): Sql<{ total_count: number }> =>
-  sql`SELECT count(*)::int AS total_count FROM feedback f WHERE ${matching(request)}`;
+  sql`SELECT count(*)::int AS total_count FROM feedback f WHERE ${matching(request)} AND ${isShown(request.project_id)}`;
 
+/** Purges feedback on deleted calls too. */
 export const purgeQuery = (request: FeedbackPurgeDto) =>
   sql`DELETE FROM feedback f WHERE ${matching(request)}`;
 
