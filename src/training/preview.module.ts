@@ -4,6 +4,7 @@ import { ModelsService } from './models/models.service.js';
 import { Aliases } from './promotion/aliases.service.js';
 import { CheckpointFilesService } from './checkpoints/checkpoint-files.service.js';
 import { PayloadsService } from './trajectories/payloads.service.js';
+import { WholeTrajectories } from './trajectories/whole-trajectories.service.js';
 import { TrainerFilesService } from './jobs/trainer-files.service.js';
 import { QueueService } from './jobs/queue.service.js';
 import { TrainerController } from './jobs/trainer.controller.js';
@@ -25,6 +26,7 @@ import { UploadsService } from './trajectories/uploads.service.js';
     CheckpointFilesService,
     UploadsService,
     PayloadsService,
+    WholeTrajectories,
     ServingService,
   ],
   exports: [

@@ -402,7 +402,45 @@ describe('training jobs and logs', () => {
     expect(Object.keys(metrics)).toHaveLength(24);
   });
 
-  it('show trajectories without logprobs, filtered, sorted and in pages', async () => {
+  it('show trajectories as they were logged, whatever group they are in', async () => {
+    const model = await preview.aModel();
+    const choice = (n: number) =>
+      String.raw`{"finish_reason":"stop", "index":0,"token_ids":[${n},2],"prompt_token_ids":[7,8],"logprobs":{"content":[{"token":"y\u00e9s","logprob":-0.10e-1,"bytes":null,"top_logprobs":[{"token":"no","logprob":-12345678901234567.5,"bytes":[1]}]},{"token":"","logprob":-${n}.0,"bytes":[],"top_logprobs":[]}],"refusal":null},"message":{"role":"assistant","content":"yes"}}`;
+    const sent = (n: number) =>
+      `{"reward":${n}, "messages_and_choices":[{"role":"user","content":"Is it so?"},${choice(n)}],"additional_histories":[{"messages_and_choices":[${choice(n)}],"tools":null}],"exchanges":{"chat_completions":[{"request":{},"response":{"prompt_token_ids":[1],"choices":[${choice(n)}]}}]},"metrics":{"n":${10 - n}}}`;
+    // groups of different sizes; the last one does not fit into a chunk of the payload
+    const groups = [[0, 1], [2], [3, 4, 5]].map((ns) => ns.map(sent));
+    groups.push([sent(6).replace('Is it so?', 'x'.repeat(2_500_000)), sent(7)]);
+    const body = (some: string[][]) =>
+      `{"split":"a","trajectory_groups":[${some.map((group) => `{"trajectories":[\n${group.join(',\n')}]}`).join()}]}`;
+    for (const some of [groups, groups.slice(0, 1)])
+      expect((await preview.call('POST', `/models/${model}/log`, body(some))).body.errors).toBe(
+        undefined,
+      );
+    const rows = async (query: object) =>
+      (await preview.call('POST', '/trajectories/query', { model_id: model, ...query })).text
+        .trimEnd()
+        .split('\n');
+    const all = [...groups.flat(), ...groups[0]!];
+    const answered = await rows({});
+    expect(answered).toHaveLength(all.length);
+    for (const [i, text] of all.entries()) {
+      expect(answered[i]!.startsWith(text.slice(0, -1))).toBe(true);
+      expect(JSON.parse(answered[i]!)).toMatchObject({
+        ...JSON.parse(text),
+        tools: null,
+        logs: [],
+        num_tokens: 6,
+        split: 'a',
+      });
+    }
+    const by = (await rows({ sort_by: [{ field: 'metrics.n', direction: 'asc' }], limit: 3 })).map(
+      (text) => JSON.parse(text).reward,
+    );
+    expect(by).toEqual([7, 6, 5]);
+  });
+
+  it('show trajectories filtered, sorted and in pages', async () => {
     const model = await preview.aModel();
     await log(model, {
       split: 'a',
@@ -421,7 +459,6 @@ describe('training jobs and logs', () => {
     });
     const all = await preview.call('POST', '/trajectories/query', { model_id: model });
     expect(all.headers.get('content-type')).toContain('application/jsonl');
-    expect(all.text).not.toContain('logprob');
     const rows = linesOf(all);
     expect(rows[0]).toMatchObject({
       reward: 2,

@@ -73,7 +73,7 @@ export class TrainingJobsController {
     return this.jobs.events(id, query, caller);
   }
 
-  /** Streams the trajectories of a model without their logprobs, one JSON object per line, the oldest first. */
+  /** Streams the trajectories of a model as they were logged, one JSON object per line, the oldest first. */
   @Operation('trajectories/query', 'reader')
   @ApiJsonLines('StoredTrajectoryDto')
   async trajectories(

@@ -140,9 +140,9 @@ const PLACE = sql`json_build_object('id', t.id, 'model_id', b.model_id, 'job_id'
   'step', b.step, 'group_index', t.group_index, 'trajectory_index', t.trajectory_index, 'num_tokens', t.num_tokens,
   'created_at', ${wireTime(sql`b.created_at`)})::text`;
 
-/** Trajectories of a model, each as JSON text, by default in the order in which they came. */
+/** Trajectories of a model as `WholeTrajectories` takes them, by default in the order in which they came. */
 export const trajectoriesQuery = ({ projectId, id }: ModelKey, query: TrajectoriesQueryDto) => sql`
-  SELECT left(t.document::text, -1) || ',' || substr(${PLACE}, 2) AS json
+  SELECT concat_ws(E'\\n', b.id, t.group_index, t.trajectory_index, ${PLACE}, t.document::text) AS row
   FROM trajectory_batches b
   JOIN trajectories t ON t.project_id = b.project_id AND t.batch_id = b.id
   WHERE ${allOf(

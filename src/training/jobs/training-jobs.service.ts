@@ -25,6 +25,7 @@ import {
   trajectoriesQuery,
 } from './training-jobs.query.js';
 import { findViolation } from '../trajectory-rules.js';
+import { WholeTrajectories } from '../trajectories/whole-trajectories.service.js';
 import { type BodyReader, type Upload, UploadsService } from '../trajectories/uploads.service.js';
 import type { PageQueryDto, TrainingJobCreatedDto } from '../preview.dto.js';
 import { latestStep, type ModelKey } from '../preview.query.js';
@@ -52,6 +53,7 @@ export class TrainingJobsService {
     private readonly uploads: UploadsService,
     private readonly models: ModelsService,
     private readonly queue: QueueService,
+    private readonly wholes: WholeTrajectories,
   ) {}
 
   /**
@@ -193,7 +195,7 @@ export class TrainingJobsService {
 
   async trajectories(query: TrajectoriesQueryDto, caller: Caller): Promise<Readable> {
     const model = await this.models.find(query.model_id, caller);
-    return this.database.stream(trajectoriesQuery(model, query));
+    return this.wholes.stream(model.projectId, trajectoriesQuery(model, query), caller);
   }
 }
 

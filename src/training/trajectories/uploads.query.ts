@@ -43,6 +43,14 @@ export const payloadChunks = (project: string, batch: string, seq: number) => sq
   SELECT seq, text FROM body_chunks
   WHERE project_id = ${project} AND batch_id = ${batch} AND seq > ${seq} ORDER BY seq LIMIT 4`;
 
+/** The next payload chunk of a batch behind `seq`. */
+export const payloadChunk = (project: string, batch: string, seq: number) => sql<{
+  seq: number;
+  text: Buffer;
+}>`
+  SELECT seq, text FROM body_chunks
+  WHERE project_id = ${project} AND batch_id = ${batch} AND seq > ${seq} ORDER BY seq LIMIT 1`;
+
 /** The chunk of the payload that has the byte `at`, and how many bytes stand before it. */
 export const chunkAtByte = (project: string, batch: string, at: number) => sql<{
   seq: number;
