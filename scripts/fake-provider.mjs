@@ -1,5 +1,5 @@
 // Answers as OpenAI, Anthropic and Google do. Only the ids differ from answer to answer, as those of providers do.
-// A tool that is offered is called once.
+// The tool `weather` is called once where it is offered.
 // A program of its own, it prints where it listens:  node scripts/fake-provider.mjs
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -22,10 +22,15 @@ const anthropicUsage = {
 const TEXT = 'It is sunny.';
 const ARGUMENTS = '{"city":"Rome"}';
 
+/** Coding agents offer tools of their own, which are not called. */
+const offersWeather = (tools) =>
+  tools?.some((tool) => (tool.function ?? tool).name === 'weather') ?? false;
+
 /** Calls the tool when there is one that was not called yet. */
 function chatCompletion({ tools, functions, messages, stream, stream_options }) {
   const isCall =
-    (tools ?? functions) && !messages.some(({ role }) => role === 'tool' || role === 'function');
+    offersWeather(tools ?? functions) &&
+    !messages.some(({ role }) => role === 'tool' || role === 'function');
   const called = { name: 'weather', arguments: ARGUMENTS };
   const message = !isCall
     ? { role: 'assistant', content: TEXT }
@@ -66,7 +71,8 @@ function chatCompletion({ tools, functions, messages, stream, stream_options }) 
 /** Of the Responses API. */
 function response({ tools, input, stream }) {
   const isCall =
-    tools && !(Array.isArray(input) && input.some(({ type }) => type === 'function_call_output'));
+    offersWeather(tools) &&
+    !(Array.isArray(input) && input.some(({ type }) => type === 'function_call_output'));
   const item = isCall
     ? {
         type: 'function_call',
@@ -208,7 +214,7 @@ const googleUsage = {
 function generateContent({ tools, contents }, isStream) {
   const declared = tools?.flatMap(({ functionDeclarations }) => functionDeclarations ?? []) ?? [];
   const wasCalled = contents.some(({ parts }) => parts.some((part) => part.functionResponse));
-  const [tool] = declared;
+  const tool = declared.find(({ name }) => name === 'weather');
   const part =
     tool && !wasCalled
       ? { functionCall: { name: tool.name, args: { city: 'Rome' } } }
