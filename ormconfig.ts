@@ -37,6 +37,7 @@ import { Promotion1766440000000 } from './src/platform/database/migrations/17664
 import { GatewayProcesses1766473000000 } from './src/platform/database/migrations/1766473000000-gateway-processes.js';
 import { NarrowIndexes1766460000000 } from './src/platform/database/migrations/1766460000000-narrow-indexes.js';
 import { TurnsOfANewProject1766470000000 } from './src/platform/database/migrations/1766470000000-turns-of-a-new-project.js';
+import { ThreadSources1766531000000 } from './src/platform/database/migrations/1766531000000-thread-sources.js';
 import { Orphans1766530000000 } from './src/platform/database/migrations/1766530000000-orphans.js';
 import { KeptTrials1766475000000 } from './src/platform/database/migrations/1766475000000-kept-trials.js';
 import { Annotation1766474000000 } from './src/platform/database/migrations/1766474000000-annotation.js';
@@ -178,6 +179,7 @@ export function dataSourceOptions(
       AgentSpans1766476000000,
       ResponseOrder1766477000000,
       Orphans1766530000000,
+      ThreadSources1766531000000,
       EventTimes1766540000000,
     ],
     namingStrategy: new Names(),

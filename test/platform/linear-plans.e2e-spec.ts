@@ -2,6 +2,9 @@ import pg from 'pg';
 import { makersOfCalls } from '../../src/training/builds/lineage.query.js';
 import type { Recipe } from '../../src/training/builds/recipe.js';
 import { unitsQuery } from '../../src/training/builds/units.query.js';
+import { childrenMark } from '../../src/tracing/calls/ingest/orphans.query.js';
+import type { TurnChange } from '../../src/tracing/calls/ingest/turns.js';
+import { turnsQuery, turnsSet } from '../../src/tracing/calls/ingest/turns.query.js';
 import {
   threadedTracesQuery,
   turnRootsQuery,
@@ -101,6 +104,18 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
       );
       const traces = Array.from({ length: CALLS / 2 }, (_, i) => `t${i}`);
       expect(await rowsPerItem(CALLS, turnRootsQuery(PROJECT, traces))).toBeLessThan(MOST);
+      expect(await rowsPerItem(CALLS, turnsQuery(PROJECT, traces, CALLS))).toBeLessThan(MOST);
+      const changes = Array.from({ length: CALLS / 2 }, (_, i) => ({
+        before: { id: `c${2 * i + 1}`, thread_id: 'thread', turn_id: null, thread_source: null },
+        thread_id: 'thread',
+        turn_id: `c${2 * i + 1}`,
+        thread_source: '',
+      }));
+      const set = turnsSet(PROJECT, changes as TurnChange[]);
+      expect(await rowsPerItem(CALLS / 2, set)).toBeLessThan(MOST);
+      const parents = Array.from({ length: CALLS / 2 }, (_, i) => `c${2 * i}`);
+      const marked = childrenMark(PROJECT, parents);
+      expect(await rowsPerItem(CALLS / 2, marked)).toBeLessThan(MOST);
     });
 
     it('finds the traces of a batch among the calls of a table that was never analysed', async () => {
@@ -296,12 +311,12 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
       });
 
       it.each(BEFORE)(
-        'find the spans of a trace by the trace (made for %d calls)',
+        'read no call of a trace in which no span names a thread (made for %d calls)',
         async (before) => {
           const reads = await readsOf(before, (id) =>
             client.query(threadedTracesQuery(PROJECT, [id]).toQuery()),
           );
-          expect(reads).toBe(100);
+          expect(reads).toBe(0);
         },
       );
     });

@@ -60,8 +60,9 @@ export class Recording {
     const { inputs, attributes, mayBegin } = this.begun;
     await mayBegin;
     const text = `{"start":{"attributes":${attributes},"inputs":${inputs}}}`;
-    await this.calls.start(this.start, text, this.caller);
+    await this.calls.start(this.start, text, this.caller, this.movesTurn);
     this.isBegun = true;
+    await this.settleTurn();
   }
 
   /** Resolves when the end is committed, and the start if it was not. */
@@ -87,9 +88,22 @@ export class Recording {
     const whole = {
       call: { ...this.start, ...end },
       documents: { ...documents, inputs, attributes },
+      movesTurn: this.movesTurn,
     };
     const [answer] = await this.calls.storeCalls([whole], this.caller);
     if (answer && 'error' in answer) throw new Error(answer.error.detail);
+    await this.settleTurn();
+  }
+
+  /** Unless the client says which call is the turn, it is the topmost one that is here. */
+  private get movesTurn(): boolean {
+    return this.begun.placement.turnId === null;
+  }
+
+  private async settleTurn(): Promise<void> {
+    const { projectId, traceId, parentId, threadId } = this.begun.placement;
+    if (traceId !== null && parentId !== null && threadId !== null && this.movesTurn)
+      await this.calls.settleTurns(projectId, [traceId], this.caller.owner);
   }
 
   private get start() {

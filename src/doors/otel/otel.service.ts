@@ -48,7 +48,7 @@ export class OtelService {
       for (const answer of await this.calls.storeCalls(part.calls, caller))
         if ('error' in answer) refused.add(new Error(answer.error.detail));
       for (const [projectId, traceIds] of part.turnTraces)
-        await this.calls.makeRootsTurns(projectId, [...traceIds], caller.owner);
+        await this.calls.settleTurns(projectId, [...traceIds], caller.owner);
       for (const [projectId, traceIds] of part.agentTraces)
         await this.turns.settleTraces(projectId, [...traceIds]);
       if (part.evaluations.length > 0)
@@ -63,7 +63,7 @@ export class OtelService {
       try {
         const projectId = findProject(received.origin);
         const { span, text } = received.read();
-        const { call, documents, responseId, agent } = toCall(
+        const { call, documents, responseId, agent, movesTurn } = toCall(
           span,
           received.origin,
           projectId,
@@ -76,6 +76,7 @@ export class OtelService {
           responseId,
           agent,
           evaluations,
+          movesTurn,
         };
         if (isOfAgents) next.agent ??= PLAIN_SPAN;
       } catch (error) {
@@ -102,7 +103,7 @@ interface SpanCall extends WholeCall {
 
 class Part {
   readonly calls: SpanCall[] = [];
-  /** Traces by project in which a root may become the turn of a thread that a span below it names. */
+  /** Traces by project, in which turns may move. */
   readonly turnTraces = new Map<string, Set<string>>();
   /** Traces by project with spans of a coding agent, of which there may be events too. */
   readonly agentTraces = new Map<string, Set<string>>();
@@ -113,12 +114,11 @@ class Part {
     this.calls.push(call);
     this.evaluations.push(...call.evaluations);
     this.characters += countCharacters(call);
-    const { project_id, trace_id, parent_id, thread_id, op_name } = call.call;
+    const { project_id, trace_id, op_name } = call.call;
     if (AGENT_SPANS.includes(op_name)) {
       const agentTraces = this.agentTraces.get(project_id) ?? new Set();
       this.agentTraces.set(project_id, agentTraces.add(trace_id));
     }
-    if ((parent_id === null) === (thread_id !== null)) return;
     const traceIds = this.turnTraces.get(project_id) ?? new Set();
     this.turnTraces.set(project_id, traceIds.add(trace_id));
   }

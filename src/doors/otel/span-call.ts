@@ -39,7 +39,8 @@ export function toCall(
     ? null
     : checkedId(span.parentSpanId, 16, 'parentSpanId');
   const thread = threadOf(values, own, span.traceId);
-  const isTurn = thread !== undefined && (parentId === null || values.get('turn')?.[0] === true);
+  const isAlwaysTurn = thread !== undefined && values.get('turn')?.[0] === true;
+  const isTurn = isAlwaysTurn || (thread !== undefined && parentId === null);
   const hasEnded = isSet(span.endTimeUnixNano);
   const record = accountedBy(own, span);
   const isOfOthers = isSum(found, span, record);
@@ -75,7 +76,7 @@ export function toCall(
   if (summary.usage)
     if (isTwice) responseId = idOfPair(span, summary.usage);
     else responseId = isOfOthers ? idOfSum(id) : findResponse(found);
-  return { call, documents, responseId, agent };
+  return { call, documents, responseId, agent, movesTurn: !isAlwaysTurn };
 }
 
 /** The provider's id of the response that a span tells of. */

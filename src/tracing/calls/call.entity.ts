@@ -42,6 +42,7 @@ const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NUL
 @Index('calls_linked_idx', ['projectId', 'linkedCallId'], { where: 'linked_call_id IS NOT NULL' })
 @Index('calls_logged_idx', ['projectId', 'loggedAt', 'id'], { where: IS_AWAITED })
 @Index('calls_startless_idx', ['loggedAt', 'projectId', 'id'], { where: 'op_name IS NULL' })
+@Index('calls_named_idx', { synchronize: false })
 @Index('calls_orphans_idx', ['projectId', 'parentId'], { where: 'is_orphan' })
 @Index('calls_unread_usage_idx', ['projectId', 'startedAt', 'id'], { where: 'has_unread_usage' })
 export class Call {
@@ -69,6 +70,12 @@ export class Call {
   @Column({ type: 'text', name: 'thread_id', nullable: true, collation: 'C' }) threadId!:
     string | null;
   @Column({ type: 'text', name: 'turn_id', nullable: true, collation: 'C' }) turnId!: string | null;
+  /**
+   * Null where the client says which calls are turns, as in spans of older builds. Else the id of the call below from which this one has its thread; empty where it has its own,
+   * or none: `turnChanges`.
+   */
+  @Column({ type: 'text', name: 'thread_source', nullable: true, collation: 'C' }) threadSource!:
+    string | null;
   @Column({ type: 'text', name: 'user_id', nullable: true, collation: 'C' }) userId!: string | null;
   @Column({ type: 'text', name: 'run_id', nullable: true, collation: 'C' }) runId!: string | null;
   @Column({ type: 'text', nullable: true, collation: 'C' }) exception!: string | null;

@@ -13,6 +13,7 @@ import { CallsService } from './calls.service.js';
 import { CallLists } from './read/call-lists.service.js';
 import { CallPrices } from './read/call-prices.service.js';
 import { CallsWriter } from './ingest/calls.writer.js';
+import { Turns } from './ingest/turns.service.js';
 import { CallsV2Controller } from './ingest/calls-v2.controller.js';
 import { AgentTurns } from './agent-turns/agent-turns.service.js';
 import { CallSlotsRefresher } from './stats/call-slots.refresher.js';
@@ -44,6 +45,7 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
     MadeOfCalls,
     CallsVacuum,
     CallsWriter,
+    Turns,
     CallMessagesService,
     CallStatsService,
     CallCountsService,

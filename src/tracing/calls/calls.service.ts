@@ -58,7 +58,7 @@ import {
 import { storableResponseId } from './ingest/response-id.js';
 import type { AgentColumns } from './ingest/calls.upsert.js';
 import { mend, mendParent } from './ingest/mended-texts.js';
-import { threadedTracesQuery, turnRootsQuery } from './ingest/turn-roots.query.js';
+import { Turns } from './ingest/turns.service.js';
 import { CALLS } from './call.entity.js';
 import { MadeOfCalls } from './erasing/made-of-calls.service.js';
 
@@ -79,13 +79,19 @@ export class CallsService {
     private readonly writer: CallsWriter,
     private readonly made: MadeOfCalls,
     private readonly prices: CallPrices,
+    private readonly turns: Turns,
   ) {}
 
-  /** `text` is the body as it was sent. */
-  async start(start: CallStartDto, text: string, caller: Caller): Promise<CallStartedDto> {
+  /** `text` is the body as it was sent. A call that `movesTurn` is a turn where it stands on top of its trace: `settleTurns`. */
+  async start(
+    start: CallStartDto,
+    text: string,
+    caller: Caller,
+    movesTurn = false,
+  ): Promise<CallStartedDto> {
     mendParent(start);
     const documents = textsIn(text, { start: START_SHAPE })?.start;
-    const write = startWrite(start, documents, caller);
+    const write = startWrite(start, documents, caller, { movesTurn });
     await this.writer.store(write, caller.owner);
     return { id: write.id, trace_id: write.traceId! };
   }
@@ -129,14 +135,17 @@ export class CallsService {
 
   /** Stores what is good of whole calls and answers each in its place. Those without `ended_at` run, and may have an output. */
   async storeCalls(calls: readonly WholeCall[], caller: Caller): Promise<ItemAnswer[]> {
-    const items = await inTurns(calls, ({ call, documents, responseId, agent, eventTimes }) => {
-      const item = checkedCall(call, documents, caller);
-      if ('error' in item) return item;
-      if (item.start && !item.end && (documents.output ?? documents.summary))
-        item.end = openEnd(item.start);
-      const id = responseId && storableResponseId(responseId);
-      return { ...item, responseId: id, agent, eventTimes };
-    });
+    const items = await inTurns(
+      calls,
+      ({ call, documents, responseId, agent, eventTimes, movesTurn }) => {
+        const item = checkedCall(call, documents, caller);
+        if ('error' in item) return item;
+        if (item.start && !item.end && (documents.output ?? documents.summary))
+          item.end = openEnd(item.start);
+        const id = responseId && storableResponseId(responseId);
+        return { ...item, responseId: id, agent, eventTimes, movesTurn };
+      },
+    );
     return this.storeItems(items, caller);
   }
 
@@ -170,16 +179,9 @@ export class CallsService {
     return call?.id;
   }
 
-  /** Makes roots of traces the turns of the threads that spans below them name: `turnRootsQuery`. */
-  async makeRootsTurns(
-    projectId: string,
-    traceIds: readonly string[],
-    owner: string,
-  ): Promise<void> {
-    if (traceIds.length === 0) return;
-    const rows = await this.database.query(threadedTracesQuery(projectId, traceIds), owner);
-    const threaded = rows.map(({ trace_id }) => trace_id);
-    if (threaded.length > 0) await this.database.query(turnRootsQuery(projectId, threaded), owner);
+  /** Settles which calls of the traces are turns, once spans of them are stored: `turnChanges`. */
+  async settleTurns(projectId: string, traceIds: readonly string[], owner: string): Promise<void> {
+    await this.turns.settleNamed(projectId, traceIds, owner);
   }
 
   /** Empties the items, as `upsertBatch` does the batch. */
@@ -282,7 +284,7 @@ export class CallsService {
   }
 
   async delete({ project_id, call_ids }: CallsDeleteDto, by: Caller): Promise<CallsDeletedDto> {
-    return this.database.long(async () => {
+    const deleted = await this.database.long(async () => {
       const { num_deleted } = await this.made.forgetWith(project_id, async (whatIsMade) => {
         const [row] = await this.database.query(deleteQuery(project_id, call_ids, whatIsMade));
         return row!;
@@ -293,6 +295,8 @@ export class CallsService {
         await addEvent(this.database, { action: CALLS_DELETE, by, projectId: project_id, detail });
       return { num_deleted };
     }, STATEMENT_MS.bulk);
+    if (deleted.num_deleted > 0) await this.turns.settleOf(project_id, call_ids);
+    return deleted;
   }
 }
 
@@ -326,6 +330,7 @@ interface Item {
   responseId?: string | null;
   agent?: AgentColumns | null | undefined;
   eventTimes?: string | undefined;
+  movesTurn?: boolean | undefined;
 }
 
 /** A call of another feature. Its documents are JSON no deeper than `MAX_DEPTH`, and no summary with `status_counts`. */
@@ -338,6 +343,8 @@ export interface WholeCall {
   agent?: AgentColumns | null;
   /** When the events were made that gave the call its members, as JSON that only their door reads. */
   eventTimes?: string;
+  /** Whether it is a turn follows from where it stands among its trace: `settleTurns`. */
+  movesTurn?: boolean | undefined;
 }
 
 /** A stored call. Missing values are null; those of the end are absent while the call runs. */
@@ -408,9 +415,14 @@ const openEnd = ({ project_id, id }: CallStartDto) => ({ project_id, id }) as Ca
 /** The write of an item, null for a refused one. */
 function toWrite(item: Item | Refusal, caller: Caller, traces: Traces): CallWrite | null {
   if ('error' in item) return null;
-  const { start, end, documents, responseId, agent, eventTimes } = item;
+  const { start, end, documents, responseId, agent, eventTimes, movesTurn } = item;
   if (!start) return endWrite(end!, documents);
-  const first = startWrite(start, documents, caller, { newTrace: traces, agent, eventTimes });
+  const first = startWrite(start, documents, caller, {
+    newTrace: traces,
+    agent,
+    eventTimes,
+    movesTurn,
+  });
   return end ? joined(first, endWrite(end, documents, responseId)) : first;
 }
 

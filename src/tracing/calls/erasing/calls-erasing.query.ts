@@ -115,7 +115,9 @@ export const callsLock = (projectId: string, ids: readonly string[]) => sql`
   SELECT id FROM calls WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} ORDER BY id FOR UPDATE`;
 
 export const callsErase = (projectId: string, ids: readonly string[]) =>
-  sql`DELETE FROM calls WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} RETURNING 1`;
+  sql<{
+    trace_id: string | null;
+  }>`DELETE FROM calls WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} RETURNING trace_id`;
 
 /** Calls, whether deleted or not, and all their descendants in the same trace, by id. */
 export const familyQuery = (projectId: string, ids: readonly string[]) => sql<{ id: string }>`

@@ -30,6 +30,7 @@ import {
 } from './calls-erasing.query.js';
 import type { CallsPurgeDto } from '../calls.dto.js';
 import { childrenMark, MAX_MARKED } from '../ingest/orphans.query.js';
+import { Turns } from '../ingest/turns.service.js';
 import { isMatch } from '../read/calls.query.js';
 import { CALLS } from '../call.entity.js';
 import { FEEDBACK } from '../../feedback/feedback.entity.js';
@@ -57,6 +58,7 @@ export class CallsErasingService {
     private readonly database: Database,
     private readonly erasings: ErasingsService,
     private readonly made: MadeOfCalls,
+    private readonly turns: Turns,
   ) {
     erasings.register(KIND, (erasing) => this.step(erasing));
   }
@@ -189,6 +191,7 @@ export class CallsErasingService {
     ids: string[],
     purgedBy: Actor | null,
   ): Promise<{ isWhole: boolean; counts: RowCounts }> {
+    await this.turns.hold(projectId);
     await this.database.query(callsLock(projectId, ids));
     this.database.note(projectId, CALLS);
     this.database.note(projectId, FEEDBACK);
@@ -197,7 +200,10 @@ export class CallsErasingService {
     if (feedback === MAX_FEEDBACK) return { isWhole: false, counts: { feedback } };
     const orphans = await this.database.query(childrenMark(projectId, ids));
     if (orphans.length === MAX_MARKED) return { isWhole: false, counts: { feedback } };
-    const calls = (await this.database.query(callsErase(projectId, ids))).length;
+    const erased = await this.database.query(callsErase(projectId, ids));
+    const calls = erased.length;
+    const traceIds = new Set(erased.flatMap(({ trace_id }) => trace_id ?? []));
+    await this.turns.settle(projectId, [...traceIds]);
     await this.made.forget(projectId, ids, purgedBy);
     return { isWhole: true, counts: { calls, feedback } };
   }

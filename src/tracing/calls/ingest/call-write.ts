@@ -25,6 +25,8 @@ interface StartExtras {
   agent?: AgentColumns | null | undefined;
   /** When the events were made that gave the call its members. */
   eventTimes?: string | undefined;
+  /** Whether it is a turn follows from where it stands: `turnChanges`. */
+  movesTurn?: boolean | undefined;
 }
 
 /** What is stored of a start. A start that names no trace gets `newTrace` unless an earlier write knows better. */
@@ -32,7 +34,7 @@ export function startWrite(
   start: CallStartDto,
   documents: Documents | undefined,
   caller: Caller,
-  { newTrace = () => uuidv7(), agent, eventTimes }: StartExtras = {},
+  { newTrace = () => uuidv7(), agent, eventTimes, movesTurn }: StartExtras = {},
 ): CallWrite {
   const id = start.id ?? uuidv7();
   const attributes = unlessNull(documents?.attributes);
@@ -51,6 +53,7 @@ export function startWrite(
       is_orphan: null,
       thread_id: start.thread_id,
       turn_id: start.turn_id,
+      thread_source: movesTurn ? '' : null,
       run_id: start[WIRE.runId],
       run_step: start[WIRE.runStep]?.toString(),
       user_id: caller.userName,

@@ -14,6 +14,7 @@ const COPY = copyInto('calls', [
   'is_orphan',
   'thread_id',
   'turn_id',
+  'thread_source',
   'run_id',
   'run_step',
   'user_id',
@@ -74,6 +75,7 @@ function addRow(rows: CopyRows, write: CallWrite): boolean {
   rows.boolean(start!.is_orphan === 'true');
   rows.text(start!.thread_id);
   rows.text(start!.turn_id);
+  rows.text(start!.thread_source);
   rows.text(start!.run_id);
   rows.int32(step(start!.run_step));
   rows.text(start!.user_id);

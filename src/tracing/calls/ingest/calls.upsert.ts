@@ -21,6 +21,7 @@ const MORE_START_TEXTS = [
   'is_orphan',
   'thread_id',
   'turn_id',
+  'thread_source',
   'run_id',
   'run_step',
 ] as const;
@@ -153,12 +154,12 @@ function upsert(groups: readonly Group[]): Sql<Merged> {
   } else others.push(sql`NULL::text AS found_trace`);
   return sql<Merged>`
   INSERT INTO calls AS c (
-    project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
+    project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
     run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
     ${list(AGENT_TEXTS)}, ${list(DOCUMENTS)})
   SELECT ${project}::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
     CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-    parent_id, thread_id, turn_id, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
+    parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
     coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
     ${list(AGENT_TEXTS)}, ${list(DOCUMENTS)}
   FROM (SELECT ${join([sql`w.*`, ...others])} FROM unnest(${join(columns)}) AS w (${list(names)})) w
@@ -168,7 +169,7 @@ function upsert(groups: readonly Group[]): Sql<Merged> {
     display_name = CASE WHEN ${IS_START} AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
       ELSE coalesce(excluded.display_name, c.display_name) END,
     started_at = ${startsValue('started_at')}, trace_id = ${startsValue('trace_id')},
-    ${replacedWhen(IS_START, 'parent_id', 'is_orphan', 'thread_id', 'turn_id', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump', 'counts_gross', ...AGENT_TEXTS, ...EVENT_DOCUMENTS)},
+    ${replacedWhen(IS_START, 'parent_id', 'is_orphan', 'thread_id', 'turn_id', 'thread_source', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump', 'counts_gross', ...AGENT_TEXTS, ...EVENT_DOCUMENTS)},
     ${replacedWhen(IS_END, 'ended_at', 'exception', 'run_step_end', 'has_descendant_error', 'response_id', 'summary', 'usage')},
     ${loggedWhen(IS_START, 'inputs')}, ${loggedWhen(IS_END, 'output')},
     is_opaque = c.is_opaque OR excluded.is_opaque

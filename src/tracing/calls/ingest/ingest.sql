@@ -23,13 +23,13 @@ BEGIN
 END
 $$;
 
--- Of these traces, those with a visible span below the root that names a thread.
+-- Of these traces, those with a visible span below another that names a thread: the only ones in which a turn may move.
 CREATE OR REPLACE FUNCTION skein_threaded(project text, traces text[]) RETURNS SETOF text
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET enable_sort = off AS $$
 BEGIN
   RETURN QUERY SELECT t.id FROM unnest(traces) t (id) CROSS JOIN LATERAL (
     SELECT FROM calls c WHERE c.project_id = project AND c.trace_id >= t.id AND c.trace_id <= t.id
-      AND num_nulls(c.parent_id, c.thread_id) = 0 AND c.deleted_at IS NULL
+      AND num_nulls(c.parent_id, c.thread_id) = 0 AND num_nulls(c.thread_source, c.otel_dump) < 2 AND c.deleted_at IS NULL
     ORDER BY c.trace_id LIMIT 1) c;
 END
 $$;

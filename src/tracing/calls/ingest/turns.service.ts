@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import { lock } from '../../../platform/database/advisory-locks.js';
+import { Database } from '../../../platform/database/database.js';
+import { tracesQuery } from '../read/calls.query.js';
+import { threadedTracesQuery, turnRootsQuery } from './turn-roots.query.js';
+import { turnChanges } from './turns.js';
+import { TURNS, turnsQuery, turnsSet } from './turns.query.js';
+
+/** Calls that are read at a time: 2 µs each. Of a larger trace only the root becomes a turn. */
+export const MAX_TURN_CALLS = 10_000;
+
+/**
+ * Keeps the turns of spans right. Requests store spans in any order, so each settles the traces that it has touched, behind its own
+ * commit and under a lock of the project: the last one to settle sees what all of them have stored.
+ */
+@Injectable()
+export class Turns {
+  constructor(private readonly database: Database) {}
+
+  /** Settles those of the traces in which a call below another names a thread. */
+  async settleNamed(projectId: string, traceIds: readonly string[], owner?: string): Promise<void> {
+    if (traceIds.length === 0) return;
+    const rows = await this.database.query(threadedTracesQuery(projectId, traceIds), owner);
+    await this.settle(
+      projectId,
+      rows.map(({ trace_id }) => trace_id),
+    );
+  }
+
+  /** Settles the traces of stored calls, which were deleted. */
+  async settleOf(projectId: string, ids: readonly string[]): Promise<void> {
+    const rows = await this.database.query(tracesQuery(projectId, ids));
+    await this.settle(projectId, [...new Set(rows.map(({ trace_id }) => trace_id))]);
+  }
+
+  /** For a transaction that locks calls before it settles their traces. */
+  async hold(projectId: string): Promise<void> {
+    await this.database.query(lock(TURNS, projectId));
+  }
+
+  async settle(projectId: string, traceIds: readonly string[]): Promise<void> {
+    if (traceIds.length === 0) return;
+    await this.database.alone(lock(TURNS, projectId), () => this.settleLocked(projectId, traceIds));
+  }
+
+  private async settleLocked(projectId: string, traceIds: readonly string[]): Promise<void> {
+    const rows = await this.database.query(turnsQuery(projectId, traceIds, MAX_TURN_CALLS + 1));
+    if (rows.length <= MAX_TURN_CALLS) {
+      const changes = turnChanges(rows);
+      if (changes.length > 0) await this.database.query(turnsSet(projectId, changes));
+    } else if (traceIds.length === 1)
+      await this.database.query(turnRootsQuery(projectId, traceIds));
+    else {
+      const half = traceIds.length >> 1;
+      await this.settleLocked(projectId, traceIds.slice(0, half));
+      await this.settleLocked(projectId, traceIds.slice(half));
+    }
+  }
+}
