@@ -234,6 +234,7 @@ CREATE TABLE calls (
   agent_version text COLLATE "C",
   linked_call_id text COLLATE "C",
   is_orphan boolean NOT NULL DEFAULT false,
+  thread_source text COLLATE "C",
   event_times json,
   CONSTRAINT calls_pkey PRIMARY KEY (project_id, id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, toast.autovacuum_vacuum_scale_factor=0.02, toast.autovacuum_vacuum_threshold=5000);
@@ -835,6 +836,8 @@ CREATE INDEX calls_failed_idx ON calls USING btree (project_id, started_at, id) 
 CREATE INDEX calls_linked_idx ON calls USING btree (project_id, linked_call_id) WHERE (linked_call_id IS NOT NULL);
 
 CREATE INDEX calls_logged_idx ON calls USING btree (project_id, logged_at, id) WHERE ((op_name IS NULL) AND (ended_at IS NULL) AND (display_name IS NULL) AND (logged_at IS NOT NULL));
+
+CREATE INDEX calls_named_idx ON calls USING btree (project_id, trace_id) WHERE ((num_nulls(parent_id, thread_id) = 0) AND (num_nulls(thread_source, otel_dump) < 2));
 
 CREATE INDEX calls_op_idx ON calls USING btree (project_id, op_name);
 
@@ -1584,7 +1587,7 @@ AS $function$
 BEGIN
   RETURN QUERY SELECT t.id FROM unnest(traces) t (id) CROSS JOIN LATERAL (
     SELECT FROM calls c WHERE c.project_id = project AND c.trace_id >= t.id AND c.trace_id <= t.id
-      AND num_nulls(c.parent_id, c.thread_id) = 0 AND c.deleted_at IS NULL
+      AND num_nulls(c.parent_id, c.thread_id) = 0 AND num_nulls(c.thread_source, c.otel_dump) < 2 AND c.deleted_at IS NULL
     ORDER BY c.trace_id LIMIT 1) c;
 END
 $function$;
