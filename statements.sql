@@ -654,8 +654,14 @@ SELECT (
   FROM tables t WHERE t.project_id = $7 AND t.digest = $8) p) p; -- a list
 
 SELECT (SELECT row_to_json(t)::text FROM (SELECT f.id AS "id", f.project_id AS "project_id", to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", (CASE WHEN starts_with(f.ref, $1::text) THEN $2::text || substr(f.ref, $3::int) ELSE f.ref END) AS "svc_ref", (CASE WHEN starts_with(f.feedback_type, $4::text) THEN $5::text || substr(f.feedback_type, $6::int) ELSE f.feedback_type END) AS "feedback_type", f.payload AS "payload", f.creator AS "creator", (CASE WHEN starts_with(f.annotation_ref, $7::text) THEN $8::text || substr(f.annotation_ref, $9::int) ELSE f.annotation_ref END) AS "annotation_ref", (CASE WHEN starts_with(f.runnable_ref, $10::text) THEN $11::text || substr(f.runnable_ref, $12::int) ELSE f.runnable_ref END) AS "runnable_ref", (CASE WHEN starts_with(f.call_ref, $13::text) THEN $14::text || substr(f.call_ref, $15::int) ELSE f.call_ref END) AS "call_ref", (CASE WHEN starts_with(f.trigger_ref, $16::text) THEN $17::text || substr(f.trigger_ref, $18::int) ELSE f.trigger_ref END) AS "trigger_ref", f.queue_id AS "queue_id", coalesce(f."scorer_tags", '[]') AS "scorer_tags", coalesce(f."scorer_tag_reasons", '{}') AS "scorer_tag_reasons", coalesce(f."scorer_tag_confidences", '{}') AS "scorer_tag_confidences", coalesce(f."scorer_ratings", '{}') AS "scorer_ratings", coalesce(f."scorer_rating_reasons", '{}') AS "scorer_rating_reasons", coalesce(f."scorer_rating_confidences", '{}') AS "scorer_rating_confidences", coalesce(f."span_agent_name", '') AS "span_agent_name", coalesce(f."span_agent_version", '') AS "span_agent_version", coalesce(f."span_status_code", 'UNSET') AS "span_status_code", coalesce(f."span_conversation_id", '') AS "span_conversation_id", coalesce(f."span_trace_id", '') AS "span_trace_id", coalesce(f."scorer_trace_id", '') AS "scorer_trace_id", f.user_id AS "svc_user_id") t) AS json FROM (
-  SELECT f.* FROM feedback f WHERE f.project_id = $19 ORDER BY f.created_at ASC NULLS LAST, f.id COLLATE "C" ASC NULLS LAST
-  LIMIT $20::bigint OFFSET $21::bigint) f; -- a list
+  SELECT f.* FROM feedback f WHERE f.project_id = $19 AND CASE
+  WHEN split_part(f.ref, '/', $20::int) || '/' || split_part(f.ref, '/', $21::int) <> $22 THEN TRUE
+  WHEN split_part(f.ref, '/', $23::int) IN ('call', 'agent_span') THEN (SELECT c.deleted_at IS NULL FROM calls c
+  WHERE c.project_id = $24 AND c.id = split_part(f.ref, '/', $25::int) LIMIT 1) IS NOT FALSE
+  WHEN split_part(f.ref, '/', $26::int) = 'agent_turn' THEN (SELECT bool_or(c.deleted_at IS NULL) FROM calls c
+  WHERE c.project_id = $27 AND c.trace_id = split_part(f.ref, '/', $28::int)) IS NOT FALSE
+  ELSE TRUE END ORDER BY f.created_at ASC NULLS LAST, f.id COLLATE "C" ASC NULLS LAST
+  LIMIT $29::bigint OFFSET $30::bigint) f; -- a list
 
 SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXISTS (SELECT 1 FROM "annotation_queues" "AnnotationQueue" WHERE (("AnnotationQueue"."project_id" = $1) AND ("AnnotationQueue"."id" = $2) AND ("AnnotationQueue"."deleted_at" IS NULL))) LIMIT 1;
 
@@ -841,7 +847,13 @@ SELECT bj.build_id, j.id AS job_id, j.model_id, m.name AS model, j.step, j.paren
 SELECT bucket, count(*)::int AS count, ARRAY[(avg("n0"))::float8, (min("n0"))::float8, (max("n0"))::float8]::float8[] AS "m0"
   FROM (SELECT *, (SELECT CASE WHEN abs(x.n) < 1e290 THEN round(x.n, 60) END FROM (SELECT skein_number("t0") AS n OFFSET 0) "x") AS "n0" FROM (
   SELECT width_bucket(f.created_at, $1::timestamptz[]) - 1 AS bucket, (CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #>> $2::text[]) AS "t0"
-  FROM feedback f WHERE f.project_id = $3 AND f.created_at >= $4::timestamptz AND f.created_at < $5::timestamptz OFFSET 0) "t" OFFSET 0) "v"
+  FROM feedback f WHERE f.project_id = $3 AND f.created_at >= $4::timestamptz AND f.created_at < $5::timestamptz AND CASE
+  WHEN split_part(f.ref, '/', $6::int) || '/' || split_part(f.ref, '/', $7::int) <> $8 THEN TRUE
+  WHEN split_part(f.ref, '/', $9::int) IN ('call', 'agent_span') THEN (SELECT c.deleted_at IS NULL FROM calls c
+  WHERE c.project_id = $10 AND c.id = split_part(f.ref, '/', $11::int) LIMIT 1) IS NOT FALSE
+  WHEN split_part(f.ref, '/', $12::int) = 'agent_turn' THEN (SELECT bool_or(c.deleted_at IS NULL) FROM calls c
+  WHERE c.project_id = $13 AND c.trace_id = split_part(f.ref, '/', $14::int)) IS NOT FALSE
+  ELSE TRUE END OFFSET 0) "t" OFFSET 0) "v"
   GROUP BY GROUPING SETS ((bucket), ()) ORDER BY bucket;
 
 SELECT c.* FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT id, trace_id, parent_id, op_name, deleted_at IS NOT NULL AS is_deleted
@@ -1066,6 +1078,15 @@ SELECT coalesce(w.name, t.name) AS name, t.name IS NOT NULL AS is_there,
   WHERE CASE WHEN w.name IS NULL THEN TRUE WHEN t.name IS NULL THEN w.error IS NULL ELSE NOT t.is_valid END
   ORDER BY t.name IS NULL, w.created_at, name LIMIT 1;
 
+SELECT concat_ws(E'\n', b.id, t.group_index, t.trajectory_index, json_build_object('id', t.id, 'model_id', b.model_id, 'job_id', b.job_id, 'split', b.split,
+  'step', b.step, 'group_index', t.group_index, 'trajectory_index', t.trajectory_index, 'num_tokens', t.num_tokens,
+  'created_at', to_char(b.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text, t.document::text) AS row
+  FROM trajectory_batches b
+  JOIN trajectories t ON t.project_id = b.project_id AND t.batch_id = b.id
+  WHERE b.project_id = $1 AND b.model_id = $2
+  ORDER BY t.id::text COLLATE "C" ASC NULLS LAST
+  LIMIT $3::bigint OFFSET $4::bigint; -- a list
+
 SELECT count(*) FILTER (WHERE project_id = $1)::int AS of_project,
   count(*) FILTER (WHERE split_part(project_id, '/', 1) = split_part($2, '/', 1))::int AS of_entity, count(*)::int AS total
   FROM call_indexes WHERE (project_id, name) <> ($3, $4);
@@ -1088,7 +1109,13 @@ SELECT count(*)::int AS rows FROM (SELECT c.id FROM calls c WHERE c.has_unread_u
 
 SELECT count(*)::int AS total_count FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL;
 
-SELECT count(*)::int AS total_count FROM feedback f WHERE f.project_id = $1;
+SELECT count(*)::int AS total_count FROM feedback f WHERE f.project_id = $1 AND CASE
+  WHEN split_part(f.ref, '/', $2::int) || '/' || split_part(f.ref, '/', $3::int) <> $4 THEN TRUE
+  WHEN split_part(f.ref, '/', $5::int) IN ('call', 'agent_span') THEN (SELECT c.deleted_at IS NULL FROM calls c
+  WHERE c.project_id = $6 AND c.id = split_part(f.ref, '/', $7::int) LIMIT 1) IS NOT FALSE
+  WHEN split_part(f.ref, '/', $8::int) = 'agent_turn' THEN (SELECT bool_or(c.deleted_at IS NULL) FROM calls c
+  WHERE c.project_id = $9 AND c.trace_id = split_part(f.ref, '/', $10::int)) IS NOT FALSE
+  ELSE TRUE END;
 
 SELECT d.digest FROM unnest($1::text[]) AS d(digest)
   WHERE NOT EXISTS (SELECT FROM table_rows r WHERE r.project_id = $2 AND r.digest = d.digest) LIMIT 1;
@@ -1133,9 +1160,15 @@ SELECT f.id, f.unit, f.call, ARRAY[CASE WHEN (f.feedback_type = ANY($1::text[]))
 SELECT f.place, (CASE WHEN starts_with(f.feedback_type, $1::text) THEN $2::text || substr(f.feedback_type, $3::int) ELSE f.feedback_type END) AS feedback_type, f.scorer_tags AS tags, f.scorer_ratings AS ratings, f.scorer_rating_reasons AS reasons,
   f.scorer_rating_confidences AS confidences
   FROM (SELECT f.*, sum((coalesce(octet_length(f."scorer_tags"::text), 0) + coalesce(octet_length(f."scorer_tag_reasons"::text), 0) + coalesce(octet_length(f."scorer_tag_confidences"::text), 0) + coalesce(octet_length(f."scorer_ratings"::text), 0) + coalesce(octet_length(f."scorer_rating_reasons"::text), 0) + coalesce(octet_length(f."scorer_rating_confidences"::text), 0))) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
-  FROM (SELECT r.place, f.* FROM unnest($4::text[], $5::int[]) r (ref, place) CROSS JOIN LATERAL (SELECT f.* FROM feedback f WHERE f.project_id = $6 AND f.ref = r.ref AND f.feedback_type = ANY($7::text[]) OFFSET 0) "f"
-  ORDER BY f.created_at DESC, f.id DESC LIMIT $8::bigint) f) f
-  WHERE f.bytes <= $9::bigint ORDER BY f.created_at, f.id;
+  FROM (SELECT r.place, f.* FROM unnest($4::text[], $5::int[]) r (ref, place) CROSS JOIN LATERAL (SELECT f.* FROM feedback f WHERE f.project_id = $6 AND f.ref = r.ref AND CASE
+  WHEN split_part(f.ref, '/', $7::int) || '/' || split_part(f.ref, '/', $8::int) <> $9 THEN TRUE
+  WHEN split_part(f.ref, '/', $10::int) IN ('call', 'agent_span') THEN (SELECT c.deleted_at IS NULL FROM calls c
+  WHERE c.project_id = $11 AND c.id = split_part(f.ref, '/', $12::int) LIMIT 1) IS NOT FALSE
+  WHEN split_part(f.ref, '/', $13::int) = 'agent_turn' THEN (SELECT bool_or(c.deleted_at IS NULL) FROM calls c
+  WHERE c.project_id = $14 AND c.trace_id = split_part(f.ref, '/', $15::int)) IS NOT FALSE
+  ELSE TRUE END AND f.feedback_type = ANY($16::text[]) OFFSET 0) "f"
+  ORDER BY f.created_at DESC, f.id DESC LIMIT $17::bigint) f) f
+  WHERE f.bytes <= $18::bigint ORDER BY f.created_at, f.id;
 
 SELECT f.upload_id, f.size_bytes, c.bytes FROM files f
   LEFT JOIN file_chunks c ON c.project_id = f.project_id AND c.upload_id = f.upload_id AND c.chunk_index = 0
@@ -1364,15 +1397,6 @@ SELECT kind, id, sha256 FROM build_inputs WHERE project_id = $1 AND build_id = $
 
 SELECT kind, id, sha256 FROM build_inputs WHERE project_id = $1 AND build_id = $2
   ORDER BY kind, id LIMIT 5000;
-
-SELECT left(t.document::text, -1) || ',' || substr(json_build_object('id', t.id, 'model_id', b.model_id, 'job_id', b.job_id, 'split', b.split,
-  'step', b.step, 'group_index', t.group_index, 'trajectory_index', t.trajectory_index, 'num_tokens', t.num_tokens,
-  'created_at', to_char(b.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text, 2) AS json
-  FROM trajectory_batches b
-  JOIN trajectories t ON t.project_id = b.project_id AND t.batch_id = b.id
-  WHERE b.project_id = $1 AND b.model_id = $2
-  ORDER BY t.id::text COLLATE "C" ASC NULLS LAST
-  LIMIT $3::bigint OFFSET $4::bigint; -- a list
 
 SELECT m.id AS model_id, s.step, s.provider, s.upstream_model
   FROM models m LEFT JOIN (served_checkpoints s
@@ -1881,8 +1905,14 @@ SELECT row_to_json(t)::text FROM (
 
 SELECT row_to_json(t)::text FROM (
   SELECT s.payload FROM (
-  SELECT DISTINCT ON (f.feedback_type, f.trigger_ref) f.payload, f.created_at, f.id FROM feedback f WHERE f.project_id = $1 AND f.created_at >= $2::timestamptz AND octet_length(f.payload::text) <= $3::int ORDER BY f.feedback_type, f.trigger_ref, f.created_at DESC, f.id DESC) s
-  ORDER BY s.created_at DESC, s.id LIMIT $4::bigint) t; -- a list
+  SELECT DISTINCT ON (f.feedback_type, f.trigger_ref) f.payload, f.created_at, f.id FROM feedback f WHERE f.project_id = $1 AND f.created_at >= $2::timestamptz AND octet_length(f.payload::text) <= $3::int AND CASE
+  WHEN split_part(f.ref, '/', $4::int) || '/' || split_part(f.ref, '/', $5::int) <> $6 THEN TRUE
+  WHEN split_part(f.ref, '/', $7::int) IN ('call', 'agent_span') THEN (SELECT c.deleted_at IS NULL FROM calls c
+  WHERE c.project_id = $8 AND c.id = split_part(f.ref, '/', $9::int) LIMIT 1) IS NOT FALSE
+  WHEN split_part(f.ref, '/', $10::int) = 'agent_turn' THEN (SELECT bool_or(c.deleted_at IS NULL) FROM calls c
+  WHERE c.project_id = $11 AND c.trace_id = split_part(f.ref, '/', $12::int)) IS NOT FALSE
+  ELSE TRUE END ORDER BY f.feedback_type, f.trigger_ref, f.created_at DESC, f.id DESC) s
+  ORDER BY s.created_at DESC, s.id LIMIT $13::bigint) t; -- a list
 
 SELECT row_to_json(t)::text FROM (
   SELECT t.place, s.id AS span_id, s.trace_id, s.operation_name, s.status, s.duration_ms FROM json_array_elements_text($1::json) WITH ORDINALITY t (id, place) CROSS JOIN LATERAL (
@@ -1905,7 +1935,13 @@ SELECT row_to_json(t)::text FROM (
 
 SELECT row_to_json(t)::text FROM (
   WITH w AS MATERIALIZED (
-  SELECT NULL::float8 AS bucket, f.scorer_tags, f.scorer_ratings, coalesce((CASE WHEN starts_with(f.runnable_ref, $1::text) THEN $2::text || substr(f.runnable_ref, $3::int) ELSE f.runnable_ref END), '') AS "k0" FROM feedback f WHERE f.project_id = $4 AND f.created_at >= to_timestamp($5::float8 / 1000) AND f.created_at < to_timestamp($6::float8 / 1000)
+  SELECT NULL::float8 AS bucket, f.scorer_tags, f.scorer_ratings, coalesce((CASE WHEN starts_with(f.runnable_ref, $1::text) THEN $2::text || substr(f.runnable_ref, $3::int) ELSE f.runnable_ref END), '') AS "k0" FROM feedback f WHERE f.project_id = $4 AND f.created_at >= to_timestamp($5::float8 / 1000) AND f.created_at < to_timestamp($6::float8 / 1000) AND CASE
+  WHEN split_part(f.ref, '/', $7::int) || '/' || split_part(f.ref, '/', $8::int) <> $9 THEN TRUE
+  WHEN split_part(f.ref, '/', $10::int) IN ('call', 'agent_span') THEN (SELECT c.deleted_at IS NULL FROM calls c
+  WHERE c.project_id = $11 AND c.id = split_part(f.ref, '/', $12::int) LIMIT 1) IS NOT FALSE
+  WHEN split_part(f.ref, '/', $13::int) = 'agent_turn' THEN (SELECT bool_or(c.deleted_at IS NULL) FROM calls c
+  WHERE c.project_id = $14 AND c.trace_id = split_part(f.ref, '/', $15::int)) IS NOT FALSE
+  ELSE TRUE END
   )
   SELECT a.* FROM (
   SELECT w.bucket, json_build_array(w."k0") AS keys, 'total' AS kind, NULL AS name, count(*)::int AS count,
@@ -2000,6 +2036,9 @@ SELECT seq, bytes FROM checkpoint_chunks
 
 SELECT seq, split, text FROM build_chunks
   WHERE project_id = $1 AND build_id = $2::uuid AND seq > $3 ORDER BY seq LIMIT 4;
+
+SELECT seq, text FROM body_chunks
+  WHERE project_id = $1 AND batch_id = $2 AND seq > $3 ORDER BY seq LIMIT 1;
 
 SELECT seq, text FROM body_chunks
   WHERE project_id = $1 AND batch_id = $2 AND seq > $3 ORDER BY seq LIMIT 4;

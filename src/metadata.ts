@@ -980,7 +980,7 @@ export async function metadata(): Promise<Record<string, unknown>> {
             read: { summary: "One training job.", type: String },
             cancel: { summary: "Ends a job that waits for a trainer; asks the trainer of one that runs to stop.", type: String },
             events: { summary: "What has happened in a training job, the oldest first; `training_ended` or `training_failed` comes last.", type: String },
-            trajectories: { summary: "Streams the trajectories of a model without their logprobs, one JSON object per line, the oldest first." },
+            trajectories: { summary: "Streams the trajectories of a model as they were logged, one JSON object per line, the oldest first." },
           },
         }],
         [import("./training/models/models.controller.js"), {
