@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import { recordedTraces } from '../../test/support/otlp-recordings.js';
 import { type Console, describeConsole, openConsole, violations } from './support/console.js';
 
 const PROJECT = 'acme/talk';
@@ -99,6 +100,105 @@ describeConsole('the page of threads', () => {
     await page.getByText('Answer 19').waitFor();
     await page.getByRole('button', { name: 'Later turns' }).click();
     await page.getByText('Answer 24').waitFor();
+  });
+
+  // what the programs of test/fixtures/otlp/programs ask, and what their models answer
+  it.each([
+    ['openinference-agents', 'It is sunny.'],
+    ['logfire-openai-agents', 'It is sunny.'],
+    ['google-adk-contents', 'It is sunny in Rome.'],
+    ['autogen', 'It is sunny in Rome.'],
+    ['openinference-langgraph', 'It is sunny in Rome.'],
+    ['langsmith-langchain', 'It is sunny.'],
+  ])('shows what was asked and answered in a turn of %s', async (name, answer) => {
+    const project_id = `acme/${name}`;
+    const { resourceSpans } = recordedTraces(name) as any;
+    // the agents SDK names no session, so its root does
+    const spans = resourceSpans.flatMap(({ scopeSpans }: any) => scopeSpans[0].spans);
+    const session = { key: 'session.id', value: { stringValue: 's1' } };
+    const above = new Set(spans.map(({ parentSpanId }: any) => parentSpanId));
+    for (const span of spans)
+      if (!span.parentSpanId && above.has(span.spanId))
+        span.attributes = [...(span.attributes ?? []), session];
+    const headers = { project_id };
+    await console.app.post('/otel/v1/traces', { resourceSpans }, { headers });
+    const page = await console.open(`/p/${project_id}/threads/s1`);
+    const turns = page.getByRole('list', { name: 'Turns' });
+    await turns.getByText('How is the weather in Rome?').first().waitFor();
+    await turns.getByText(answer, { exact: true }).first().waitFor();
+    expect(await turns.getByText('No answer').count()).toBe(0);
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it('shows what a tool of MCP was given and answered below a root made by hand', async () => {
+    const trace = { trace_id: 'by hand', project_id: PROJECT, attributes: {} };
+    const root = { ...aTurn('by-hand', 0, { inputs: {}, output: null }), ...trace };
+    const tool = {
+      ...trace,
+      id: 'tools/call',
+      parent_id: root.id,
+      op_name: 'tools/call weather',
+      started_at: at(0),
+      ended_at: at(1),
+      attributes: { 'gen_ai.operation.name': 'execute_tool' },
+      inputs: { city: 'Rome' },
+      output: { content: [{ type: 'text', text: 'It is sunny in Rome.' }] },
+    };
+    await complete([root, tool]);
+    const page = await console.open(`/p/${PROJECT}/threads/by-hand`);
+    const turns = page.getByRole('list', { name: 'Turns' });
+    await turns.getByText('{"city":"Rome"}').waitFor();
+    await turns.getByText('It is sunny in Rome.').waitFor();
+  });
+
+  it('asks for the texts of one page of turns at a time, and of silent ones alone', async () => {
+    const batch = Array.from({ length: 30 }, (_, n) => {
+      const root = aTurn('silent', n, n % 2 ? {} : { inputs: {}, output: null });
+      const below = Array.from({ length: 50 }, (__, k) => ({
+        ...root,
+        id: `${root.id} ${k}`,
+        parent_id: root.id,
+        thread_id: null,
+        turn_id: null,
+        op_name: 'below',
+        inputs: { messages: [{ role: 'user', content: `Below ${n}.${k}` }] },
+        output: { role: 'assistant', content: `Said ${n}.${k}` },
+        started_at: at(n * 1000 + k),
+        ended_at: at(n * 1000 + k + 1),
+      }));
+      return [root, ...(n % 2 ? [] : below)];
+    }).flat();
+    for (let from = 0; from < batch.length; from += 400)
+      await complete(batch.slice(from, from + 400));
+    const page = await console.open('/connect');
+    const asked: any[] = [];
+    page.on('request', (request) => {
+      if (request.url().endsWith('/threads/turns/query')) asked.push(request.postDataJSON());
+    });
+    await page.goto(`${console.app.url}/console/p/${PROJECT}/threads/silent`);
+    await page.getByText('Below 18.0', { exact: true }).waitFor();
+    await page.getByText('Said 18.49', { exact: true }).waitFor();
+    const silent = Array.from({ length: 10 }, (_, n) => `silent ${2 * n}`);
+    expect(asked.length).toBeGreaterThan(0);
+    for (const { turn_ids } of asked) expect(turn_ids).toEqual(silent);
+  });
+
+  it('says that nobody knows how long a turn took whose end lies before its start', async () => {
+    await complete([aTurn('backwards', 0, { took: -3000 })]);
+    const page = await console.open(`/p/${PROJECT}/threads/backwards`);
+    await page.getByText('unknown', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'turn' }).click();
+    await page.getByText('duration unknown').waitFor();
+    expect(await page.getByText(/[-−]3/).count()).toBe(0);
+  });
+
+  it('shows tables of Markdown as tables', async () => {
+    const content = 'Here:\n\n| City | Sky |\n|---|---|\n| **Rome** | sunny |';
+    await complete([aTurn('table', 0, { output: { role: 'assistant', content } })]);
+    const page = await console.open(`/p/${PROJECT}/threads/table`);
+    await page.getByRole('columnheader', { name: 'City' }).waitFor();
+    await page.getByRole('cell', { name: 'Rome' }).waitFor();
+    expect(await violations(page)).toEqual([]);
   });
 
   it.each(['light', 'dark'] as const)('has no serious violation in the %s theme', async (theme) => {

@@ -5,7 +5,7 @@ import { allLines } from '../api/client.ts';
 import { type CallRow, derivedSummary } from '../api/calls.ts';
 import { useLive } from '../api/live.ts';
 import { buttonClass } from '../ui/Button.tsx';
-import { duration } from '../ui/format.ts';
+import { callDuration } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
@@ -35,7 +35,7 @@ export function FirstCall({ project }: { project: string }) {
     <div className={styles['arrived']} role="status" data-new={isNew || undefined}>
       <Status status={status} />
       <strong>{trace_name}</strong>
-      <span>{duration(latency_ms)}</span>
+      <span>{callDuration({ status, latency_ms })}</span>
       <Time at={data.started_at} />
       <Link
         className={buttonClass()}

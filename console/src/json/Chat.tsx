@@ -1,7 +1,8 @@
 import { createContext, useContext, useMemo, useState } from 'react';
 import { Button } from '../ui/Button.tsx';
 import { bytes } from '../ui/format.ts';
-import type { Conversation, Piece, Said } from '../../../src/platform/json/chat.ts';
+import type { Conversation, Said } from '../../../src/platform/json/chat.ts';
+import type { Piece } from '../../../src/platform/json/chat-parts.ts';
 import styles from './json.module.css';
 import { type Block, markdown } from './markdown.ts';
 import { Markdown } from './Markdown.tsx';

@@ -23,6 +23,21 @@ function BlockView({ block }: { block: Block }) {
       ));
       return block.isNumbered ? <ol>{items}</ol> : <ul>{items}</ul>;
     }
+    case 'table':
+      return (
+        <div className={styles['table']} tabIndex={0} role="group" aria-label="Table">
+          <table>
+            <thead>
+              <Row cells={block.head} as="th" />
+            </thead>
+            <tbody>
+              {block.rows.map((cells, n) => (
+                <Row key={n} cells={cells} as="td" />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      );
     case 'heading':
       return (
         <p>
@@ -45,6 +60,16 @@ function BlockView({ block }: { block: Block }) {
       );
   }
 }
+
+const Row = ({ cells, as: Cell }: { cells: readonly (readonly Inline[])[]; as: 'th' | 'td' }) => (
+  <tr>
+    {cells.map((inlines, n) => (
+      <Cell key={n}>
+        <Inlines of={inlines} />
+      </Cell>
+    ))}
+  </tr>
+);
 
 const Inlines = ({ of }: { of: readonly Inline[] }) =>
   of.map(({ kind, text, address = '' }, n) => {

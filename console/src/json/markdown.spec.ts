@@ -37,12 +37,34 @@ describe('markdown', () => {
     ]);
   });
 
+  it('reads tables, also below a line of text', () => {
+    const table = 'Sky:\n| City | Sky |\n|:-----|----:|\n| **Rome** | sunny |\n| a \\| b |\nend';
+    expect(markdown(table)).toEqual([
+      { kind: 'paragraph', inlines: [text('Sky:')] },
+      {
+        kind: 'table',
+        head: [[text('City')], [text('Sky')]],
+        rows: [[[{ kind: 'strong', text: 'Rome' }], [text('sunny')]], [[text('a | b')]]],
+      },
+      { kind: 'paragraph', inlines: [text('end')] },
+    ]);
+    expect(markdown('a | b\n--|--\n1 | 2')).toMatchObject([{ kind: 'table' }]);
+  });
+
+  it.each(['a | b', 'a | b\n---', 'a | b\n--- | --- | ---', 'a\n---', '||\nx'])(
+    'reads no table in %j',
+    (plain) => expect(markdown(plain)).toBeUndefined(),
+  );
+
   it.each(['plain', 'two\nlines', '2 * 3 * 4', 'snake*case*name', '', 'a [b] (c)', '#hash'])(
     'leaves %j as it is',
     (plain) => expect(markdown(plain)).toBeUndefined(),
   );
 
-  it.each(['[', '`', '**', '![a](', '> ', '- ', '```\n', '# '])('reads much of %j', (one) => {
-    expect(() => markdown(one.repeat(100_000 / one.length))).not.toThrow();
-  });
+  it.each(['[', '`', '**', '![a](', '> ', '- ', '```\n', '# ', '|', '|\n', '|-|\n', '|-\n|'])(
+    'reads much of %j',
+    (one) => {
+      expect(() => markdown(one.repeat(100_000 / one.length))).not.toThrow();
+    },
+  );
 });

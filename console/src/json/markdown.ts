@@ -9,6 +9,7 @@ export interface Inline {
 export type Block =
   | { kind: 'paragraph' | 'heading' | 'quote'; inlines: Inline[] }
   | { kind: 'list'; isNumbered: boolean; items: Inline[][] }
+  | { kind: 'table'; head: Inline[][]; rows: Inline[][][] }
   | { kind: 'code'; text: string };
 
 /** Longer texts stay as they were written. */
@@ -51,6 +52,7 @@ function blockAt(lines: readonly string[], from: number): [Block | undefined, nu
   }
   const heading = HEADING.exec(line);
   if (heading) return [{ kind: 'heading', inlines: inlinesOf(heading[1]!) }, from + 1];
+  if (isTableAt(lines, from)) return tableAt(lines, from);
   const list = ITEM.exec(line);
   const isOf = (pattern: RegExp) => {
     let to = from;
@@ -68,8 +70,43 @@ function blockAt(lines: readonly string[], from: number): [Block | undefined, nu
     return [{ kind: 'quote', inlines: inlinesOf(said.join('\n')) }, to];
   }
   let to = from + 1;
-  while (to < lines.length && !BEGINS.test(lines[to]!)) to++;
+  while (to < lines.length && !BEGINS.test(lines[to]!) && !isTableAt(lines, to)) to++;
   return [{ kind: 'paragraph', inlines: inlinesOf(lines.slice(from, to).join('\n')) }, to];
+}
+
+/** The columns of the widest table; wider ones stay as they were written. */
+const MOST_COLUMNS = 60;
+const RULE = /^:?-+:?$/;
+
+/** A line of cells above a line of rules, as many as cells. */
+function isTableAt(lines: readonly string[], at: number): boolean {
+  const rules = lines[at + 1];
+  if (!rules?.includes('-') || !lines[at]!.includes('|')) return false;
+  const cells = cellsOf(rules);
+  return (
+    cells.length <= MOST_COLUMNS &&
+    cells.every((cell) => RULE.test(cell)) &&
+    cells.length === cellsOf(lines[at]!).length
+  );
+}
+
+function tableAt(lines: readonly string[], from: number): [Block, number] {
+  const head = cellsOf(lines[from]!).map(inlinesOf);
+  const rows: Inline[][][] = [];
+  let to = from + 2;
+  for (; to < lines.length && lines[to]!.includes('|'); to++) {
+    // as many as are written, so that the text bounds them
+    rows.push(cellsOf(lines[to]!).slice(0, head.length).map(inlinesOf));
+  }
+  return [{ kind: 'table', head, rows }, to];
+}
+
+/** The cells of a line: lines at its ends are no cells, and `\|` stands for a line in a cell. */
+function cellsOf(line: string): string[] {
+  const cells = line.trim().split(/(?<!\\)\|/);
+  if (cells[0] === '') cells.shift();
+  if (cells.at(-1) === '') cells.pop();
+  return cells.map((cell) => cell.trim().replaceAll('\\|', '|'));
 }
 
 /** What ends a paragraph. */

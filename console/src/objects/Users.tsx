@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type CallRow, derivedSummary } from '../api/calls.ts';
 import { allLines, type Schema } from '../api/client.ts';
-import { duration, opName } from '../ui/format.ts';
+import { callDuration, opName } from '../ui/format.ts';
 import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
@@ -61,7 +61,7 @@ export function Users({ project, version }: ShownProps) {
       name: 'latency',
       title: 'Latency',
       isNumber: true,
-      cell: ({ call }) => duration(derivedSummary(call).latency_ms),
+      cell: ({ call }) => callDuration(derivedSummary(call)),
     },
     {
       name: 'started',

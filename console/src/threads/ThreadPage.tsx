@@ -7,7 +7,7 @@ import { type Remarks, useRemarks } from '../api/remarks.ts';
 import { Pieces } from '../json/Chat.tsx';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
-import { count, duration, money } from '../ui/format.ts';
+import { callDuration, count, money } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { RemarksMarks } from '../ui/Remarks.tsx';
@@ -97,7 +97,7 @@ function TurnView({
         <CallLink project={project} call={call}>
           {trace_name}
         </CallLink>
-        <span>{duration(latency_ms)}</span>
+        <span>{callDuration({ status, latency_ms })}</span>
         {tokens && (
           <span>
             {count(tokens.input)} → {count(tokens.output)} tokens
@@ -121,7 +121,7 @@ function TurnView({
         </div>
       ))}
       {steps.length > 0 && <Steps project={project} steps={steps} />}
-      {!hasAnswered && (
+      {(!hasAnswered || status === 'running') && (
         <p className={styles['earlier']}>{status === 'running' ? 'Still running' : 'No answer'}</p>
       )}
     </li>
@@ -148,7 +148,7 @@ function Steps({ project, steps }: { project: string; steps: CallRow[] }) {
               <CallLink project={project} call={step}>
                 {derivedSummary(step).trace_name}
               </CallLink>
-              <span>{duration(derivedSummary(step).latency_ms)}</span>
+              <span>{callDuration(derivedSummary(step))}</span>
             </li>
           ))}
         </ul>

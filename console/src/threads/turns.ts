@@ -4,12 +4,11 @@ import { readPlain } from '../../../src/platform/json/chat-plain.ts';
 import {
   isBlank,
   isQuestion,
-  parsedExactly,
-  type Piece,
   readAnswered,
   readChat,
   type Said,
 } from '../../../src/platform/json/chat.ts';
+import { parsedExactly, type Piece } from '../../../src/platform/json/chat-parts.ts';
 import { indexed } from '../json/indexed.ts';
 
 export const PAGE = 20;

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { Chat } from '../json/Chat.tsx';
-import { readChat, parsedExactly } from '../../../src/platform/json/chat.ts';
+import { readChat } from '../../../src/platform/json/chat.ts';
+import { parsedExactly } from '../../../src/platform/json/chat-parts.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
 import { LongText } from '../json/LongText.tsx';
@@ -9,7 +10,7 @@ import { readCall } from '../json/read-call.ts';
 import { decoded, visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
-import { bytes, count, duration } from '../ui/format.ts';
+import { bytes, callDuration, count } from '../ui/format.ts';
 import { ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Status } from '../ui/Status.tsx';
 import { type Tab as TabOf, Tabs } from '../ui/Tabs.tsx';
@@ -60,7 +61,7 @@ export function CallPane({
         <h2 title={span.opName}>{visible(span.name)}</h2>
         <p className={styles['paneFacts']}>
           <Status status={span.status} />
-          <span>{span.latency === null ? 'running' : duration(span.latency)}</span>
+          <Took span={span} />
           {span.tokens && (
             <span>
               {count(span.tokens.input)} → {count(span.tokens.output)} tokens
@@ -104,6 +105,12 @@ export function CallPane({
       )}
     </section>
   );
+}
+
+function Took({ span: { status, latency } }: { span: TraceSpan }) {
+  const text = callDuration({ status, latency_ms: latency }, 'running');
+  if (text !== 'unknown') return <span>{text}</span>;
+  return <span title="The end of the call lies before its start">duration unknown</span>;
 }
 
 interface DocumentsProps {

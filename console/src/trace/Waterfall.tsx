@@ -1,7 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo, useRef } from 'react';
 import { visible } from '../json/visible.ts';
-import { count, duration, money } from '../ui/format.ts';
+import { callDuration, count, duration, money } from '../ui/format.ts';
 import { Kind } from '../ui/Kind.tsx';
 import { Status } from '../ui/Status.tsx';
 import { callKind } from './call-kind.ts';
@@ -118,7 +118,7 @@ export function Waterfall({
                     style={{ left: `${left}%`, width: `max(2px, ${Math.min(width, 100 - left)}%)` }}
                   />
                   <span className={styles['took']} style={{ left: `calc(${left + width}% + 6px)` }}>
-                    {span.latency === null ? 'running' : duration(span.latency)}
+                    {callDuration({ status: span.status, latency_ms: span.latency }, 'running')}
                   </span>
                 </span>
                 <span className={styles['spent']}>

@@ -15,6 +15,7 @@ export interface TraceSpan extends Span {
   threadId: string | null;
   /** What the span says that it does. */
   operation: string | null;
+  /** Null while it runs, and where its end lies before its start. */
   latency: number | null;
   tokens: { input: number; output: number } | null;
   cost: number | null;
@@ -28,18 +29,19 @@ export const MOST_CALLS = 50_000;
 const toSpan = (call: CallRow): TraceSpan => {
   const { status, latency_ms, trace_name } = derivedSummary(call);
   const start = precise(call.started_at);
+  const latency = latency_ms !== null && latency_ms >= 0 ? latency_ms : null;
   return {
     id: call.id,
     parentId: call.parent_id ?? null,
     name: trace_name || opName(call.op_name),
     start,
-    end: call.ended_at ? start + (latency_ms ?? 0) : null,
+    end: call.ended_at ? start + (latency ?? 0) : null,
     status,
     opName: call.op_name,
     startedAt: call.started_at,
     threadId: call.thread_id ?? null,
     operation: call.operation ?? null,
-    latency: latency_ms,
+    latency,
     tokens: callTokens(call),
     cost: callCost(call),
   };

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { type CallRow, callCost, derivedSummary, callTokens, shownUser } from '../api/calls.ts';
 import { visible } from '../json/visible.ts';
-import { count, duration, money, opName } from '../ui/format.ts';
+import { callDuration, count, money, opName } from '../ui/format.ts';
 import { RemarksMarks } from '../ui/Remarks.tsx';
 import { Kind, kindOf } from '../ui/Kind.tsx';
 import { Tags } from '../ui/Tags.tsx';
@@ -94,7 +94,7 @@ function knownColumns({ project, remarks, sort, onSort }: Shown): Column<CallRow
       title: <SortLatency sort={sort} onSort={onSort} />,
       width: '74px',
       isNumber: true,
-      cell: (row) => duration(derivedSummary(row).latency_ms),
+      cell: (row) => callDuration(derivedSummary(row)),
     },
     { name: 'tokens', title: 'Tokens in → out', width: '106px', isNumber: true, cell: tokens },
     {

@@ -1,4 +1,4 @@
-import { bytes, count, duration, money, number, opName } from './format.js';
+import { callDuration, bytes, count, duration, money, number, opName } from './format.js';
 
 it.each([
   [null, '–'],
@@ -51,3 +51,13 @@ it.each([
   [0.000_000_51, '5.1e-7'],
   [undefined, '–'],
 ])('the number %s reads %s', (value, text) => expect(number(value)).toBe(text));
+
+it.each([
+  ['success', 1500, '1.50 s'],
+  ['success', 0, '0 ms'],
+  ['success', -3000, 'unknown'],
+  ['error', null, 'unknown'],
+  ['running', null, '–'],
+])('a call that is %s and took %s ms shows %s', (status, latency_ms, shown) =>
+  expect(callDuration({ status, latency_ms })).toBe(shown),
+);

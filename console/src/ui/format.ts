@@ -13,6 +13,15 @@ export function duration(ms: number | null | undefined): string {
   return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
 }
 
+/** The time that a call took. One whose end lies before its start, by clocks that differ, took nobody knows how long. */
+export function callDuration(
+  { status, latency_ms }: { status: string; latency_ms: number | null },
+  running = '–',
+): string {
+  if (status === 'running') return running;
+  return latency_ms === null || latency_ms < 0 ? 'unknown' : duration(latency_ms);
+}
+
 const padded = (n: number) => String(n).padStart(2, '0');
 const trimmed = (n: number, digits: number) => String(Number(n.toFixed(digits)));
 

@@ -1,12 +1,5 @@
-import {
-  ANSWERED,
-  ASKED,
-  type Conversation,
-  isBlank,
-  type Piece,
-  plainText,
-  type Said,
-} from './chat.js';
+import { ANSWERED, ASKED, type Conversation, isBlank, plainText, type Said } from './chat.js';
+import type { Piece } from './chat-parts.js';
 
 /**
  * What a call was asked and what it answered, where both are plain texts of a name that says so; undefined where neither is. For

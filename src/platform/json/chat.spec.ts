@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { readChat, isQuestion, type Piece, parsedExactly, type Said, readTurns } from './chat.js';
+import { isQuestion, readChat, readTurns, type Said } from './chat.js';
+import { parsedExactly, type Piece } from './chat-parts.js';
 
 /** Each message as a line for each piece: `role kind name: text`. */
 const saidLines = (said: Said[] = []) =>

@@ -1,18 +1,17 @@
-import { imageIn } from './chat-images.js';
+import {
+  data,
+  isEmpty,
+  isOfParts,
+  isText,
+  type Json,
+  type Piece,
+  readPart,
+  readPieces,
+  unquoted,
+} from './chat-parts.js';
 import { isObject } from './is-object.js';
-import { skipValue } from './json-grammar.js';
 
 /* Conversations in the documents of calls. The console shows them, and the service finds the question and the answer of a turn with it. */
-
-/** A piece of a message. `data` is what has no other form, as JSON. */
-export interface Piece {
-  kind: 'text' | 'reasoning' | 'call' | 'result' | 'data' | 'exception';
-  /** Of a call and a result the tool, of data what it is; else empty. */
-  name: string;
-  text: string;
-  /** An image, of which the text says only what it is. */
-  base64?: string;
-}
 
 /** A message. It has at least one piece, and all of it is blank only when nothing was sent. */
 export interface Said {
@@ -26,33 +25,6 @@ export interface Conversation {
   said: Said[];
   /** The members of the documents that are not part of it. */
   others: string[];
-}
-
-type Json = Record<string, unknown>;
-const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
-
-const isEmpty = (value: unknown): boolean =>
-  value === null ||
-  value === undefined ||
-  value === '' ||
-  (typeof value === 'object' && Object.keys(value).length === 0);
-
-/** Clients put JSON into strings of JSON; deeper ones stay texts. */
-const MAX_QUOTED = 3;
-
-/** The value that a text of JSON holds, if it is an object, a list or a string; any other value as it is. */
-export function unquoted(value: unknown): unknown {
-  let inner = value;
-  for (let depth = 0; depth < MAX_QUOTED; depth++) {
-    if (typeof inner !== 'string' || !/^\s*[[{"]/.test(inner)) break;
-    try {
-      skipValue(inner, 0); // throws where it is too deep to be shown
-      inner = parsedExactly(inner);
-    } catch {
-      break;
-    }
-  }
-  return inner;
 }
 
 /** Whether a document says nothing: all that is in it is empty. */
@@ -163,43 +135,54 @@ const QUESTIONS = [
 
 function askedIn(document: unknown, isAnswered: boolean): Found | undefined {
   const inputs = unquoted(document);
-  if (Array.isArray(inputs)) {
-    const said = messagesIn(inputs);
-    return said && { said, taken: [] };
-  }
+  if (Array.isArray(inputs)) return foundIn(messagesIn(inputs), []);
   if (!isObject(inputs)) return undefined;
-  if (isText(inputs['role']) || isText(inputs['source'])) {
-    const said = saidIn(inputs);
-    if (said) return { said: [said], taken: Object.keys(inputs) };
-  }
+  const named = isText(inputs['role']) || isText(inputs['source']) ? saidIn(inputs) : undefined;
+  if (named) return { said: [named], taken: Object.keys(inputs) };
+  const found = askedMembers(inputs, isAnswered);
+  if (found.length === 0) return undefined;
+  const { said, taken } = systemIn(inputs);
+  return {
+    said: [...said, ...found.flatMap((one) => one.said)],
+    taken: [...taken, ...found.flatMap((one) => one.taken)],
+  };
+}
+
+const foundIn = (said: Said[] | undefined, taken: string[]): Found | undefined =>
+  said && { said, taken };
+
+/** The history and the question that members hold. */
+function askedMembers(inputs: Json, isAnswered: boolean): Found[] {
   const readList = (name: string) => {
     const value = unquoted(inputs[name]);
-    return {
-      name,
-      said: messagesIn(value) ?? (isObject(value) ? askedIn(value, false)?.said : undefined),
-    };
+    const inner = () => (isObject(value) ? askedIn(value, false)?.said : undefined);
+    return foundIn(messagesIn(value) ?? inner(), [name]);
   };
-  const before = HISTORY.map(readList).find(({ said }) => said);
-  let asked = QUESTIONS.map(readList).find(({ said }) => said);
+  const first = (names: readonly string[]) => {
+    for (const name of names) {
+      const found = readList(name);
+      if (found) return found;
+    }
+    return undefined;
+  };
+  const before = first(HISTORY);
+  let asked = first(QUESTIONS);
   // a text is a message only beside others: many calls have an `input`
   const text = QUESTIONS.find((name) => isText(inputs[name]));
   if (text && !asked && (before || isAnswered))
-    asked = { name: text, said: [saidBy('user', readPieces(inputs[text]))] };
-  const found = [before, asked].filter((one) => one !== undefined);
-  if (found.length === 0) return undefined;
+    asked = { said: [saidBy('user', readPieces(inputs[text]))], taken: [text] };
+  return [before, asked].filter((one) => one !== undefined);
+}
+
+function systemIn(inputs: Json): Found {
   const config = isObject(inputs['config']) ? inputs['config'] : {};
-  const systems = SYSTEM.filter((name) => !isEmpty(inputs[name]));
-  const system = [...systems.map((name) => inputs[name]), config['system_instruction']];
+  const taken = SYSTEM.filter((name) => !isEmpty(inputs[name]));
+  const values = [...taken.map((name) => inputs[name]), config['system_instruction']];
   const innerParts = (value: unknown) => (isObject(value) ? (value['parts'] ?? value) : value);
-  return {
-    said: [
-      ...system
-        .filter((value) => !isEmpty(value))
-        .map((value) => saidBy('system', readPieces(innerParts(value)))),
-      ...found.flatMap(({ said }) => said!),
-    ],
-    taken: [...systems, ...found.map(({ name }) => name)],
-  };
+  const said = values
+    .filter((value) => !isEmpty(value))
+    .map((value) => saidBy('system', readPieces(innerParts(value))));
+  return { said, taken };
 }
 
 /** The messages of a list, or of one that is no list; undefined when there is none among them. */
@@ -242,16 +225,11 @@ function messagesOfParts(value: unknown): unknown[] {
   const { parts } = value;
   const isNative = (part: unknown): part is Json => isObject(part) && isText(part['part_kind']);
   if (!Array.isArray(parts) || parts.length === 0 || !parts.every(isNative)) return [value];
-  return (parts as Json[]).map((part) => ({
+  return parts.map((part: Json) => ({
     role: PART_ROLES.get(part['part_kind'] as string) ?? 'assistant',
     parts: [{ ...part, type: part['part_kind'] }],
   }));
 }
-
-const isOfParts = (value: unknown): value is Json[] =>
-  Array.isArray(value) &&
-  value.length > 0 &&
-  value.every((one) => isObject(one) && isText(one['type']));
 
 /** An output that is no message. */
 function resultIn(output: unknown): Said[] {
@@ -408,189 +386,6 @@ function memberPieces(message: Json): Piece[] {
   const { role: _, ...rest } = message;
   const others = Object.fromEntries(Object.entries(rest).filter(([, value]) => !isEmpty(value)));
   return Object.keys(others).length > 0 ? [data('', others)] : [];
-}
-
-/** What the value of a member says. */
-function readPieces(value: unknown, member = 'content'): Piece[] {
-  if (isEmpty(value)) return [];
-  if (isText(value)) {
-    const parts = /^\s*\[\s*\{/.test(value) ? unquoted(value) : undefined;
-    if (isOfParts(parts) && parts.every((part) => isKnownPart(part)))
-      return readPieces(parts, member);
-    const isReasoning = member.startsWith('reasoning') || member === 'thinking';
-    return [{ kind: isReasoning ? 'reasoning' : 'text', name: '', text: value }];
-  }
-  if (member === 'tool_calls' || member === 'function_call')
-    return [value]
-      .flat()
-      .map((one) => (isObject(one) && readToolCall(one)) || data('tool_call', one));
-  const part = (one: unknown) =>
-    readPart(one, member === 'content' || member === 'parts' ? '' : member);
-  // Vercel says where a step of a message begins
-  const isSaid = (one: unknown) => !isObject(one) || one['type'] !== 'step-start';
-  return Array.isArray(value) ? value.filter(isSaid).map(part) : [part(value)];
-}
-
-const CALLS = [
-  'tool_call',
-  'tool_use',
-  'server_tool_use',
-  'tool-call',
-  'function_call',
-  'custom_tool_call',
-  'function',
-  'mcp_call',
-];
-const RESULTS = [
-  'tool_call_response',
-  'tool_result',
-  'tool-result',
-  'function_call_output',
-  'custom_tool_call_output',
-  'tool-return',
-];
-const TEXTS = [
-  'text',
-  'input_text',
-  'output_text',
-  'summary_text',
-  'reasoning_text',
-  'refusal',
-  'system-prompt',
-  'user-prompt',
-  'retry-prompt',
-];
-
-const isKnownPart = ({ type }: Json): boolean =>
-  [...CALLS, ...RESULTS, ...TEXTS, 'reasoning', 'thinking', 'image_url', 'image'].includes(
-    type as string,
-  );
-
-/** What a part says in the conventions that clients follow; any other part as JSON. */
-function readPart(part: unknown, member = ''): Piece {
-  if (isText(part)) return { kind: 'text', name: '', text: part };
-  if (!isObject(part)) return data('', part);
-  const { type } = part;
-  if (!isText(type)) return readUntyped(part, member);
-  const known =
-    /^(?:tool-|dynamic-tool$)/.test(type) && ('state' in part || 'toolInvocation' in part)
-      ? readUiTool(part)
-      : CALLS.includes(type)
-        ? readToolCall(part)
-        : RESULTS.includes(type)
-          ? readToolResult(part)
-          : type === 'reasoning' || type === 'thinking'
-            ? readReasoning(part)
-            : TEXTS.includes(type)
-              ? readText(part)
-              : undefined;
-  return known ?? imageOf(part) ?? data(type, part);
-}
-
-/** A tool in a message of Vercel's UI: `tool-<name>` and `dynamic-tool` of 5, `tool-invocation` of 4. It was called, or has answered. */
-function readUiTool(part: Json): Piece | undefined {
-  const inner = isObject(part['toolInvocation']) ? part['toolInvocation'] : part;
-  const name = inner['toolName'] ?? String(part['type']).slice('tool-'.length);
-  const tool = { ...inner, name };
-  return isEmpty(inner['output']) && isEmpty(inner['result'])
-    ? readToolCall(tool)
-    : readToolResult(tool);
-}
-
-function imageOf(part: Json): Piece | undefined {
-  const image = imageIn(part);
-  return image && { ...data(image.type, part), base64: image.base64 };
-}
-
-/** Parts that are told by their one member, as Google's are. */
-function readUntyped(part: Json, member: string): Piece {
-  const names = Object.keys(part).filter(
-    (name) => !isEmpty(part[name]) && !name.startsWith('thought'),
-  );
-  const [name = member, ...more] = names;
-  const value = part[name];
-  // AutoGen's calls of functions and their results have no type
-  if (isText(part['name']) && 'arguments' in part) return readToolCall(part) ?? data(member, part);
-  if (isText(part['call_id']) && 'content' in part)
-    return readToolResult(part) ?? data(member, part);
-  if (more.length > 0) return data(member, part);
-  const known =
-    name === 'text' || name === 'content'
-      ? readText(part)
-      : isObject(value)
-        ? /^(?:function_?call|tool_?use)$/i.test(name)
-          ? readToolCall(value)
-          : /^(?:function_?response|tool_?result)$/i.test(name)
-            ? readToolResult(value)
-            : name === 'message_content'
-              ? readPart(value)
-              : undefined
-        : undefined;
-  return known ?? imageOf(part) ?? data(name, value ?? part);
-}
-
-function readText(part: Json): Piece | undefined {
-  const text = part['text'] ?? part['content'] ?? part['refusal'];
-  if (typeof text !== 'string') return undefined;
-  return { kind: part['thought'] === true ? 'reasoning' : 'text', name: '', text };
-}
-
-function readReasoning({ content, text, thinking, summary }: Json): Piece | undefined {
-  const texts = [content ?? text ?? thinking, summary].flatMap((value) => readPieces(value));
-  if (texts.length === 0) return undefined;
-  return { kind: 'reasoning', name: '', text: texts.map((one) => one.text).join('\n') };
-}
-
-function readToolCall(part: Json): Piece | undefined {
-  const inner = part['tool_call'] ?? part;
-  const call = isObject(inner) && isObject(inner['function']) ? inner['function'] : inner;
-  if (!isObject(call)) return undefined;
-  const name = call['name'] ?? call['toolName'] ?? call['tool_name'];
-  if (!isText(name)) return undefined;
-  const args = call['arguments'] ?? call['args'] ?? call['input'];
-  if (args !== undefined) return { kind: 'call', name, text: asText(args) };
-  // what a tool is, and not a call of it
-  if (['description', 'parameters'].some((one) => one in call)) return undefined;
-  return { kind: 'call', name, text: '' };
-}
-
-function readToolResult(part: Json): Piece | undefined {
-  const value = ['response', 'result', 'output', 'content']
-    .map((name) => part[name])
-    .find((one) => one !== undefined);
-  if (value === undefined) return undefined;
-  const name = part['name'] ?? part['toolName'] ?? part['tool_name'];
-  const text = isOfParts(value) ? value.map((one) => readPart(one).text).join('\n') : asText(value);
-  const failed = part['is_error'] === true ? ' error' : '';
-  return { kind: 'result', name: `${isText(name) ? name : ''}${failed}`.trim(), text };
-}
-
-const asText = (value: unknown): string => (typeof value === 'string' ? value : printJson(value));
-
-const data = (name: string, value: unknown): Piece => ({
-  kind: 'data',
-  name,
-  text: printJson(value),
-});
-
-/** Files inside a part are named, and not printed: so many characters without a blank are no words. */
-const FILE = /^[\w+/=:;,.-]{400,}$/;
-const printJson = (value: unknown): string =>
-  JSON.stringify(value, (_, one: unknown) =>
-    typeof one === 'string' && FILE.test(one)
-      ? `${one.slice(0, 40)}… (${one.length.toLocaleString('en-US')} characters)`
-      : one,
-  );
-
-/** Numbers that a double cannot hold, and those written in another way, are kept as they were sent, where the browser can. */
-export function parsedExactly(text: string): unknown {
-  const { rawJSON } = JSON as { rawJSON?: (source: string) => unknown };
-  if (!rawJSON) return JSON.parse(text);
-  const revive = (_: string, value: unknown, context?: { source?: string }) =>
-    typeof value === 'number' && context?.source !== undefined && context.source !== String(value)
-      ? rawJSON(context.source)
-      : value;
-  return JSON.parse(text, revive);
 }
 
 /** Members that say what was asked, and what was answered, in calls that are no chat. */

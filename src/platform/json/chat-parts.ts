@@ -1,0 +1,231 @@
+import { imageIn } from './chat-images.js';
+import { isObject } from './is-object.js';
+import { skipValue } from './json-grammar.js';
+
+/* Parts of messages, in the forms of the clients that record them. */
+
+/** A piece of a message. `data` is what has no other form, as JSON. */
+export interface Piece {
+  kind: 'text' | 'reasoning' | 'call' | 'result' | 'data' | 'exception';
+  /** Of a call and a result the tool, of data what it is; else empty. */
+  name: string;
+  text: string;
+  /** An image, of which the text says only what it is. */
+  base64?: string;
+}
+
+export type Json = Record<string, unknown>;
+export const isText = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '';
+
+export const isEmpty = (value: unknown): boolean =>
+  value === null ||
+  value === undefined ||
+  value === '' ||
+  (typeof value === 'object' && Object.keys(value).length === 0);
+
+/** Clients put JSON into strings of JSON; deeper ones stay texts. */
+const MAX_QUOTED = 3;
+
+/** The value that a text of JSON holds, if it is an object, a list or a string; any other value as it is. */
+export function unquoted(value: unknown): unknown {
+  let inner = value;
+  for (let depth = 0; depth < MAX_QUOTED; depth++) {
+    if (typeof inner !== 'string' || !/^\s*[[{"]/.test(inner)) break;
+    try {
+      skipValue(inner, 0); // throws where it is too deep to be shown
+      inner = parsedExactly(inner);
+    } catch {
+      break;
+    }
+  }
+  return inner;
+}
+
+/** Whether a value is a list of parts, each of which names its type. */
+export const isOfParts = (value: unknown): value is Json[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((one) => isObject(one) && isText(one['type']));
+
+/** What the value of a member says. */
+export function readPieces(value: unknown, member = 'content'): Piece[] {
+  if (isEmpty(value)) return [];
+  if (isText(value)) {
+    const parts = /^\s*\[\s*\{/.test(value) ? unquoted(value) : undefined;
+    if (isOfParts(parts) && parts.every((part) => isKnownPart(part)))
+      return readPieces(parts, member);
+    const isReasoning = member.startsWith('reasoning') || member === 'thinking';
+    return [{ kind: isReasoning ? 'reasoning' : 'text', name: '', text: value }];
+  }
+  if (member === 'tool_calls' || member === 'function_call')
+    return [value]
+      .flat()
+      .map((one) => (isObject(one) && readToolCall(one)) || data('tool_call', one));
+  const part = (one: unknown) =>
+    readPart(one, member === 'content' || member === 'parts' ? '' : member);
+  // Vercel says where a step of a message begins
+  const isSaid = (one: unknown) => !isObject(one) || one['type'] !== 'step-start';
+  return Array.isArray(value) ? value.filter(isSaid).map(part) : [part(value)];
+}
+
+const CALLS = [
+  'tool_call',
+  'tool_use',
+  'server_tool_use',
+  'tool-call',
+  'function_call',
+  'custom_tool_call',
+  'function',
+  'mcp_call',
+];
+const RESULTS = [
+  'tool_call_response',
+  'tool_result',
+  'tool-result',
+  'function_call_output',
+  'custom_tool_call_output',
+  'tool-return',
+];
+const TEXTS = [
+  'text',
+  'input_text',
+  'output_text',
+  'summary_text',
+  'reasoning_text',
+  'refusal',
+  'system-prompt',
+  'user-prompt',
+  'retry-prompt',
+];
+
+/** Readers of the parts that name their type. */
+const READERS = new Map<string, (part: Json) => Piece | undefined>([
+  ...CALLS.map((type) => [type, readToolCall] as const),
+  ...RESULTS.map((type) => [type, readToolResult] as const),
+  ...TEXTS.map((type) => [type, readText] as const),
+  ['reasoning', readReasoning],
+  ['thinking', readReasoning],
+]);
+
+const isKnownPart = ({ type }: Json): boolean =>
+  READERS.has(type as string) || type === 'image_url' || type === 'image';
+
+const isUiTool = ({ type, ...part }: Json): boolean =>
+  /^(?:tool-|dynamic-tool$)/.test(type as string) && ('state' in part || 'toolInvocation' in part);
+
+/** What a part says in the conventions that clients follow; any other part as JSON. */
+export function readPart(part: unknown, member = ''): Piece {
+  if (isText(part)) return { kind: 'text', name: '', text: part };
+  if (!isObject(part)) return data('', part);
+  const { type } = part;
+  if (!isText(type)) return readUntyped(part, member);
+  const read = isUiTool(part) ? readUiTool : READERS.get(type);
+  return read?.(part) ?? imageOf(part) ?? data(type, part);
+}
+
+/** A tool in a message of Vercel's UI: `tool-<name>` and `dynamic-tool` of 5, `tool-invocation` of 4. It was called, or has answered. */
+function readUiTool(part: Json): Piece | undefined {
+  const inner = isObject(part['toolInvocation']) ? part['toolInvocation'] : part;
+  const name = inner['toolName'] ?? String(part['type']).slice('tool-'.length);
+  const tool = { ...inner, name };
+  return isEmpty(inner['output']) && isEmpty(inner['result'])
+    ? readToolCall(tool)
+    : readToolResult(tool);
+}
+
+function imageOf(part: Json): Piece | undefined {
+  const image = imageIn(part);
+  return image && { ...data(image.type, part), base64: image.base64 };
+}
+
+/** Readers of the values of parts with one member, by its name. */
+const WRAPPED: readonly (readonly [RegExp, (value: Json) => Piece | undefined])[] = [
+  [/^(?:function_?call|tool_?use)$/i, readToolCall],
+  [/^(?:function_?response|tool_?result)$/i, readToolResult],
+  [/^message_content$/, (value) => readPart(value)],
+];
+
+/** Parts that are told by their one member, as Google's and Amazon's are. */
+function readUntyped(part: Json, member: string): Piece {
+  const names = Object.keys(part).filter(
+    (name) => !isEmpty(part[name]) && !name.startsWith('thought'),
+  );
+  const [name = member, ...more] = names;
+  if (more.length > 0) return readFunction(part) ?? data(member, part);
+  if (name === 'text' || name === 'content') return readText(part) ?? data(name, part[name]);
+  return readWrapped(name, part[name]) ?? imageOf(part) ?? data(name, part[name] ?? part);
+}
+
+const readWrapped = (name: string, value: unknown): Piece | undefined =>
+  isObject(value) ? WRAPPED.find(([one]) => one.test(name))?.[1](value) : undefined;
+
+/** AutoGen's calls of functions and their results have no type. */
+function readFunction(part: Json): Piece | undefined {
+  if (isText(part['name']) && 'arguments' in part) return readToolCall(part);
+  return isText(part['call_id']) && 'content' in part ? readToolResult(part) : undefined;
+}
+
+function readText(part: Json): Piece | undefined {
+  const text = part['text'] ?? part['content'] ?? part['refusal'];
+  if (typeof text !== 'string') return undefined;
+  return { kind: part['thought'] === true ? 'reasoning' : 'text', name: '', text };
+}
+
+function readReasoning({ content, text, thinking, summary }: Json): Piece | undefined {
+  const texts = [content ?? text ?? thinking, summary].flatMap((value) => readPieces(value));
+  if (texts.length === 0) return undefined;
+  return { kind: 'reasoning', name: '', text: texts.map((one) => one.text).join('\n') };
+}
+
+function readToolCall(part: Json): Piece | undefined {
+  const inner = part['tool_call'] ?? part;
+  const call = isObject(inner) && isObject(inner['function']) ? inner['function'] : inner;
+  if (!isObject(call)) return undefined;
+  const name = call['name'] ?? call['toolName'] ?? call['tool_name'];
+  if (!isText(name)) return undefined;
+  const args = call['arguments'] ?? call['args'] ?? call['input'];
+  if (args !== undefined) return { kind: 'call', name, text: asText(args) };
+  // what a tool is, and not a call of it
+  if (['description', 'parameters'].some((one) => one in call)) return undefined;
+  return { kind: 'call', name, text: '' };
+}
+
+function readToolResult(part: Json): Piece | undefined {
+  const value = ['response', 'result', 'output', 'content']
+    .map((name) => part[name])
+    .find((one) => one !== undefined);
+  if (value === undefined) return undefined;
+  const name = part['name'] ?? part['toolName'] ?? part['tool_name'];
+  const text = isOfParts(value) ? value.map((one) => readPart(one).text).join('\n') : asText(value);
+  const failed = part['is_error'] === true ? ' error' : '';
+  return { kind: 'result', name: `${isText(name) ? name : ''}${failed}`.trim(), text };
+}
+
+const asText = (value: unknown): string => (typeof value === 'string' ? value : printJson(value));
+
+export const data = (name: string, value: unknown): Piece => ({
+  kind: 'data',
+  name,
+  text: printJson(value),
+});
+
+/** Files inside a part are named, and not printed: so many characters without a blank are no words. */
+const FILE = /^[\w+/=:;,.-]{400,}$/;
+const printJson = (value: unknown): string =>
+  JSON.stringify(value, (_, one: unknown) =>
+    typeof one === 'string' && FILE.test(one)
+      ? `${one.slice(0, 40)}… (${one.length.toLocaleString('en-US')} characters)`
+      : one,
+  );
+
+/** Numbers that a double cannot hold, and those written in another way, are kept as they were sent, where the browser can. */
+export function parsedExactly(text: string): unknown {
+  const { rawJSON } = JSON as { rawJSON?: (source: string) => unknown };
+  if (!rawJSON) return JSON.parse(text);
+  const revive = (_: string, value: unknown, context?: { source?: string }) =>
+    typeof value === 'number' && context?.source !== undefined && context.source !== String(value)
+      ? rawJSON(context.source)
+      : value;
+  return JSON.parse(text, revive);
+}
