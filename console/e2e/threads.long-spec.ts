@@ -112,7 +112,7 @@ describeConsole('the page of threads', () => {
     ['langsmith-langchain', 'It is sunny.'],
   ])('shows what was asked and answered in a turn of %s', async (name, answer) => {
     const project_id = `acme/${name}`;
-    const { resourceSpans } = recordedTraces(name) as any;
+    const { resourceSpans } = recordedTraces(name);
     // the agents SDK names no session, so its root does
     const spans = resourceSpans.flatMap(({ scopeSpans }: any) => scopeSpans[0].spans);
     const session = { key: 'session.id', value: { stringValue: 's1' } };

@@ -310,8 +310,14 @@ it.each<[string, unknown, unknown]>([
   ['plain texts', { input: 'Why?' }, 'Because.'],
 ])('reads %s', async (_, inputs, output) => {
   const project = aProject();
-  await store(project, [ROOT, { id: 'below', inputs, output }]);
+  const attributes = { 'gen_ai.operation.name': 'chat' };
+  await store(project, [ROOT, { id: 'below', inputs, output, attributes }]);
   expect(await said(project)).toEqual(['below: Why?', 'below: Because.']);
+  const trace = { project_id: project, trace_id: 'trace' };
+  const { messages } = (await app.post('/agents/traces/chat', trace)).body;
+  const shown = (type: string) =>
+    messages.flatMap((one: any) => (one[type] ? [one[type].text] : []));
+  expect([shown('user_message'), shown('assistant_message')]).toEqual([['Why?'], ['Because.']]);
 });
 
 it('looks at few of many calls, and finds the ends of a long turn', async () => {

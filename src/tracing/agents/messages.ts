@@ -1,3 +1,11 @@
+import {
+  ANSWERED,
+  ASKED,
+  plainText,
+  readAnswered,
+  readAsked,
+  type Said,
+} from '../../platform/json/chat.js';
 import { isObject } from '../../platform/json/is-object.js';
 
 /** A message of any provider: its text, or the JSON of its parts where these are no texts. */
@@ -67,11 +75,42 @@ function readMessage(message: unknown, usualRole: string): ReadMessage {
 /** The messages of the inputs or the output of a call; what is no list of messages is one of the role. */
 export function messagesOf(document: unknown, role: string): ReadMessage[] {
   const list = own(document, 'messages') ?? own(document, 'choices');
+  if (Array.isArray(list) && list.every(hasRole))
+    return list.map((message) => readMessage(message, role));
+  const said = role === 'user' ? readAsked(document, null) : readAnswered({}, document);
+  // the state of a graph repeats the question in its output
+  const messages = (said ?? [])
+    .map(readSaid)
+    .filter((one) => role === 'user' || one.role !== 'user');
+  if (messages.some(({ said: text }) => text !== '')) return messages;
   if (Array.isArray(list)) return list.map((message) => readMessage(message, role));
-  const text = WHOLES.map((name) => own(document, name)).find((value) => value !== undefined);
-  if (text !== undefined) return [readMessage(text, role)];
-  if (typeof document === 'string') return document === '' ? [] : [readMessage(document, role)];
-  return [];
+  return wholeOf(document, role);
+}
+
+/** A document that is no list of messages: one text, or what stands under a name that says so. */
+function wholeOf(document: unknown, role: string): ReadMessage[] {
+  const whole = WHOLES.map((name) => own(document, name)).find((value) => value !== undefined);
+  if (whole !== undefined) return [readMessage(whole, role)];
+  const plain = plainText(document, role === 'user' ? ASKED : ANSWERED);
+  if (plain !== undefined) return plain === '' ? [] : [readMessage(plain, role)];
+  return typeof document === 'string' ? [readMessage(document, role)] : [];
+}
+
+/** Whether a message is in the form of OpenAI or of OpenTelemetry; others are read as conversations are. */
+function hasRole(message: unknown): boolean {
+  const inner = own(message, 'message') ?? message;
+  const content = own(inner, 'content');
+  const isQuoted = typeof content === 'string' && /^\s*\[\s*\{/.test(content);
+  return typeof (own(message, 'role') ?? own(inner, 'role')) === 'string' && !isQuoted;
+}
+
+/** A message of a conversation: its texts, or what else it has where it has none. */
+function readSaid({ role, pieces }: Said): ReadMessage {
+  const texts = pieces.filter(({ kind, text }) => kind === 'text' && text !== '');
+  const join = (some: Said['pieces']) => some.map(({ text }) => text).join('\n');
+  const shown = pieces.filter(({ kind }) => kind !== 'reasoning');
+  const said = join(texts);
+  return { role, content: said === '' ? join(shown) : said, finish_reason: '', said };
 }
 const WHOLES = ['prompt', 'completion', 'text', 'value', 'query', 'input', 'output'];
 
