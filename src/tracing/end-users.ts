@@ -1,11 +1,34 @@
-/** Attributes that name the user whom an application serves, in the order in which they count. */
+/**
+ * Attributes that name the user whom an application serves, in the order in which they count. Conventions: OpenTelemetry's `user.id` and
+ * `enduser.id`, OpenInference's `user.id`; Langfuse 3 and 4; traceloop-sdk 0.50 (association properties); Vercel's ai 5 (metadata); LangSmith 0.4
+ * (`langsmith.metadata.…`); LiteLLM 1.80 (`metadata.user_api_key_end_user_id`, `llm.user`).
+ */
 export const USER_ATTRIBUTES = [
   'user.id',
   'enduser.id',
+  'enduser.pseudo.id',
+  'gen_ai.user.id',
   'user_id',
   'langfuse.user.id',
   'langfuse.trace.user_id',
+  'langfuse.user_id',
   'traceloop.association.properties.user_id',
+  'traceloop.association.properties.userId',
+  'traceloop.association.properties.customer_id',
   'ai.telemetry.metadata.userId',
+  'ai.telemetry.metadata.user_id',
+  'langsmith.metadata.user_id',
+  'langsmith.metadata.userId',
+  'metadata.user_id',
+  'metadata.userId',
+  'metadata.user_api_key_end_user_id',
+  'llm.user',
+  'gen_ai.request.user',
   'userId', // events of Langfuse
 ];
+
+/** Members of `metadata` and of `user` among the attributes, where these are objects. */
+export const USER_METADATA = ['user_id', 'userId', 'user_api_key_end_user_id', 'langfuse_user_id'];
+
+/** Members of the request to a model: OpenAI's `user` and its successor; Anthropic's is `metadata.user_id`. */
+export const USER_INPUTS = ['safety_identifier', 'user'];

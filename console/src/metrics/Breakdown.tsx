@@ -9,7 +9,7 @@ import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
 import { costOrder, costShown } from './cost.tsx';
-import { DEFAULT_RANGE, type MetricsSearch } from './search.ts';
+import { type Grouping, GROUPINGS, DEFAULT_RANGE, type MetricsSearch } from './search.ts';
 import { groupsQuery, type Row, type Stats } from './stats.ts';
 import styles from './metrics.module.css';
 
@@ -35,8 +35,11 @@ export function Breakdown(props: BreakdownProps) {
         onChange={(value) => onSearch(value === 'model' ? rest : { ...rest, by: value })}
         tabs={[
           { value: 'model', label: 'By model', content: <Models {...props} /> },
-          { value: 'op', label: 'By op', content: <Groups {...props} by="op" /> },
-          { value: 'user', label: 'By user', content: <Groups {...props} by="user" /> },
+          ...GROUPING_NAMES.map((name) => ({
+            value: name,
+            label: GROUPINGS[name].tab,
+            content: <Groups {...props} by={name} />,
+          })),
         ]}
       />
     </section>
@@ -73,6 +76,11 @@ const CALLS: TableColumn<Row> = {
   cell: ({ calls }) => count(calls),
 };
 
+const GROUPING_NAMES = Object.keys(GROUPINGS) as Grouping[];
+
+/** The short name of the filter for a row. */
+const filterOf = (by: 'model' | Grouping) => (by === 'model' ? by : GROUPINGS[by].filter);
+
 const isNamed = (field: string, name: string) =>
   `${field}="${name.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 
@@ -83,7 +91,7 @@ const tracesWindow = ({ range = DEFAULT_RANGE, from, to }: MetricsSearch) =>
 /** The name, and the way to the calls that it stands for. */
 const named = (
   title: string,
-  field: 'model' | 'op' | 'user',
+  by: 'model' | Grouping,
   { project, search }: BreakdownProps,
 ): TableColumn<Row> => ({
   name: 'name',
@@ -96,7 +104,7 @@ const named = (
       <Link
         to="/p/$entity/$project/traces"
         params={{ entity, project: name }}
-        search={{ q: isNamed(field, row.name), all: true, ...tracesWindow(search) }}
+        search={{ q: isNamed(filterOf(by), row.name), all: true, ...tracesWindow(search) }}
         title={row.name}
       >
         {visible(rowName(row)!)}
@@ -165,7 +173,7 @@ const LATENCIES = (['p50', 'p95', 'p99'] as const).map((name): TableColumn<Row> 
 }));
 
 /** How many failed, and the way to them. */
-const errors = (field: 'op' | 'user', { project, search }: BreakdownProps): TableColumn<Row> => ({
+const errors = (by: Grouping, { project, search }: BreakdownProps): TableColumn<Row> => ({
   name: 'errors',
   title: 'Errors',
   isNumber: true,
@@ -177,7 +185,11 @@ const errors = (field: 'op' | 'user', { project, search }: BreakdownProps): Tabl
       <Link
         to="/p/$entity/$project/traces"
         params={{ entity, project: of }}
-        search={{ q: `${isNamed(field, name)} status=error`, all: true, ...tracesWindow(search) }}
+        search={{
+          q: `${isNamed(filterOf(by), name)} status=error`,
+          all: true,
+          ...tracesWindow(search),
+        }}
         className={styles['bad']}
         aria-label={`${failed} errors of ${name}`}
       >
@@ -190,7 +202,7 @@ const errors = (field: 'op' | 'user', { project, search }: BreakdownProps): Tabl
 /** More rows are shown when they are asked for. */
 const MOST = 100;
 
-function Groups(props: BreakdownProps & { by: 'op' | 'user' }) {
+function Groups(props: BreakdownProps & { by: Grouping }) {
   const { project, search, by, onSearch } = props;
   const [isAll, showAll] = useState(false);
   const query = useQuery({
@@ -200,7 +212,7 @@ function Groups(props: BreakdownProps & { by: 'op' | 'user' }) {
   if (query.error) return <ErrorNote error={query.error} />;
   if (!query.data) return <Skeleton rows={6} />;
   const rows = query.data.toSorted((a, b) => (costOrder(b) ?? -1) - (costOrder(a) ?? -1));
-  const label = by === 'op' ? 'By op' : 'By user';
+  const { tab: label, title } = GROUPINGS[by];
   return (
     <>
       <Table
@@ -208,7 +220,7 @@ function Groups(props: BreakdownProps & { by: 'op' | 'user' }) {
         rows={isAll ? rows : rows.slice(0, MOST)}
         rowKey={({ name }) => JSON.stringify(name)}
         columns={[
-          named(by === 'op' ? 'Op' : 'User', by, props),
+          named(title, by, props),
           CALLS,
           errors(by, props),
           ...LATENCIES,

@@ -1,5 +1,13 @@
 import { windowIn } from '../api/search.ts';
 
+/** Groups of the table beside the models: their tab, the column of their names, the short name of the filter. */
+export const GROUPINGS = {
+  op: { tab: 'By op', title: 'Op', filter: 'op' },
+  user: { tab: 'By user', title: 'User', filter: 'end_user' },
+  key_user: { tab: 'By key user', title: 'Key user', filter: 'user' },
+} as const;
+export type Grouping = keyof typeof GROUPINGS;
+
 /** What stands in the address of the page. */
 export interface MetricsSearch {
   /** The last day when absent. */
@@ -10,7 +18,7 @@ export interface MetricsSearch {
   /** The length of a bucket; chosen by that of the window when absent. */
   step?: Step;
   /** What the table counts by; the model when absent. */
-  by?: 'op' | 'user';
+  by?: Grouping;
   sort?: string;
   /** The roots of traces only. */
   roots?: true;
@@ -56,7 +64,7 @@ export function metricsSearch(search: Record<string, unknown>): MetricsSearch {
     ...window,
     ...(window.from === undefined && isOneOf(RANGES, range) && { range }),
     ...(isOneOf(STEPS, step) && { step }),
-    ...((by === 'op' || by === 'user') && { by }),
+    ...(isOneOf(GROUPINGS, by) && { by }),
     ...(typeof sort === 'string' && { sort }),
     ...(roots === true && { roots }),
   };

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { type RequestBody, post, type Schema } from '../api/client.ts';
 import { wire } from '../api/wire.ts';
-import { searchGranularity, type MetricsSearch, searchWindow } from './search.ts';
+import { type Grouping, searchGranularity, type MetricsSearch, searchWindow } from './search.ts';
 
 type Answer = Pick<Schema<'CallStatsAnswerDto'>, 'granularity' | 'call_buckets' | 'usage_buckets'>;
 /** Calls of a bucket, or of a group in it. */
@@ -90,13 +90,17 @@ export const statsQuery = (project: string, search: MetricsSearch) => {
 
 export type Stats = Awaited<ReturnType<NonNullable<ReturnType<typeof statsQuery>['queryFn']>>>;
 
-/** The window by op or by user. */
-export const groupsQuery = (project: string, search: MetricsSearch, by: 'op' | 'user') => {
+/** The members of `group_by`. */
+const groupField = (by: Grouping) =>
+  ({ op: 'op_name', user: 'end_user', key_user: wire.userId })[by];
+
+/** The window by op, by the user whom the application served, or by the user of the key. */
+export const groupsQuery = (project: string, search: MetricsSearch, by: Grouping) => {
   const { range, from, to, roots } = search;
   return queryOptions({
     queryKey: ['stats', project, { range, from, to, roots }, by],
     queryFn: async ({ signal }) => {
-      const name = by === 'op' ? 'op_name' : wire.userId;
+      const name = groupField(by);
       const body = { granularity: ONE_BUCKET, group_by: [name] } as Partial<StatsRequest>;
       return statGroups(await ask({ ...statsRequest(project, search), ...body }, signal), name);
     },

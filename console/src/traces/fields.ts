@@ -1,4 +1,3 @@
-import { USER_ATTRIBUTES } from '../../../src/tracing/end-users.ts';
 import { TAG } from '../api/tags.ts';
 import { wire } from '../api/wire.ts';
 
@@ -30,8 +29,6 @@ const field = (kind: FieldKind, ...paths: string[]): FilterField => ({ kind, pat
 /** A name as a part of a path. */
 export const escaped = (name: string): string => name.replaceAll(/[.\\[]/g, String.raw`\$&`);
 
-const USERS = USER_ATTRIBUTES.map((name) => `attributes.[${name}]`);
-
 /** Short names of what people ask for; docs/filters.md lists them. */
 export const shortFields = (): Record<string, FilterField> => {
   const derived = `summary.${wire.summary}`;
@@ -46,7 +43,7 @@ export const shortFields = (): Record<string, FilterField> => {
     cost: field('money', `${derived}.total_cost`),
     model: field('whole', 'summary.usage.*'),
     user: field('text', wire.userId),
-    end_user: field('text', ...USERS),
+    end_user: field('text', `${derived}.end_user`),
     thread: field('text', 'thread_id'),
     trace: field('text', 'trace_id'),
     run: field('text', wire.runId),

@@ -43,6 +43,7 @@ import { queueField } from './calls.annotation.js';
 import { totalCosts, totalsOfTraces, TRACE_TOTAL } from './trace-totals.js';
 import { withExpanded } from './behind-refs.js';
 import { costField, type Prices, TOTAL_COST } from './calls.cost.js';
+import { endUser } from './end-user.js';
 import { feedbackField, feedbackOfCall } from './calls.feedback.js';
 import { computedOnce, lookedUp, unseen } from '../../../platform/query/plans.js';
 
@@ -191,6 +192,7 @@ export const queryable = (
       {
         ...FIELDS,
         [TOTAL_COST]: costField(projectId, prices),
+        [`summary.${WIRE.summary}.end_user`]: column.text(endUser(projectId)),
         'annotation_queue_items.queue_id': queueField(projectId),
         feedback: feedbackField(projectId),
       },

@@ -1,16 +1,14 @@
 import { pricesOfCall } from '../../costs/costs.service.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { computedOnce, lookedUp } from '../../../platform/query/plans.js';
-import { identifier, join, sql, type Sql } from '../../../platform/query/sql.js';
-import { USER_ATTRIBUTES } from '../../end-users.js';
+import { sql, type Sql } from '../../../platform/query/sql.js';
 import { isRoot, visibleIn } from '../../visible-calls.js';
+import { endUserOfTrace } from './end-user.js';
 import { countedUsage } from '../usage/counted-usage.query.js';
 
 /** Calls of one trace that are added up, those that tell usage, and that are looked at for a user. */
 const MAX_CALLS = 10_000;
 const MAX_LOOKED_AT = 50;
-
-const MAX_USER = 256;
 
 /** The calls of the trace of the root `r`, and the spans that ran in these. */
 const tellingCalls = (projectId: string): Sql => sql`
@@ -33,23 +31,9 @@ const addedUsage = (projectId: string): Sql => sql`(
       sum(u.cache_read_input_tokens)::float8 AS read, sum(u.cache_creation_input_tokens)::float8 AS created, count(*) AS requests
     FROM (${countedUsage(projectId, tellingCalls(projectId), sql`1 AS one`)}) u GROUP BY u.llm_id) t)`;
 
-const namedUser = (projectId: string): Sql => {
-  const texts = USER_ATTRIBUTES.map((name) => sql`${identifier(name)} text`);
-  const names = USER_ATTRIBUTES.map((name) => sql`nullif(a.${identifier(name)}, '')`);
-  return sql`(
-    SELECT left(u.name, ${MAX_USER}::int) FROM (
-      SELECT c.attributes, c.is_opaque, c.started_at, c.id FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = r.trace_id
-      ORDER BY c.started_at, c.id LIMIT ${MAX_LOOKED_AT}::bigint) c ${lookedUp(
-        sql`SELECT coalesce(${join(names)}) AS name FROM json_to_record(
-          CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END) AS a (${join(texts)})`,
-        'u',
-      )}
-    WHERE u.name IS NOT NULL ORDER BY c.started_at, c.id LIMIT 1)`;
-};
-
 /** What the traces of the roots among the calls of the table `listed` add up to, once for each: many roots may be in one trace. */
 export const totalsOfTraces = (projectId: string): Sql => sql`
-  SELECT r.trace_id, CASE WHEN r.is_silent THEN ${addedUsage(projectId)} END AS usage, ${namedUser(projectId)} AS user_name
+  SELECT r.trace_id, CASE WHEN r.is_silent THEN ${addedUsage(projectId)} END AS usage, ${endUserOfTrace(projectId, MAX_LOOKED_AT)} AS user_name
   FROM (SELECT c.trace_id, bool_or(c.usage IS NULL) AS is_silent FROM listed c WHERE ${isRoot(projectId)} GROUP BY 1) r`;
 
 /** What the trace of the root `c` adds up to, as `total`: no usage where the root tells it itself, and then repeats the others'. */

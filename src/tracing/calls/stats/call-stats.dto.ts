@@ -31,7 +31,8 @@ const USAGE_METRICS = [
   'output_cost',
   'total_cost',
 ] as const;
-const GROUPS = ['op_name', WIRE.userId, 'status'];
+/** `end_user` is the user whom the application served, the other one the user of the key. */
+const GROUPS = ['op_name', WIRE.userId, 'end_user', 'status'];
 const GROUP_MEMBERS = Object.fromEntries(
   GROUPS.map((name) => [name, { type: 'string', nullable: true }]),
 );

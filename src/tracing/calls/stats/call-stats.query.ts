@@ -2,6 +2,7 @@
 import { identifier, join, Parameter, sql, type Sql } from '../../../platform/query/sql.js';
 import { LATENCY_MS, visibleIn } from '../../visible-calls.js';
 import { STATUS } from '../read/calls.query.js';
+import { endUser } from '../read/end-user.js';
 import { WIRE } from '../../../platform/http/wire.js';
 import { kindCost } from '../../costs/costs.service.js';
 import { countedUsage } from '../usage/counted-usage.query.js';
@@ -52,10 +53,11 @@ export const bounded = <Row>(
     SELECT count(*) > ${limit}::bigint OR sum(octet_length(found::text)) > ${MAX_BYTES}::bigint AS is_too_large FROM found) size
   LEFT JOIN found ON NOT size.is_too_large WHERE size.is_too_large OR found.bucket IS NOT NULL ORDER BY ${order}`;
 
-const GROUP_VALUES: Record<string, Sql> = {
-  op_name: sql`c.op_name`,
-  [WIRE.userId]: sql`c.user_id`,
-  status: sql`${STATUS}`,
+const GROUP_VALUES: Record<string, (projectId: string) => Sql> = {
+  op_name: () => sql`c.op_name`,
+  [WIRE.userId]: () => sql`c.user_id`,
+  end_user: endUser,
+  status: () => sql`${STATUS}`,
 };
 
 /** The slots of a part of time whose statistics have changed. */
@@ -92,8 +94,9 @@ class Parts {
   segmentAt = (time: Sql) => sql`width_bucket(${time}, ${this.changes}::timestamptz[])`;
 
   get groups(): Sql {
+    const { groups, projectId } = this.reading;
     return list(
-      this.reading.groups.map((name) => sql`${GROUP_VALUES[name]!} AS ${identifier(name)}`),
+      groups.map((name) => sql`${GROUP_VALUES[name]!(projectId)} AS ${identifier(name)}`),
     );
   }
 

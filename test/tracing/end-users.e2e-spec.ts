@@ -1,0 +1,108 @@
+import { useApp } from '../support/app.js';
+import { useCalls } from '../support/calls.js';
+import { at } from '../support/factories.js';
+
+const app = useApp();
+const calls = useCalls(app);
+
+const CHAT = { model: 'gpt-4o', messages: [] };
+/** Calls by the document that names the user, and the user. */
+const NAMED: [string, object, string | null][] = [
+  ['OpenTelemetry', { attributes: { 'user.id': 'ada' } }, 'ada'],
+  ['older OpenTelemetry', { attributes: { 'enduser.id': 'ada' } }, 'ada'],
+  ['Langfuse', { attributes: { 'langfuse.user.id': 'ada' } }, 'ada'],
+  ['events of Langfuse', { attributes: { userId: 'ada' } }, 'ada'],
+  ['Traceloop', { attributes: { 'traceloop.association.properties.user_id': 'ada' } }, 'ada'],
+  [
+    'Traceloop, a customer',
+    { attributes: { 'traceloop.association.properties.customer_id': 'ada' } },
+    'ada',
+  ],
+  ['Vercel', { attributes: { 'ai.telemetry.metadata.userId': 'ada' } }, 'ada'],
+  ['LangSmith', { attributes: { 'langsmith.metadata.user_id': 'ada' } }, 'ada'],
+  ['LangSmith, an object', { attributes: { metadata: { user_id: 'ada' } } }, 'ada'],
+  ['LiteLLM', { attributes: { 'metadata.user_api_key_end_user_id': 'ada' } }, 'ada'],
+  ['LiteLLM, an object', { attributes: { metadata: { user_api_key_end_user_id: 'ada' } } }, 'ada'],
+  ['an object', { attributes: { user: { id: 'ada' } } }, 'ada'],
+  ['OpenAI', { inputs: { ...CHAT, user: 'ada' } }, 'ada'],
+  ['OpenAI, newer', { inputs: { ...CHAT, safety_identifier: 'ada' } }, 'ada'],
+  ['Anthropic', { inputs: { ...CHAT, metadata: { user_id: 'ada' } } }, 'ada'],
+  ['a number', { attributes: { 'user.id': 42 } }, '42'],
+  ['half a pair', { attributes: { 'user.id': 'x\ud800' } }, 'x\ufffd'],
+  ['the first of several', { attributes: { userId: 'bob', 'user.id': 'ada' } }, 'ada'],
+  ['an empty one', { attributes: { 'user.id': '', user_id: 'ada' } }, 'ada'],
+  ['an op with a user', { inputs: { user: 'what is this?' } }, null],
+  ['a user that is no text', { attributes: { 'user.id': { a: 1 } } }, null],
+  ['null', { attributes: { 'user.id': null, metadata: null, user: 'x' } }, null],
+];
+
+const groups = async (name: string, more: object = {}) => {
+  const { status, body } = await app.post('/calls/stats', {
+    project_id: calls.project_id,
+    start: at(0),
+    end: at(3600),
+    granularity: 3600,
+    call_metrics: [{ metric: 'call_count' }],
+    usage_metrics: [{ metric: 'input_tokens' }],
+    group_by: [name],
+    ...more,
+  });
+  expect([status, body]).toEqual([200, expect.anything()]);
+  const tokens = new Map(
+    body.usage_buckets.map((bucket: any) => [bucket[name], bucket.sum_input_tokens]),
+  );
+  return Object.fromEntries(
+    body.call_buckets.map((bucket: any) => [
+      String(bucket[name]),
+      [bucket.count, tokens.get(bucket[name]) ?? null],
+    ]),
+  );
+};
+const is = (user: string | null) => ({
+  query: { $expr: { $eq: [{ $getField: 'summary.svc.end_user' }, { $literal: user }] } },
+});
+
+it.each(NAMED)('a call names its user as %s does', async (_, documents, user) => {
+  await calls.start({ id: 'a', started_at: at(1), ...documents });
+  await calls.start({ id: 'other', started_at: at(2), attributes: { 'user.id': 'somebody' } });
+  expect(await calls.idsOf(is(user))).toEqual(['a']);
+  expect(await groups('end_user')).toEqual({ [String(user)]: [1, null], somebody: [1, null] });
+  const { body } = await app.post('/calls/query', {
+    project_id: calls.project_id,
+    filter: { call_ids: ['a'] },
+    include_trace_totals: true,
+    limit: 1,
+  });
+  expect(body).toMatchObject({ calls: [{ id: 'a' }] });
+  const roots = body.calls;
+  expect(roots[0].summary.svc.trace_user).toBe(user);
+});
+
+it('a call below another has its user, unless it names one itself', async () => {
+  const call = (id: string, parent_id: string | null, user?: string) =>
+    calls.start({
+      ...{ id, parent_id, trace_id: 't', started_at: at(id.charCodeAt(0) - 96) },
+      ...(user && { attributes: { 'user.id': user } }),
+    });
+  await call('c', 'b'); // before those above it
+  await call('a', null, 'ada');
+  await call('b', 'a');
+  await call('d', 'a', 'bob');
+  await call('e', 'd');
+  for (const [id, n] of [
+    ['c', 10],
+    ['e', 200],
+  ] as const)
+    await calls.end({
+      id,
+      ended_at: at(10),
+      summary: { usage: { 'gpt-4o': { prompt_tokens: n, completion_tokens: 0, requests: 1 } } },
+    });
+  expect(await groups('end_user')).toEqual({ ada: [3, 10], bob: [2, 200] });
+  expect(await calls.idsOf(is('ada'))).toEqual(['a', 'b', 'c']);
+  expect(Object.keys(await groups('svc_user_id'))).toHaveLength(1);
+  // parents in a circle end
+  await calls.start({ id: 'x', parent_id: 'y', trace_id: 'u', started_at: at(20) });
+  await calls.start({ id: 'y', parent_id: 'x', trace_id: 'u', started_at: at(21) });
+  expect(await calls.idsOf(is(null))).toEqual(['x', 'y']);
+});
