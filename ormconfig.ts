@@ -44,6 +44,7 @@ import { Annotation1766474000000 } from './src/platform/database/migrations/1766
 import { AgentSpans1766476000000 } from './src/platform/database/migrations/1766476000000-agent-spans.js';
 import { ResponseOrder1766477000000 } from './src/platform/database/migrations/1766477000000-response-order.js';
 import { EventTimes1766540000000 } from './src/platform/database/migrations/1766540000000-event-times.js';
+import { RenamedCalls1766550000000 } from './src/platform/database/migrations/1766550000000-renamed-calls.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -181,6 +182,7 @@ export function dataSourceOptions(
       Orphans1766530000000,
       ThreadSources1766531000000,
       EventTimes1766540000000,
+      RenamedCalls1766550000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

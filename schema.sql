@@ -236,6 +236,7 @@ CREATE TABLE calls (
   is_orphan boolean NOT NULL DEFAULT false,
   thread_source text COLLATE "C",
   event_times json,
+  is_renamed boolean NOT NULL DEFAULT false,
   CONSTRAINT calls_pkey PRIMARY KEY (project_id, id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, toast.autovacuum_vacuum_scale_factor=0.02, toast.autovacuum_vacuum_threshold=5000);
 

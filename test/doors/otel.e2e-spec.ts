@@ -189,6 +189,98 @@ describe('POST /otel/v1/traces', () => {
   });
 });
 
+describe('a span that is exported again', () => {
+  const project = 'acme/again';
+  const send = (...list: object[]) => app.post(PATH, request(list), { headers: { project_id: project } }); // prettier-ignore
+  const value = (said: string) => [text('input.value', said), text('output.value', said)];
+  const nanos = (second: number) => `${1767225600 + second}000000000`;
+  const states = (spanId: string) => {
+    const state = (said: string, second: number | null) =>
+      aSpan({ spanId, attributes: value(said), endTimeUnixNano: second === null ? undefined : nanos(second) }); // prettier-ignore
+    return { running: state('running', null), ended: state('ended', 1), last: state('last', 2) };
+  };
+  type State = keyof ReturnType<typeof states>;
+
+  it.each<[State[], State]>([
+    [['running', 'ended'], 'ended'],
+    [['ended', 'running'], 'ended'],
+    [['last', 'ended'], 'last'],
+    [['ended', 'last', 'ended', 'running'], 'last'],
+    [['running', 'last', 'running', 'ended'], 'last'],
+  ])('in the order %j is the %s one, in requests of their own and in one', async (order, said) => {
+    for (const isOne of [true, false]) {
+      const spanId = aSpanId();
+      const list = order.map((name) => states(spanId)[name]);
+      if (isOne) await send(...list);
+      else for (const span of list) await send(span);
+      const call = await read(spanId, project);
+      expect(call).toMatchObject({ inputs: { input: said }, output: said });
+      expect(call.attributes.otel_span).toMatchObject({ attributes: value(said) });
+    }
+  });
+
+  it('is the newest one when all come at once', async () => {
+    const ids = Array.from({ length: 30 }, aSpanId);
+    await Promise.all(
+      ids.flatMap((id, i) => {
+        const { running, ended, last } = states(id);
+        const list = [running, last, ended, running];
+        return (i % 2 ? list : list.toReversed()).map((span) => send(span));
+      }),
+    );
+    for (const id of ids)
+      expect(await read(id, project)).toMatchObject({ inputs: { input: 'last' }, output: 'last' });
+  });
+
+  it('is the later one of two that ended at one time', async () => {
+    const spanId = aSpanId();
+    await send(aSpan({ spanId, attributes: value('first') }));
+    await send(aSpan({ spanId, attributes: value('second') }));
+    expect(await read(spanId, project)).toMatchObject({ output: 'second' });
+  });
+
+  it('keeps the name that somebody has given its call', async () => {
+    const span = aSpan({ attributes: [text('logfire.msg', 'of the span')] });
+    await send(span);
+    await app.post('/call/update', { project_id: project, call_id: span.spanId, display_name: 'x' }); // prettier-ignore
+    await send(span);
+    expect((await read(span.spanId, project)).display_name).toBe('x');
+  });
+
+  it.each([false, true])('is the span that Logfire announced (late: %s)', async (isLate) => {
+    const [parentSpanId, spanId] = [aSpanId(), aSpanId()];
+    const type = (name: string) => text('logfire.span_type', name);
+    const real = aSpan({ spanId, parentSpanId, attributes: [type('span'), ...value('whole')] });
+    const pending = aSpan({
+      parentSpanId: spanId,
+      endTimeUnixNano: '1767225600123456789',
+      attributes: [type('pending_span'), text('logfire.pending_parent_id', parentSpanId), text('input.value', 'half')], // prettier-ignore
+    });
+    const rootId = aSpanId();
+    const root = aSpan({ parentSpanId: rootId, endTimeUnixNano: '1767225600123456789', attributes: [type('pending_span'), text('logfire.pending_parent_id', '0'.repeat(16))] }); // prettier-ignore
+    await send(root);
+    expect(await read(rootId, project)).toMatchObject({ parent_id: null, ended_at: null }); // prettier-ignore
+    if (!isLate) {
+      await send(pending);
+      expect(await read(spanId, project)).toMatchObject({
+        parent_id: parentSpanId,
+        inputs: { input: 'half' },
+        ended_at: null,
+        summary: { svc: { status: 'running' } },
+      });
+    }
+    await send(real);
+    if (isLate) await send(pending);
+    expect(await read(pending.spanId, project)).toBeNull();
+    expect(await read(spanId, project)).toMatchObject({
+      parent_id: parentSpanId,
+      inputs: { input: 'whole' },
+      output: 'whole',
+      summary: { svc: { status: 'success', latency_ms: 1000 } },
+    });
+  });
+});
+
 describe('the project of a span', () => {
   const other = 'acme/other';
 

@@ -34,14 +34,17 @@ export function toCall(
   const own = readAttributes(span.attributes);
   const found = findIn(own, span);
   const { values } = found;
-  const id = checkedId(span.spanId, 16, 'spanId');
-  const parentId = isNone(span.parentSpanId)
-    ? null
-    : checkedId(span.parentSpanId, 16, 'parentSpanId');
+  const isPending = own.get('logfire.span_type') === 'pending_span';
+  const [spanId, parentSpanId] = (isPending && realIds(span, own)) || [
+    span.spanId,
+    span.parentSpanId,
+  ];
+  const id = checkedId(spanId, 16, 'spanId');
+  const parentId = isNone(parentSpanId) ? null : checkedId(parentSpanId, 16, 'parentSpanId');
   const thread = threadOf(values, own, span.traceId);
   const isAlwaysTurn = thread !== undefined && values.get('turn')?.[0] === true;
   const isTurn = isAlwaysTurn || (thread !== undefined && parentId === null);
-  const hasEnded = isSet(span.endTimeUnixNano);
+  const hasEnded = isSet(span.endTimeUnixNano) && !isPending;
   const record = accountedBy(own, span);
   const isOfOthers = isSum(found, span, record);
   const summary = makeSummary(found, isOfOthers, modelName);
@@ -77,6 +80,16 @@ export function toCall(
     if (isTwice) responseId = idOfPair(span, summary.usage);
     else responseId = isOfOthers ? idOfSum(id) : findResponse(found);
   return { call, documents, responseId, agent, movesTurn: !isAlwaysTurn };
+}
+
+/**
+ * Logfire (4.41, `PendingSpanProcessor`) announces a span as it starts by another one, which is its child and ends at once. It says the
+ * same as the span, so it is taken for that, still running. The ids of the span and of its parent.
+ */
+function realIds(span: Span, own: Attributes): [id: string, parentId: string] | undefined {
+  const parentId = own.get('logfire.pending_parent_id');
+  if (!span.parentSpanId || typeof parentId !== 'string') return undefined;
+  return [span.parentSpanId, isId(parentId, 16) ? parentId : ''];
 }
 
 /** The provider's id of the response that a span tells of. */

@@ -63,6 +63,8 @@ export class Call {
   @Column({ type: 'text', name: 'op_name', nullable: true, collation: 'C' }) opName!: string | null;
   @Column({ type: 'text', name: 'display_name', nullable: true, collation: 'C' }) displayName!:
     string | null;
+  /** `/call/update` has set the display name: no start, which may be one that was sent again, sets it anymore. */
+  @Column('boolean', { name: 'is_renamed', default: false }) isRenamed!: boolean;
   @Column({ type: 'text', name: 'trace_id', nullable: true, collation: 'C' }) traceId!:
     string | null;
   @Column({ type: 'text', name: 'parent_id', nullable: true, collation: 'C' }) parentId!:

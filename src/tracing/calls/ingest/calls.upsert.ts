@@ -95,9 +95,23 @@ const GROUPS: readonly Group[] = [
   { side: 'end', texts: MORE_END_TEXTS, documents: [] },
 ];
 
-const IS_START = sql`excluded.op_name IS NOT NULL`;
+/**
+ * An end that is older than the stored one, or what is known of a call that runs although its end is stored: a body that was sent
+ * again, or came late. Events have times of their own, by which they were put together.
+ */
+const IS_OLDER_END = sql`(c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))`;
+/** A span that still ran when it was exported, although it is stored with its end. */
+const IS_RUNNING_SPAN = sql`(excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)`;
+/** A start counts unless it came with an older end, or is an older state of a span. */
+const IS_START = sql`(excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT (${IS_OLDER_END} OR ${IS_RUNNING_SPAN})))`;
 /** A call that runs may have an output or a usage already. */
-const IS_END = sql`(excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)`;
+const IS_END = sql`((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT ${IS_OLDER_END})`;
+/** `updateQuery` has set the name, perhaps in an earlier version and before the start. */
+const IS_RENAMED = sql`(c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL))`;
 
 const list = (names: readonly string[]) => join(names.map(identifier));
 
@@ -165,11 +179,10 @@ function upsert(groups: readonly Group[]): Sql<Merged> {
   FROM (SELECT ${join([sql`w.*`, ...others])} FROM unnest(${join(columns)}) AS w (${list(names)})) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
-    op_name = coalesce(excluded.op_name, c.op_name),
-    display_name = CASE WHEN ${IS_START} AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+    display_name = CASE WHEN NOT ${IS_START} THEN c.display_name WHEN ${IS_RENAMED} THEN nullif(c.display_name, '')
       ELSE coalesce(excluded.display_name, c.display_name) END,
     started_at = ${startsValue('started_at')}, trace_id = ${startsValue('trace_id')},
-    ${replacedWhen(IS_START, 'parent_id', 'is_orphan', 'thread_id', 'turn_id', 'thread_source', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump', 'counts_gross', ...AGENT_TEXTS, ...EVENT_DOCUMENTS)},
+    ${replacedWhen(IS_START, 'op_name', 'parent_id', 'is_orphan', 'thread_id', 'turn_id', 'thread_source', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump', 'counts_gross', ...AGENT_TEXTS, ...EVENT_DOCUMENTS)},
     ${replacedWhen(IS_END, 'ended_at', 'exception', 'run_step_end', 'has_descendant_error', 'response_id', 'summary', 'usage')},
     ${loggedWhen(IS_START, 'inputs')}, ${loggedWhen(IS_END, 'output')},
     is_opaque = c.is_opaque OR excluded.is_opaque
@@ -205,9 +218,9 @@ function groupsOf(writes: readonly CallWrite[]): Group[] {
 /**
  * Merges starts and ends of one project into `calls`, one statement for all of them, prepared once a connection; each column travels
  * as one array (the figures: docs/adr/0004-write-path.md). Each call is there at most once. What a start or an end
- * brings replaces what an earlier one brought, side by side and in any order; neither touches the other's columns. A
- * `display_name` that a start leaves out stays, since `/call/update` may have set it, and so does one that came before the
- * start: `updateQuery`. Rows are locked in the order of
+ * brings replaces what an earlier one brought, side by side and in any order; neither touches the other's columns. What is older by
+ * its end replaces nothing. A `display_name` that a start leaves out stays, and so does one that `/call/update` has set:
+ * `updateQuery`. Rows are locked in the order of
  * their key, so that concurrent statements wait for each other instead of deadlocking. Answers the traces of the calls
  * when a start leaves its own to be found.
  */

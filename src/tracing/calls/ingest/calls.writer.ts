@@ -5,6 +5,7 @@ import { showNumber } from '../../../platform/process/metrics.js';
 import { isOutOfMemory, isRowError, isRowOfCopy, isTimeout } from '../../../platform/errors.js';
 import { Database } from '../../../platform/database/database.js';
 import { GroupCommit } from '../../../platform/database/group-commit.js';
+import { microsecondsOf } from '../../../platform/query/binary-copy.js';
 import { copyCalls, isWhole, traceOf } from './calls.copy.js';
 import { leavingTrace, markOrphans, placesToRead } from './orphans.js';
 import { childrenMark, MAX_MARKED, placesQuery, type StoredPlace } from './orphans.query.js';
@@ -214,12 +215,33 @@ export function mergedByCall(writes: CallWrite[], keyOf = writeKey): Map<string,
   return merged;
 }
 
-/** The later start and the later end of one call. Spelled out, since to spread an object takes a microsecond. */
-export const joined = (earlier: CallWrite, later: CallWrite): CallWrite => ({
-  projectId: later.projectId,
-  id: later.id,
-  start: later.start ?? earlier.start,
-  end: later.end ?? earlier.end,
-  isOpaque: earlier.isOpaque || later.isOpaque,
-  traceId: later.start ? later.traceId : earlier.traceId,
-});
+/**
+ * The later start and the later end of one call, by the rules of `upsertQuery`: what is older by its end replaces nothing. Spelled out,
+ * since to spread an object takes a microsecond.
+ */
+export const joined = (earlier: CallWrite, later: CallWrite): CallWrite => {
+  const isOlder = !later.start?.event_times && isOlderEnd(later.end, earlier.end);
+  const isStale = Boolean(earlier.start) && (isOlder || isRunningSpan(later, earlier));
+  const start = later.start && !isStale ? later : earlier.start ? earlier : later;
+  return {
+    projectId: later.projectId,
+    id: later.id,
+    start: start.start,
+    end: later.end && !isOlder ? later.end : earlier.end,
+    isOpaque: earlier.isOpaque || later.isOpaque,
+    traceId: start.traceId,
+  };
+};
+
+function isOlderEnd(later: CallWrite['end'], earlier: CallWrite['end']): boolean {
+  if (!later || !earlier?.ended_at) return false;
+  if (!later.ended_at) return true;
+  return microseconds(later.ended_at) < microseconds(earlier.ended_at);
+}
+
+/** NaN for a time that only PostgreSQL reads: of two of one batch the later one counts then. */
+const microseconds = (text: string): number =>
+  microsecondsOf(text) ?? (Date.parse(text) - Date.UTC(2000)) * 1000;
+
+const isRunningSpan = (later: CallWrite, earlier: CallWrite): boolean =>
+  !later.end && Boolean(earlier.end?.ended_at && later.start?.otel_dump && earlier.start?.otel_dump);

@@ -356,8 +356,9 @@ export const tracesQuery = (projectId: string, ids: readonly string[]) => sql<{
  * the start is an empty text until then.
  */
 export const updateQuery = (projectId: string, id: string, displayName: string | null) => sql`
-  INSERT INTO calls AS c (project_id, id, display_name, has_unread_usage) VALUES (${projectId}, ${id}, ${displayName ?? ''}, false)
-  ON CONFLICT (project_id, id) DO UPDATE SET
+  INSERT INTO calls AS c (project_id, id, display_name, has_unread_usage, is_renamed)
+  VALUES (${projectId}, ${id}, ${displayName ?? ''}, false, true)
+  ON CONFLICT (project_id, id) DO UPDATE SET is_renamed = true,
     display_name = CASE WHEN c.op_name IS NULL THEN excluded.display_name ELSE nullif(excluded.display_name, '') END`;
 
 /**
