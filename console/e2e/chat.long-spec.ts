@@ -67,9 +67,10 @@ describeConsole('conversations', () => {
         all.map((one) => [...one.children].map((part) => part.textContent ?? '')),
       );
 
-  /** Claude Code's telemetry tells the prompt, and no answer to it. */
+  /** Claude Code's telemetry tells the prompt, and no answer to it; Google's ADK has contents in the place of messages. */
+  const NO_MESSAGES = ['claude-code.json', 'google-adk-contents.json'];
   const recordings = readdirSync(RECORDINGS).filter(
-    (name) => name.endsWith('.json') && name !== 'claude-code.json',
+    (name) => name.endsWith('.json') && !NO_MESSAGES.includes(name),
   );
   it.each(recordings)('shows every message that %s has', async (name) => {
     const project_id = `acme/${name.replace('.json', '')}`;

@@ -189,6 +189,7 @@ describeConsole('the page of threads', () => {
     await page.getByText('unknown', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'turn' }).click();
     await page.getByText('duration unknown').waitFor();
+    await page.getByRole('definition').getByText('unknown', { exact: true }).waitFor();
     expect(await page.getByText(/[-−]3/).count()).toBe(0);
   });
 

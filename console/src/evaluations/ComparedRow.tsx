@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { visible } from '../json/visible.ts';
-import { count, duration, money } from '../ui/format.ts';
+import { callDuration, count, money } from '../ui/format.ts';
 import type { Side } from './ComparePage.tsx';
 import { runName } from './runs.ts';
 import { isWorse, type Row, type Trial } from './rows.ts';
@@ -94,7 +94,9 @@ function OneTrial({
     <>
       <p className={styles['facts']}>
         {hasScore && <strong>{trial.score === '' ? 'no score' : visible(trial.score)}</strong>}
-        {latencySeconds !== null && <span>{duration(latencySeconds * 1000)}</span>}
+        {latencySeconds !== null && (
+          <span>{callDuration({ status: 'success', latency_ms: latencySeconds * 1000 })}</span>
+        )}
         {tokens !== null && <span>{count(tokens)} tokens</span>}
         {cost !== null && <span>{money(cost)}</span>}
         <Link

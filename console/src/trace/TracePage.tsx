@@ -211,6 +211,7 @@ function Header({ project, tree }: { project: string; tree: Tree<TraceSpan> }) {
   const { entity, project: name, traceId } = route.useParams();
   const first = tree.spans[0]!;
   const runs = tree.spans.some(({ end }) => end === null);
+  const isKnown = tree.spans.some(({ latency }) => latency !== null);
   return (
     <header className={styles['header']}>
       <Link
@@ -223,7 +224,9 @@ function Header({ project, tree }: { project: string; tree: Tree<TraceSpan> }) {
       <h1 title={first.opName}>{visible(first.name)}</h1>
       <Status status={first.status} />
       <dl className={styles['facts']}>
-        <Fact name="Duration">{runs ? 'running' : duration(tree.to - tree.from)}</Fact>
+        <Fact name="Duration">
+          {runs ? 'running' : isKnown ? duration(tree.to - tree.from) : 'unknown'}
+        </Fact>
         <Fact name="Calls">
           {tree.spans.length.toLocaleString('en-US')}
           {tree.spans.length === MOST_CALLS && '+'}
