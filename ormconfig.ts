@@ -43,6 +43,7 @@ import { KeptTrials1766475000000 } from './src/platform/database/migrations/1766
 import { Annotation1766474000000 } from './src/platform/database/migrations/1766474000000-annotation.js';
 import { AgentSpans1766476000000 } from './src/platform/database/migrations/1766476000000-agent-spans.js';
 import { ResponseOrder1766477000000 } from './src/platform/database/migrations/1766477000000-response-order.js';
+import { TokenDetails1766510000000 } from './src/platform/database/migrations/1766510000000-token-details.js';
 import { EventTimes1766540000000 } from './src/platform/database/migrations/1766540000000-event-times.js';
 import { RenamedCalls1766550000000 } from './src/platform/database/migrations/1766550000000-renamed-calls.js';
 import { beginSession } from './src/platform/database/session.js';
@@ -179,6 +180,7 @@ export function dataSourceOptions(
       KeptTrials1766475000000,
       AgentSpans1766476000000,
       ResponseOrder1766477000000,
+      TokenDetails1766510000000,
       Orphans1766530000000,
       ThreadSources1766531000000,
       EventTimes1766540000000,

@@ -179,6 +179,7 @@ CREATE TABLE call_slot_models (
   cache_creation_input_tokens numeric NOT NULL,
   min_input bigint NOT NULL,
   max_input bigint NOT NULL,
+  details numeric[],
   CONSTRAINT call_slot_models_pkey PRIMARY KEY (project_id, slot, llm_id, tier, unknown_kinds)
 );
 
@@ -972,6 +973,39 @@ EXCEPTION WHEN others THEN
 END
 $function$;
 
+CREATE OR REPLACE FUNCTION skein_detailed_usage(usage json, counts_gross boolean)
+ RETURNS TABLE(llm_id text, unknown_kinds integer, prompt_tokens bigint, completion_tokens bigint, cache_read_input_tokens bigint, cache_creation_input_tokens bigint, input_tokens bigint, details bigint[])
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT CASE WHEN length(u.llm_id) > 256 THEN left(u.llm_id, 255) || '…' ELSE u.llm_id END COLLATE "C",
+    coalesce(u.unknown_kinds, 0), p.tokens, coalesce(u.completion_tokens, 0), coalesce(u.cache_read_input_tokens, 0),
+    coalesce(u.cache_creation_input_tokens, 0),
+    p.tokens + coalesce(u.cache_read_input_tokens, 0) + coalesce(u.cache_creation_input_tokens, 0), u.details
+  FROM json_to_recordset(usage) AS u (llm_id text, unknown_kinds integer, prompt_tokens bigint, gross_prompt_tokens bigint,
+      completion_tokens bigint, cache_read_input_tokens bigint, cache_creation_input_tokens bigint, details bigint[])
+    CROSS JOIN LATERAL (
+      SELECT coalesce(CASE WHEN counts_gross THEN u.gross_prompt_tokens END, u.prompt_tokens, 0) AS tokens) p
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_details_left(own bigint[], below bigint[], tokens bigint[], kinds integer[])
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+DECLARE
+  found bigint[] := '{}';
+  detail bigint;
+BEGIN
+  FOR i IN 1 .. array_length(kinds, 1) LOOP
+    detail := least(greatest(coalesce(own[i], 0) - coalesce(below[i], 0), 0), tokens[kinds[i]]);
+    tokens[kinds[i]] := tokens[kinds[i]] - detail;
+    found := found || detail;
+  END LOOP;
+  RETURN CASE WHEN 0 <> ANY (found) THEN found END;
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION skein_is_like_json(input text)
  RETURNS boolean
  LANGUAGE sql
@@ -1685,14 +1719,9 @@ CREATE OR REPLACE FUNCTION skein_usage(usage json, counts_gross boolean)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-  SELECT CASE WHEN length(u.llm_id) > 256 THEN left(u.llm_id, 255) || '…' ELSE u.llm_id END COLLATE "C",
-    coalesce(u.unknown_kinds, 0), p.tokens, coalesce(u.completion_tokens, 0), coalesce(u.cache_read_input_tokens, 0),
-    coalesce(u.cache_creation_input_tokens, 0),
-    p.tokens + coalesce(u.cache_read_input_tokens, 0) + coalesce(u.cache_creation_input_tokens, 0)
-  FROM json_to_recordset(usage) AS u (llm_id text, unknown_kinds integer, prompt_tokens bigint, gross_prompt_tokens bigint,
-      completion_tokens bigint, cache_read_input_tokens bigint, cache_creation_input_tokens bigint)
-    CROSS JOIN LATERAL (
-      SELECT coalesce(CASE WHEN counts_gross THEN u.gross_prompt_tokens END, u.prompt_tokens, 0) AS tokens) p
+  SELECT u.llm_id, u.unknown_kinds, u.prompt_tokens, u.completion_tokens, u.cache_read_input_tokens, u.cache_creation_input_tokens,
+    u.input_tokens
+  FROM skein_detailed_usage(usage, counts_gross) u
 $function$;
 
 CREATE OR REPLACE FUNCTION skein_wire_time(at timestamp with time zone)

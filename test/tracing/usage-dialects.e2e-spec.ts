@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { CallSlotsRefresher } from '../../src/tracing/calls/stats/call-slots.refresher.js';
 import { basic, send, useApp } from '../support/app.js';
 
 const app = useApp();
@@ -71,6 +72,72 @@ const OBSERVATIONS: Case[] = [
   ['Google for JavaScript', FLASH, { usageDetails: { promptTokenCount: 820, candidatesTokenCount: 40, thoughtsTokenCount: 310, totalTokenCount: 1170 } }, 1121],
   ['Anthropic', SONNET, { usageDetails: { input: 5000, output: 20, cache_read_input_tokens: 1000, cache_creation_input_tokens: 100 } }, 15_975],
 ]; // prettier-ignore
+
+/*
+ * Kinds of tokens with a price of their own, in USD for a million:
+ *   gemini-2.5-flash   audio 1, from the cache 0.10
+ *   gpt-realtime       input 4, cached 0.40, output 16; audio 32, cached 0.40, output 64; images 5
+ *   claude-sonnet-4-5  to the cache for five minutes 3.75, for an hour 6; by us.anthropic… on Bedrock 10 % more: 3.30, 0.33, 4.125, 16.50, and for an hour 2 × 3.30
+ *   gpt-image-1.5      input 5, images 8; output 10, images 32
+ *   sonar-deep-research  input 2, output 8, reasoning 3, citations 2
+ *
+ *   AUDIO     (1000 − 200) × 0.30 + 200 × 1 + 10 × 2.50 = 465
+ *   CACHED    cached 300, of it audio 50; audio 200 in all: (1000 − 300 − 150) × 0.30 + 150 × 1 + 250 × 0.03 + 50 × 0.10 + 10 × 2.50 = 352.5
+ *   REALTIME  cached 40, of it audio 10; text 60, audio 50 in all: (110 − 40 − 40) × 4 + 40 × 32 + 30 × 0.40 + 10 × 0.40 + 20 × 16 + 80 × 64 = 6856
+ *   HOUR      100 × 3 + 50 × 0.30 + (500 − 400) × 3.75 + 400 × 6 + 10 × 15 = 3240
+ *   BEDROCK   100 × 3.30 + 50 × 0.33 + (500 − 400) × 4.125 + 400 × 6.60 + 10 × 16.50 = 3564
+ *   IMAGE     20 × 5 + 300 × 8 + 1000 × 32 = 34500
+ *   SONAR     33 × 2 + 11395 × 8 + 193947 × 3 + 16330 × 2 = 705727
+ */
+const [REALTIME, US_SONNET, IMAGE, SONAR] = [
+  'gpt-realtime',
+  'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+  'gpt-image-1.5',
+  'sonar-deep-research',
+] as [string, string, string, string];
+const cacheCreation = { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 400 };
+const anthropic = { input_tokens: 100, output_tokens: 10, cache_read_input_tokens: 50, cache_creation_input_tokens: 500 }; // prettier-ignore
+const realtime = { input_tokens: 110, output_tokens: 100, total_tokens: 210, input_token_details: { text_tokens: 60, audio_tokens: 50, cached_tokens: 40, cached_tokens_details: { text_tokens: 30, audio_tokens: 10 } }, output_token_details: { text_tokens: 20, audio_tokens: 80 } }; // prettier-ignore
+
+const KINDS: Case[] = [
+  ['audio of Google', FLASH, { promptTokenCount: 1000, candidatesTokenCount: 10, totalTokenCount: 1010, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 800 }, { modality: 'AUDIO', tokenCount: 200 }] }, 465],
+  ['cached audio of Google', FLASH, { prompt_token_count: 1000, candidates_token_count: 10, total_token_count: 1010, cached_content_token_count: 300, prompt_tokens_details: [{ modality: 'AUDIO', token_count: 200 }], cache_tokens_details: [{ modality: 'AUDIO', token_count: 50 }] }, 352.5],
+  ['audio of OpenAI', REALTIME, realtime, 6856],
+  ['Anthropic for an hour', SONNET, { ...anthropic, cache_creation: cacheCreation }, 3240],
+  ['LangChain for an hour', SONNET, { input_tokens: 650, output_tokens: 10, total_tokens: 660, input_token_details: { cache_read: 50, cache_creation: 0, ...cacheCreation } }, 3240],
+  ['Bedrock for an hour', US_SONNET, { ...anthropic, cache_creation: cacheCreation }, 3564],
+  ['images', IMAGE, { input_tokens: 320, output_tokens: 1000, total_tokens: 1320, input_tokens_details: { text_tokens: 20, image_tokens: 300 }, output_tokens_details: { image_tokens: 1000 } }, 34_500],
+  ['Perplexity', SONAR, { prompt_tokens: 33, completion_tokens: 11_395, total_tokens: 11_428, citation_tokens: 16_330, reasoning_tokens: 193_947 }, 705_727],
+]; // prettier-ignore
+
+const KINDS_OF_SPANS: Case[] = [
+  ['OpenInference', FLASH, { 'llm.token_count.prompt': 1000, 'llm.token_count.prompt_details.audio': 200, 'llm.token_count.completion': 10, 'llm.token_count.total': 1010 }, 465],
+  ['Logfire', REALTIME, { 'gen_ai.usage.raw': JSON.stringify(realtime) }, 6856],
+  ['Langfuse', SONNET, { 'langfuse.observation.usage_details': JSON.stringify({ input: 100, output: 10, input_cache_read: 50, input_cache_creation: 100, input_cache_creation_1h: 400 }) }, 3240],
+]; // prettier-ignore
+
+const KINDS_OF_OBSERVATIONS: Case[] = [
+  ['for an hour', SONNET, { usageDetails: { input: 100, output: 10, input_cache_read: 50, input_cache_creation: 100, input_cache_creation_1h: 400, total: 660 } }, 3240],
+  ['for five minutes and an hour', SONNET, { usageDetails: { input: 100, output: 10, input_cache_read: 50, input_cache_creation_5m: 100, input_cache_creation_1h: 400 } }, 3240],
+  ['audio', FLASH, { usageDetails: { input: 800, input_audio_tokens: 200, output: 10, total: 1010 } }, 465],
+]; // prettier-ignore
+
+/** One million tokens of input by the name of a model, in USD. */
+const NAMES: [string, number][] = [
+  ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 3.3],
+  ['anthropic.claude-3-5-sonnet-20241022-v2:0', 3],
+  ['global.anthropic.claude-sonnet-4-5-20250929-v1:0', 3],
+  ['apac.anthropic.claude-sonnet-4-20250514-v1:0', 3],
+  ['bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0', 3.3],
+  ['arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0', 0.06],
+  ['us.amazon.nova-lite-v1:0', 0.06],
+  ['eu.amazon.nova-pro-v1:0', 0.8],
+  ['models/gemini-2.5-flash', 0.3],
+  ['publishers/google/models/gemini-2.5-flash', 0.3],
+  ['text-embedding-3-small', 0.02],
+  ['gpt-4o-mini', 0.15],
+  ['openai/gpt-4o-mini', 0.15],
+];
 
 let traces = 0;
 /** Stores a call and answers its id. */
@@ -185,6 +252,82 @@ describe('what usage costs', () => {
   it.each(OBSERVATIONS)('observations: %s, of %s', async (_, model, usage, dollars) => {
     expect(await costOf(await byLangfuse(model, usage))).toBe(dollars);
   });
+});
+
+describe('kinds of tokens with a price of their own', () => {
+  it.each(KINDS)('%s, of %s', async (_, model, usage, dollars) => {
+    expect(await costOf(await byEnd(model, usage))).toBe(dollars);
+    expect(await costOf(await byBatch(model, usage))).toBe(dollars);
+  });
+
+  it.each(KINDS_OF_SPANS)('spans of %s, of %s', async (_, model, usage, dollars) => {
+    expect(await costOf(await bySpan(model, usage))).toBe(dollars);
+  });
+
+  it.each(KINDS_OF_OBSERVATIONS)('observations: %s, of %s', async (_, model, usage, dollars) => {
+    expect(await costOf(await byLangfuse(model, usage))).toBe(dollars);
+  });
+
+  it('have terms of their own', async () => {
+    const id = await byEnd(REALTIME, realtime);
+    const { calls } = await done('/cost/explain', { call_ids: [id] });
+    const terms = calls[0].models[0].terms.map(({ kind, tokens, unit_price }: any) => [kind, tokens, unit_price]); // prettier-ignore
+    expect(terms).toEqual([
+      ['prompt_tokens', 30, 0.000_004],
+      ['audio_input_tokens', 40, 0.000_032],
+      ['completion_tokens', 20, 0.000_016],
+      ['audio_output_tokens', 80, 0.000_064],
+      ['cache_read_input_tokens', 30, 0.000_000_4],
+      ['cache_read_audio_tokens', 10, 0.000_000_4],
+    ]);
+  });
+
+  it('cost as much as their kind by a record of the project', async () => {
+    const model = 'my-realtime';
+    const costs = { [model]: { prompt_token_cost: 0.000_001, completion_token_cost: 0.000_002, effective_date: '2026-01-01T00:00:00Z' } }; // prettier-ignore
+    await done('/cost/create', { costs });
+    expect(await costOf(await byEnd(model, realtime))).toBe(110 + 200);
+  });
+
+  it('count once, in stored statistics and in the totals of a trace too', async () => {
+    const project = 'acme/kinds';
+    const trace_id = randomUUID();
+    const call = (id: string, parent_id: string | null, more: object) => ({
+      ...{ project_id: project, id, parent_id, trace_id, op_name: 'op', inputs: {}, output: {}, attributes: {} },
+      ...times,
+      summary: more,
+    }); // prettier-ignore
+    const batch = [
+      call('root', null, {}),
+      call('sum', 'root', { usage: { [REALTIME]: { ...realtime, requests: 1 } } }),
+      call('leaf', 'sum', { usage: { [REALTIME]: { ...realtime, requests: 1 } } }),
+      call('other', 'root', { usage: { [REALTIME]: { ...realtime, requests: 1 } } }),
+    ];
+    ok(await app.post('/v2/acme/kinds/calls/complete', { batch }));
+    const read = async (more: object = {}) => {
+      const window = { start: '2026-11-01T00:00:00Z', end: '2026-12-01T00:00:00Z' };
+      const usage_metrics = [{ metric: 'total_cost', ...more }, { metric: 'output_cost' }];
+      const { body } = await app.post('/calls/stats', { project_id: project, ...window, granularity: 86_400, usage_metrics }); // prettier-ignore
+      return body.usage_buckets[0];
+    };
+    const sums = { sum_total_cost: 0.013_712, sum_output_cost: 0.010_88 };
+    expect(await read()).toMatchObject(sums);
+    await app.app.get(CallSlotsRefresher).refresh();
+    const stored = await app.query('SELECT details FROM call_slot_models WHERE project_id = $1', [project]); // prettier-ignore
+    expect(stored).toHaveLength(1);
+    expect(await read()).toMatchObject(sums);
+    expect(await read({ aggregations: ['max'] })).toMatchObject({ max_total_cost: 0.006_856 });
+    const { body } = await app.post('/calls/query', { project_id: project, limit: 10, include_trace_totals: true }); // prettier-ignore
+    const root = body.calls.find(({ id }: any) => id === 'root');
+    const totals = Object.values<any>(root.summary.svc.trace_costs);
+    expect(micros(totals[0].total_cost)).toBe(13_712);
+    const { body: usage } = await app.post('/calls/usage', { project_id: project, call_ids: ['root'], include_costs: true }); // prettier-ignore
+    expect(micros(usage.call_usage.root[REALTIME].completion_tokens_total_cost)).toBe(10_880);
+  });
+});
+
+it.each(NAMES)('knows what %s costs', async (model, dollars) => {
+  expect(await costOf(await byEnd(model, { prompt_tokens: 100_000 }))).toBe(Math.round(dollars * 1e5)); // prettier-ignore
 });
 
 describe('what is no count of tokens', () => {

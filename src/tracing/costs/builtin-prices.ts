@@ -5,6 +5,7 @@ import {
 } from '@pydantic/genai-prices';
 import { LRUCache } from 'lru-cache';
 import { Decimal } from '../../platform/json/decimal.js';
+import { DETAILS, type DetailName } from '../usage/tokens.js';
 import type { Price } from './price-kinds.js';
 
 /** Prices of the library are for a million tokens. */
@@ -18,7 +19,10 @@ type LibraryPrice = Found['model_price'][string];
  * The library compares a name with hundreds of patterns (40 to 80 µs); for a model whose prices do not change with time
  * once is enough.
  */
-const known = new LRUCache<string, { found: PriceCalculationResult }>({ max: 2000 });
+const known = new LRUCache<string, { found: PriceCalculationResult; route?: Route }>({ max: 2000 });
+
+/** A name as the library knows it, and the provider where the name alone does not tell. */
+type Route = readonly [name: string, providerId?: string];
 
 /**
  * The price of `@pydantic/genai-prices` for a model at an instant, null when it knows none. `inputTokens`, cached ones
@@ -43,7 +47,34 @@ export function builtinPrice(llmId: string, at: Date, inputTokens: number): Pric
     cache_creation_input_token_cost: price('cache_write_mtok') ?? prompt,
     prompt_token_cost_unit: 'USD',
     completion_token_cost_unit: 'USD',
+    details: detailPrices(found, price),
   };
+}
+
+/** The library's names of the prices of details. */
+const DETAIL_PRICES: Record<DetailName, string> = {
+  audio_input_tokens: 'input_audio_mtok',
+  image_input_tokens: 'input_image_mtok',
+  video_input_tokens: 'input_video_mtok',
+  audio_output_tokens: 'output_audio_mtok',
+  image_output_tokens: 'output_image_mtok',
+  video_output_tokens: 'output_video_mtok',
+  reasoning_tokens: 'output_reasoning_mtok',
+  citation_tokens: 'output_citation_mtok',
+  cache_read_audio_tokens: 'cache_audio_read_mtok',
+  cache_read_image_tokens: 'cache_image_read_mtok',
+  cache_creation_1h_input_tokens: 'cache_write_1h_mtok',
+};
+
+/**
+ * Null where details cost what their kind does. Anthropic asks twice the price of the input for what a cache keeps for an hour
+ * (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#pricing); the list has it for few of Claude's names.
+ */
+function detailPrices({ model }: Found, price: (name: string) => Decimal | null): Price['details'] {
+  const details = DETAILS.map(([name]) => price(DETAIL_PRICES[name]));
+  const hour = DETAILS.findIndex(([name]) => name === 'cache_creation_1h_input_tokens');
+  if (/claude/i.test(model.id)) details[hour] ??= price('input_mtok')?.times(2) ?? null;
+  return details.some((one) => one !== null) ? details : null;
 }
 
 /**
@@ -52,7 +83,7 @@ export function builtinPrice(llmId: string, at: Date, inputTokens: number): Pric
  */
 export function pricedName(model: string, provider: string | undefined): string {
   const now = new Date();
-  if (!provider || model.includes('/') || lookUp(model, now)) return model;
+  if (!provider || model.includes('/') || calcPrice({}, model, { timestamp: now })) return model;
   const names = [provider.split('.', 1)[0]!, provider].map((name) => `${name}/${model}`);
   return names.find((name) => lookUp(name, now)) ?? model;
 }
@@ -60,17 +91,41 @@ export function pricedName(model: string, provider: string | undefined): string 
 function lookUp(llmId: string, at: Date): PriceCalculationResult {
   const earlier = known.get(llmId);
   if (earlier && !Array.isArray(earlier.found?.model.prices)) return earlier.found;
-  const found = match(llmId, at);
-  known.set(llmId, { found });
-  return found;
+  if (earlier?.route) return priceBy(earlier.route, at);
+  for (const route of routes(llmId)) {
+    const found = priceBy(route, at);
+    if (!found) continue;
+    known.set(llmId, { found, route });
+    return found;
+  }
+  known.set(llmId, { found: null });
+  return null;
 }
 
-/** By the library's own matching; `<provider>/<model>`, the spelling of routers, names the provider. */
-function match(llmId: string, timestamp: Date): PriceCalculationResult {
-  const found = calcPrice({}, llmId, { timestamp });
+const priceBy = ([name, providerId]: Route, timestamp: Date): PriceCalculationResult =>
+  calcPrice({}, name, { timestamp, ...(providerId && { providerId }) });
+
+/** Who make models and sell them themselves, so that a name without a provider is theirs. */
+const MAKERS =
+  'openai anthropic google mistral cohere x-ai deepseek perplexity moonshotai voyageai'.split(' ');
+
+/** Models of Bedrock, behind a region, a path or an ARN: `us.anthropic.claude-…-v1:0`. */
+const OF_BEDROCK =
+  /(?:^|\/)((?:[a-z-]{2,8}\.)?(?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|nvidia|openai|qwen|writer|zai)\.[\w.:-]+)$/;
+
+/**
+ * How a name may be looked up: by the library's own matching; as `<provider>/<model>`, the spelling of routers; as a name of Bedrock;
+ * of Google, whose names may be paths (`models/gemini-…`); as a name of one of the makers.
+ */
+function* routes(llmId: string): Generator<Route> {
+  yield [llmId];
   const slash = llmId.indexOf('/');
-  if (found || slash < 1) return found;
-  return calcPrice({}, llmId.slice(slash + 1), { timestamp, providerId: llmId.slice(0, slash) });
+  if (slash > 0) yield [llmId.slice(slash + 1), llmId.slice(0, slash)];
+  const [, bedrock] = OF_BEDROCK.exec(llmId) ?? [];
+  if (bedrock) yield [bedrock, 'aws'];
+  const [, path] = /(?:^|\/)models\/([^/]+)$/.exec(llmId) ?? [];
+  if (path) yield* [[path], [path, 'google']] as const;
+  if (slash < 0) for (const maker of MAKERS) yield [llmId, maker];
 }
 
 function decimal(price: LibraryPrice, inputTokens: number): Decimal | null {

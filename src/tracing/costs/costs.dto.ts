@@ -119,6 +119,7 @@ export class CallCostDto extends PriceUsedDto {
   cache_creation_input_token_cost!: number | null;
   prompt_token_cost_unit!: string | null;
   completion_token_cost_unit!: string | null;
+  /** The totals hold tokens of a kind that have a price of their own, such as audio: `/cost/explain` tells them apart. */
   prompt_tokens_total_cost!: number | null;
   completion_tokens_total_cost!: number | null;
   cache_read_input_tokens_total_cost!: number | null;
@@ -127,13 +128,24 @@ export class CallCostDto extends PriceUsedDto {
   total_cost!: number | null;
 }
 
-/** The tokens of one kind. Null is what is unknown. */
+/** The tokens of one kind, without those of it that have a price of their own and so a term of their own. Null is what is unknown. */
 export class CostTermDto {
   kind!:
     | 'prompt_tokens'
     | 'completion_tokens'
     | 'cache_read_input_tokens'
-    | 'cache_creation_input_tokens';
+    | 'cache_creation_input_tokens'
+    | 'audio_input_tokens'
+    | 'image_input_tokens'
+    | 'video_input_tokens'
+    | 'audio_output_tokens'
+    | 'image_output_tokens'
+    | 'video_output_tokens'
+    | 'reasoning_tokens'
+    | 'citation_tokens'
+    | 'cache_read_audio_tokens'
+    | 'cache_read_image_tokens'
+    | 'cache_creation_1h_input_tokens';
   tokens!: number;
   unit_price!: number | null;
   unit!: string | null;

@@ -223,6 +223,7 @@ const spelled = (price: Price) => ({
   completion: price.completion_token_cost?.toString(),
   cache_read: price.cache_read_input_token_cost?.toString(),
   cache_creation: price.cache_creation_input_token_cost?.toString(),
+  ...(price.details && { details: price.details.map((one) => one?.toString() ?? null) }),
 });
 
 /** As `kindTotal`, but no tokens cost nothing, whether they have a price or not. */

@@ -1,28 +1,30 @@
 import { Decimal } from '../../platform/json/decimal.js';
-import { grandTotal, type PricedUsage, priceRecord, kindTotal } from './price.js';
-import { KINDS } from './price-kinds.js';
+import { grandTotal, type PricedUsage, priceRecord } from './price.js';
+import { KINDS, pricedDetails } from './price-kinds.js';
 
 /** How the cost of one model of a call comes about, term by term, in numbers and in words. */
 export function explanation(usage: PricedUsage, startedAt: string) {
-  const { llmId, tokens, unknown, price } = usage;
+  const { llmId, tokens, details, unknown, price } = usage;
   const isSpent = ([count]: (typeof KINDS)[number], i: number) =>
     i < 2 || tokens[count] > 0 || unknown.has(count);
-  const terms = KINDS.filter(isSpent).map((kind) => {
+  const terms = KINDS.filter(isSpent).flatMap((kind) => {
     const [count, cost] = kind;
-    const unitPrice = price?.[cost] ?? null;
-    const total = kindTotal(usage, kind);
     const unit = price ? tokenPrice(count, price) : null;
-    const name = count.replaceAll('_', ' ');
-    return {
-      kind: count,
-      tokens: tokens[count],
-      unit_price: unitPrice,
-      unit,
-      total,
-      text: unknown.has(count)
+    const term = (kind: string, tokens: number, unit_price: Decimal | null) => {
+      const total = unknown.has(count) ? null : (unit_price?.times(tokens) ?? null);
+      const name = kind.replaceAll('_', ' ');
+      const text = unknown.has(count)
         ? `an unknown number of ${name}: the usage holds no count that can be read`
-        : termText(`${tokens[count]} ${name}`, unitPrice, total, unit),
+        : termText(`${tokens} ${name}`, unit_price, total, unit);
+      return { kind, tokens, unit_price, unit, total, text };
     };
+    const priced = price && !unknown.has(count) ? pricedDetails(price, count, details) : [];
+    const rest = priced.reduce((left, { count }) => left - Number(count), tokens[count]);
+    const own = priced.map((each) => term(each.name, Number(each.count), each.price));
+    return [
+      ...(rest > 0 || own.length === 0 ? [term(count, rest, price?.[cost] ?? null)] : []),
+      ...own,
+    ];
   });
   const total = grandTotal(usage);
   return {

@@ -2,7 +2,7 @@ import { groupedBy } from '../../platform/query/grouped-by.js';
 import { Decimal } from '../../platform/json/decimal.js';
 import { builtinPrice, builtinSplits, type Reach, type Splits } from './builtin-prices.js';
 import { hasPlainName, type PriceRecord, recordPrice } from './price.js';
-import { KINDS, type Price } from './price-kinds.js';
+import { KINDS, type Price, tokensCost } from './price-kinds.js';
 
 /** A record of the project, and the segment of the window from which on it is in force. */
 export interface BookRow extends PriceRecord {
@@ -16,9 +16,14 @@ export interface Spending extends Reach {
   segment: number;
   /** Prompt, completion, cache read and cache creation. */
   tokens: readonly [bigint, bigint, bigint, bigint];
+  /** Of `DETAILS`, in their order. */
+  details: readonly bigint[] | null;
   /** A bit for each of these kinds whose tokens the usages do not say. */
   unknownKinds: number;
 }
+
+/** What selects a price. */
+type Priced = Omit<Spending, 'tokens' | 'details' | 'unknownKinds'>;
 
 /** The cost of tokens; null where none of them has a price. */
 export interface Spent {
@@ -39,19 +44,14 @@ export class PriceBook {
   }
 
   /** The price of a call; the segment is that of its start. */
-  findPrice({
-    llmId,
-    segment,
-    first,
-    minInput,
-  }: Omit<Spending, 'tokens' | 'unknownKinds'>): Price | null {
+  findPrice({ llmId, segment, first, minInput }: Priced): Price | null {
     const record = this.records.get(llmId)?.findLast((record) => record.segment <= segment);
     if (record) return record.price;
     return hasPlainName(llmId) ? builtinPrice(llmId, first, minInput) : null;
   }
 
   /** Where calls have to be told apart, since they may have different prices. */
-  findSplits(spending: Omit<Spending, 'tokens' | 'unknownKinds'>): Splits {
+  findSplits(spending: Priced): Splits {
     const { llmId, segment } = spending;
     const isOfProject = this.records.get(llmId)?.some((record) => record.segment <= segment);
     return isOfProject || !hasPlainName(llmId)
@@ -65,9 +65,12 @@ export class PriceBook {
     let input: Decimal | null = null;
     let output: Decimal | null = null;
     let unpricedTokens = 0n;
-    for (const [i, [, cost]] of KINDS.entries()) {
+    for (const [i, kind] of KINDS.entries()) {
       const tokens = spending.tokens[i]!;
-      const part = isKnown(spending.unknownKinds, i) && price?.[cost]?.times(tokens);
+      const part =
+        price && isKnown(spending.unknownKinds, i)
+          ? tokensCost(price, kind, tokens, spending.details)
+          : null;
       if (!part) unpricedTokens += tokens;
       else if (i === COMPLETION) output = part;
       else input = input ? input.plus(part) : part;

@@ -1,4 +1,5 @@
-import type { Decimal } from '../../platform/json/decimal.js';
+import { Decimal } from '../../platform/json/decimal.js';
+import { DETAILS, type Details, type Tokens } from '../usage/tokens.js';
 
 /** The kinds of tokens, each with its price and its total. */
 export const KINDS = [
@@ -25,4 +26,37 @@ export interface Price extends Record<PriceName, Decimal | null> {
   provider_id: string;
   prompt_token_cost_unit: string;
   completion_token_cost_unit: string;
+  /** What tokens of `DETAILS` cost, in their order; null where they cost what their kind does. */
+  details: readonly (Decimal | null)[] | null;
+}
+
+/**
+ * Tokens × price: details that have a price of their own, and the rest of the kind. Null where the kind has no price, unless the
+ * details are all of it.
+ */
+export function tokensCost(
+  price: Price,
+  [kind, cost]: PriceKind,
+  tokens: number | bigint,
+  details: Details | readonly bigint[],
+): Decimal | null {
+  const priced = pricedDetails(price, kind, details);
+  if (priced.length === 0) return price[cost]?.times(tokens) ?? null;
+  const rest = priced.reduce((left, { count }) => left - BigInt(count), BigInt(tokens));
+  const own = priced.reduce((sum, each) => sum.plus(each.price.times(each.count)), Decimal.zero);
+  if (rest === 0n) return own;
+  return price[cost]?.times(rest).plus(own) ?? null;
+}
+
+/** The details of a kind that were spent and have a price of their own. */
+export function pricedDetails(
+  { details: prices }: Price,
+  of: keyof Tokens,
+  details: Details | readonly bigint[],
+) {
+  if (!details || !prices) return [];
+  return DETAILS.flatMap(([name, kind], i) => {
+    const [count, price] = [details[i] ?? 0, prices[i]];
+    return kind === of && count > 0 && price ? [{ name, count, price }] : [];
+  });
 }

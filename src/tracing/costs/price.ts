@@ -1,6 +1,6 @@
 import { storable } from '../../platform/query/columns.js';
 import { builtinPrice } from './builtin-prices.js';
-import { KINDS, type Price, type PriceKind, type PriceName } from './price-kinds.js';
+import { KINDS, type Price, type PriceKind, type PriceName, tokensCost } from './price-kinds.js';
 import { Decimal } from '../../platform/json/decimal.js';
 import { sentName, type StoredUsage, type UsageRead, usageRead } from '../usage/stored-usage.js';
 import { inputTokens, type Tokens } from '../usage/tokens.js';
@@ -64,12 +64,13 @@ const libraryPrice = (llmId: string, startedAt: Date, tokens: Tokens) =>
 /** Whether a name is looked up at all. */
 export const hasPlainName = (llmId: string) => llmId.length <= MAX_PRICED_NAME;
 
-/** Cached tokens cost as much as prompt tokens unless the record has a price of their own. */
+/** Cached tokens cost as much as prompt tokens unless the record has a price of their own; details cost as much as their kind. */
 export function recordPrice(record: PriceRecord): Price {
   const { prompt_token_cost: prompt } = record;
   return {
     ...record,
     pricing_level: 'project',
+    details: null,
     prompt_token_cost: Decimal.parse(prompt),
     completion_token_cost: Decimal.parse(record.completion_token_cost),
     cache_read_input_token_cost: Decimal.parse(record.cache_read_input_token_cost ?? prompt),
@@ -80,8 +81,8 @@ export function recordPrice(record: PriceRecord): Price {
 }
 
 /** Tokens × price; null where there is no price, also for no tokens at all, and where the tokens are unknown. */
-export const kindTotal = ({ tokens, unknown, price }: PricedUsage, [count, cost]: PriceKind) =>
-  unknown.has(count) ? null : (price?.[cost]?.times(tokens[count]) ?? null);
+export const kindTotal = ({ tokens, details, unknown, price }: PricedUsage, kind: PriceKind) =>
+  unknown.has(kind[0]) || !price ? null : tokensCost(price, kind, tokens[kind[0]], details);
 
 /**
  * All kinds together; null when tokens of a kind without a price were spent, when those of a kind are unknown, or when the

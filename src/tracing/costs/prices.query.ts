@@ -1,5 +1,6 @@
 // SQL: a part of the statements that read calls.
-import { type Parameter, sql, type Sql } from '../../platform/query/sql.js';
+import { identifier, join, type Parameter, sql, type Sql } from '../../platform/query/sql.js';
+import { DETAILS, KINDS, type Tokens } from '../usage/tokens.js';
 
 /**
  * Whether the usage of the call `c` (or another one) adds up what other calls say, as `isOfOthers` has it: docs/adr/0057-usage-with-descendants.md.
@@ -32,9 +33,24 @@ export const pricesOfCall = (projectId: string) => sql`(
     ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
   FROM json_to_recordset(c.usage) AS model (llm_id text))`;
 
-/** The cost of tokens of a kind, whose bit of `unknown_kinds` of the usage `u` it is: as `kindTotal`, but no tokens cost nothing. */
-export const kindCost = (bit: number, tokens: Sql, price: Sql) => sql`
-  CASE WHEN u.unknown_kinds & ${bit}::int <> 0 THEN NULL WHEN ${tokens} = 0 THEN 0 ELSE ${tokens} * ${price} END`;
+/**
+ * The cost of the tokens of a kind of the usage `u`: as `kindTotal`, but no tokens cost nothing. `detailPrices` is an array in the order of
+ * `DETAILS`, NULL where these cost what their kinds do.
+ */
+export function kindCost(kind: keyof Tokens, price: Sql, detailPrices: Sql): Sql {
+  const [bit, tokens] = [2 ** KINDS.indexOf(kind), sql`u.${identifier(kind)}`];
+  const places = DETAILS.flatMap(([, of], i) => (of === kind ? [sql`[${i + 1}::int]`] : []));
+  const sum = (part: (place: Sql) => Sql) => join(places.map(part), ' + ');
+  const rest = sql`(${tokens} - ${sum((at) => sql`CASE WHEN ${detailPrices}${at} IS NULL THEN 0 ELSE u.details${at} END`)})`;
+  return sql`
+  CASE WHEN u.unknown_kinds & ${bit}::int <> 0 THEN NULL WHEN ${tokens} = 0 THEN 0
+    WHEN u.details IS NULL OR ${detailPrices} IS NULL THEN ${tokens} * ${price}
+    ELSE CASE WHEN ${rest} = 0 THEN 0 ELSE ${rest} * ${price} END
+      + ${sum((at) => sql`coalesce(u.details${at} * ${detailPrices}${at}, 0)`)} END`;
+}
+
+/** Records of the project have none. */
+const BUILTIN_DETAILS = sql`builtin.details`;
 
 /**
  * What the call `c` cost, as far as its models are priced: the sum of the `total_cost` that `costsOfCall` answers for each. NULL when
@@ -44,7 +60,7 @@ export const kindCost = (bit: number, tokens: Sql, price: Sql) => sql`
 export const totalCostOfCall = (projectId: string, builtin: Parameter) => sql`(
   SELECT CASE WHEN min(m.unit) = max(m.unit) THEN sum(m.cost) END FROM (
     SELECT CASE WHEN t.cost IS NOT NULL THEN coalesce(own.unit, builtin.unit) END AS unit, t.cost
-    FROM skein_usage(${ownUsage}, c.counts_gross) u
+    FROM skein_detailed_usage(${ownUsage}, c.counts_gross) u
     LEFT JOIN LATERAL (
       SELECT p.id, CASE WHEN p.prompt_token_cost_unit = p.completion_token_cost_unit THEN p.prompt_token_cost_unit END AS unit,
         p.prompt_token_cost AS prompt, p.completion_token_cost AS completion,
@@ -55,14 +71,14 @@ export const totalCostOfCall = (projectId: string, builtin: Parameter) => sql`(
       ORDER BY p.effective_date DESC, p.id DESC LIMIT 1) own ON TRUE
     LEFT JOIN LATERAL (
       SELECT p.* FROM jsonb_to_recordset(${builtin}::jsonb -> u.llm_id) AS p (since timestamptz, time time, tier bigint,
-        unit text, prompt numeric, completion numeric, cache_read numeric, cache_creation numeric)
+        unit text, prompt numeric, completion numeric, cache_read numeric, cache_creation numeric, details numeric[])
       WHERE own.id IS NULL AND p.since <= c.started_at AND p.time <= (c.started_at AT TIME ZONE 'UTC')::time
         AND p.tier <= u.input_tokens
       ORDER BY p.since DESC, p.time DESC, p.tier DESC LIMIT 1) builtin ON TRUE
     CROSS JOIN LATERAL (
       SELECT CASE WHEN coalesce(own.unit, builtin.unit) IS NOT NULL THEN
-        ${kindCost(1, sql`u.prompt_tokens`, sql`coalesce(own.prompt, builtin.prompt)`)}
-        + ${kindCost(2, sql`u.completion_tokens`, sql`coalesce(own.completion, builtin.completion)`)}
-        + ${kindCost(4, sql`u.cache_read_input_tokens`, sql`coalesce(own.cache_read, builtin.cache_read)`)}
-        + ${kindCost(8, sql`u.cache_creation_input_tokens`, sql`coalesce(own.cache_creation, builtin.cache_creation)`)}
+        ${kindCost('prompt_tokens', sql`coalesce(own.prompt, builtin.prompt)`, BUILTIN_DETAILS)}
+        + ${kindCost('completion_tokens', sql`coalesce(own.completion, builtin.completion)`, BUILTIN_DETAILS)}
+        + ${kindCost('cache_read_input_tokens', sql`coalesce(own.cache_read, builtin.cache_read)`, BUILTIN_DETAILS)}
+        + ${kindCost('cache_creation_input_tokens', sql`coalesce(own.cache_creation, builtin.cache_creation)`, BUILTIN_DETAILS)}
       END AS cost) t) m)`;

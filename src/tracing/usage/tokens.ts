@@ -43,3 +43,18 @@ export type DetailName = (typeof DETAILS)[number][0];
 
 /** Counts of `DETAILS`, in their order; null when all are 0. Those of one kind are never more than the tokens of that kind. */
 export type Details = readonly number[] | null;
+
+/** What is left of details behind those of `below`, and at most as many as there are tokens. */
+export function detailsLeft(own: Details, below: Details | undefined, tokens: Tokens): Details {
+  if (!own) return null;
+  const left = { ...tokens };
+  const details = DETAILS.map(([, kind], i) => {
+    const count = Math.min(Math.max((own[i] ?? 0) - (below?.[i] ?? 0), 0), left[kind]);
+    left[kind] -= count;
+    return count;
+  });
+  return details.some((count) => count > 0) ? details : null;
+}
+
+export const detailsTogether = (a: Details, b: Details): Details =>
+  a && b ? DETAILS.map((_, i) => (a[i] ?? 0) + (b[i] ?? 0)) : (a ?? b);

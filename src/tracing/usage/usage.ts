@@ -7,6 +7,7 @@ import {
   DETAILS,
   type DetailName,
   type Details,
+  detailsLeft,
   inputTokens,
   PROMPT,
   READ,
@@ -213,16 +214,9 @@ const OF_CACHE: Partial<Record<DetailName, CountName>> = {
 };
 
 function detailsOf(entry: Entry, tokens: Tokens): Details {
-  const left = { ...tokens };
-  let isAny = false;
-  const details = DETAILS.map(([name, kind]) => {
-    const cached = OF_CACHE[name] ? entry.amount(OF_CACHE[name]) : 0;
-    const count = Math.min(Math.max(entry.amount(COUNT_OF[name]) - cached, 0), left[kind]);
-    left[kind] -= count;
-    if (count > 0) isAny = true;
-    return count;
-  });
-  return isAny ? details : null;
+  const told = DETAILS.map(([name]) => entry.amount(COUNT_OF[name]));
+  const cached = DETAILS.map(([name]) => (OF_CACHE[name] ? entry.amount(OF_CACHE[name]) : 0));
+  return detailsLeft(told, cached, tokens);
 }
 
 /**

@@ -5,6 +5,7 @@ import { sql, type Sql } from '../../../platform/query/sql.js';
 import { isRoot, visibleIn } from '../../visible-calls.js';
 import { endUserOfTrace } from './end-user.js';
 import { countedUsage } from '../usage/counted-usage.query.js';
+import { detailSums } from '../usage/details.query.js';
 
 /** Calls of one trace that are added up, those that tell usage, and that are looked at for a user. */
 const MAX_CALLS = 10_000;
@@ -25,10 +26,11 @@ const tellingCalls = (projectId: string): Sql => sql`
 /** As `calls.usage` has it. */
 const addedUsage = (projectId: string): Sql => sql`(
   SELECT json_agg(json_build_object('llm_id', t.llm_id, 'prompt_tokens', t.prompt, 'completion_tokens', t.completion,
-    'cache_read_input_tokens', t.read, 'cache_creation_input_tokens', t.created, 'requests', t.requests))
+    'cache_read_input_tokens', t.read, 'cache_creation_input_tokens', t.created, 'requests', t.requests,
+    'details', t.details))
   FROM (
     SELECT u.llm_id, sum(u.prompt_tokens)::float8 AS prompt, sum(u.completion_tokens)::float8 AS completion,
-      sum(u.cache_read_input_tokens)::float8 AS read, sum(u.cache_creation_input_tokens)::float8 AS created, count(*) AS requests
+      sum(u.cache_read_input_tokens)::float8 AS read, sum(u.cache_creation_input_tokens)::float8 AS created, count(*) AS requests, ${detailSums(sql`u.details`)} AS details
     FROM (${countedUsage(projectId, tellingCalls(projectId), sql`1 AS one`)}) u GROUP BY u.llm_id) t)`;
 
 /** What the traces of the roots among the calls of the table `listed` add up to, once for each: many roots may be in one trace. */

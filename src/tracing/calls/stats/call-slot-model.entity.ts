@@ -20,4 +20,6 @@ export class CallSlotModel {
   /** The least and the most input tokens of a call. */
   @Column('bigint', { name: 'min_input' }) minInput!: string;
   @Column('bigint', { name: 'max_input' }) maxInput!: string;
+  /** Tokens of `DETAILS` (src/tracing/usage/tokens.ts), in their order; null where there is none. */
+  @Column('numeric', { array: true, nullable: true }) details!: string[] | null;
 }

@@ -6,6 +6,7 @@ import { sql, type Sql } from '../../../platform/query/sql.js';
 import { BYTES } from '../read/calls.query.js';
 import { visibleIn } from '../../visible-calls.js';
 import { countedUsage, endsWalks, REACH_MINUTES } from '../usage/counted-usage.query.js';
+import { detailSums } from '../usage/details.query.js';
 
 /** Zones of today differ from UTC by multiples of a quarter of an hour, so that their hours and days are whole slots. */
 export const SLOT_MS = 300_000;
@@ -39,7 +40,7 @@ export const CALL_TOTALS = sql`count(*) AS call_count, count(c.ended_at) AS ende
 export const USAGE_TOTALS = sql`count(*) AS call_count, sum(u.prompt_tokens) AS prompt_tokens,
   sum(u.completion_tokens) AS completion_tokens, sum(u.cache_read_input_tokens) AS cache_read_input_tokens,
   sum(u.cache_creation_input_tokens) AS cache_creation_input_tokens,
-  min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input`;
+  min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input, ${detailSums(sql`u.details`)} AS details`;
 
 /** A slot whose marks were taken: by how many calls it has grown, and when, and what the calls that changed name. */
 export interface MarkedSlot {
@@ -152,8 +153,8 @@ export const slotModels = (projectId: string, slots: readonly string[]) => sql<{
 /** Stores what `slotModels` answers. Apart from it: a distributed database inserts nothing that a recursion selects. */
 export const slotModelsInsert = (projectId: string, rows: readonly string[]) => sql`
   INSERT INTO call_slot_models (project_id, slot, llm_id, tier, unknown_kinds, call_count, prompt_tokens, completion_tokens,
-    cache_read_input_tokens, cache_creation_input_tokens, min_input, max_input)
+    cache_read_input_tokens, cache_creation_input_tokens, min_input, max_input, details)
   SELECT ${projectId}, t.* FROM unnest(${rows}::json[]) AS r (json) CROSS JOIN LATERAL json_to_record(r.json) AS t (
     slot timestamptz, llm_id text, tier smallint, unknown_kinds smallint, call_count bigint, prompt_tokens numeric,
     completion_tokens numeric, cache_read_input_tokens numeric, cache_creation_input_tokens numeric, min_input bigint,
-    max_input bigint)`;
+    max_input bigint, details numeric[])`;

@@ -176,6 +176,7 @@ function add(bucket: UsageBucket, row: UsageRow, book: Found['book']): void {
     minInput: row.min_input,
     maxInput: row.max_input,
     tokens,
+    details: row.details?.map(BigInt) ?? null,
     unknownKinds: row.unknown_kinds,
   });
   bucket.unpricedTokens += spent.unpricedTokens;

@@ -6,6 +6,7 @@ import { endUser } from '../read/end-user.js';
 import { WIRE } from '../../../platform/http/wire.js';
 import { kindCost } from '../../costs/costs.service.js';
 import { countedUsage } from '../usage/counted-usage.query.js';
+import { detailSums } from '../usage/details.query.js';
 import { CALL_TOTALS, LATENCY_US, USAGE_TOTALS } from './call-slots.query.js';
 import type { UsageMetric } from './call-stats.dto.js';
 import type { Sorted } from './latencies.js';
@@ -208,6 +209,8 @@ export interface UsageRow extends Record<string, unknown> {
   cache_creation_input_tokens: string;
   min_input: number;
   max_input: number;
+  /** Of `DETAILS`, in their order. */
+  details: string[] | null;
   /** Starts, in milliseconds since 1970. */
   first: number;
   last: number;
@@ -225,12 +228,12 @@ export function usageRows(reading: Reading): Ordered<UsageRow> {
   const ofSlots = sql`SELECT ${parts.bucketAt(sql`s.slot`)} AS bucket, s.llm_id, ${parts.segmentAt(sql`s.slot`)} AS segment,
     s.tier, s.unknown_kinds, sum(s.call_count), sum(s.prompt_tokens), sum(s.completion_tokens),
     sum(s.cache_read_input_tokens), sum(s.cache_creation_input_tokens), min(s.min_input), max(s.max_input),
-    min(s.slot), max(s.slot) + interval '4 minutes 59.999999 seconds' ${parts.storedIn(sql`call_slot_models`)} GROUP BY ${KEY}`;
+    ${detailSums(sql`s.details`)}, min(s.slot), max(s.slot) + interval '4 minutes 59.999999 seconds' ${parts.storedIn(sql`call_slot_models`)} GROUP BY ${KEY}`;
   const rows: Sql<UsageRow> = sql`SELECT bucket - 1 AS bucket, llm_id, segment, tier, unknown_kinds${parts.groupNames},
     sum(call_count)::float8 AS call_count, sum(prompt_tokens)::text AS prompt_tokens,
     sum(completion_tokens)::text AS completion_tokens, sum(cache_read_input_tokens)::text AS cache_read_input_tokens,
     sum(cache_creation_input_tokens)::text AS cache_creation_input_tokens, min(min_input)::float8 AS min_input,
-    max(max_input)::float8 AS max_input, (extract(epoch FROM min(first)) * 1000)::float8 AS first,
+    max(max_input)::float8 AS max_input, (${detailSums(sql`t.details`)})::text[] AS details, (extract(epoch FROM min(first)) * 1000)::float8 AS first,
     (extract(epoch FROM max(last)) * 1000)::float8 AS last
     FROM (${parts.both(ofCalls, ofSlots)}) t GROUP BY ${KEY}${parts.groupNames}`;
   const order = sql`bucket, llm_id COLLATE "C"${parts.groupNames}, segment, tier, unknown_kinds`;
@@ -244,6 +247,8 @@ export interface PriceRow {
   segment: number;
   tier: number;
   prices: readonly (string | null)[];
+  /** Of `DETAILS`, as an array of PostgreSQL; null where they cost what their kinds do. */
+  details: string | null;
   hasOneUnit: boolean;
 }
 
@@ -253,10 +258,13 @@ export interface SpreadRow extends Record<string, unknown> {
   llm_id: string;
 }
 
+const DETAIL_PRICES = sql`p.detail_prices`;
 const INPUT_COST = sql`CASE WHEN p.llm_id IS NOT NULL THEN
-  ${kindCost(1, sql`u.prompt_tokens`, sql`p.prompt`)} + ${kindCost(4, sql`u.cache_read_input_tokens`, sql`p.cache_read`)}
-  + ${kindCost(8, sql`u.cache_creation_input_tokens`, sql`p.cache_creation`)} END`;
-const OUTPUT_COST = sql`CASE WHEN p.llm_id IS NOT NULL THEN ${kindCost(2, sql`u.completion_tokens`, sql`p.completion`)} END`;
+  ${kindCost('prompt_tokens', sql`p.prompt`, DETAIL_PRICES)}
+  + ${kindCost('cache_read_input_tokens', sql`p.cache_read`, DETAIL_PRICES)}
+  + ${kindCost('cache_creation_input_tokens', sql`p.cache_creation`, DETAIL_PRICES)} END`;
+const OUTPUT_COST = sql`CASE WHEN p.llm_id IS NOT NULL THEN
+  ${kindCost('completion_tokens', sql`p.completion`, DETAIL_PRICES)} END`;
 
 const VALUES: Record<UsageMetric, Sql> = {
   input_tokens: sql`u.input_tokens::numeric`,
@@ -293,10 +301,10 @@ export function spreadRows(
     SELECT ${parts.bucketAt(sql`u.started_at`)} AS bucket, u.llm_id${parts.groupNames},
       ${join(metrics.map(({ metric }) => sql`${VALUES[metric]} AS ${identifier(metric)}`))}
     ${parts.usage}
-    LEFT JOIN unnest(${prices.map((row) => row.llm_id)}::text[], ${prices.map((row) => row.segment)}::int[],
+    LEFT JOIN (SELECT w.*, w.details::numeric[] AS detail_prices FROM unnest(${prices.map((row) => row.llm_id)}::text[], ${prices.map((row) => row.segment)}::int[],
       ${prices.map((row) => row.tier)}::int[], ${ofKind(0)}::numeric[], ${ofKind(1)}::numeric[], ${ofKind(2)}::numeric[],
-      ${ofKind(3)}::numeric[], ${prices.map((row) => row.hasOneUnit)}::boolean[])
-      AS p (llm_id, segment, tier, prompt, completion, cache_read, cache_creation, has_one_unit)
+      ${ofKind(3)}::numeric[], ${prices.map((row) => row.hasOneUnit)}::boolean[], ${prices.map((row) => row.details)}::text[])
+      AS w (llm_id, segment, tier, prompt, completion, cache_read, cache_creation, has_one_unit, details)) p
       ON p.llm_id = u.llm_id AND p.segment = ${parts.segmentAt(sql`u.started_at`)}
       AND p.tier = width_bucket(u.input_tokens, ${reading.tiers}::bigint[])) t
     GROUP BY bucket, llm_id${parts.groupNames}`;

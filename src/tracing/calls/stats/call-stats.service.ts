@@ -357,6 +357,9 @@ const priceRows = (book: Book, rows: readonly UsageRow[]): Promise<PriceRow[]> =
         price?.cache_read_input_token_cost,
         price?.cache_creation_input_token_cost,
       ].map((cost) => cost?.toString() ?? null),
+      details: price?.details
+        ? `{${price.details.map((cost) => cost?.toString() ?? 'NULL').join(',')}}`
+        : null,
       hasOneUnit: price?.prompt_token_cost_unit === price?.completion_token_cost_unit,
     };
   });

@@ -4,14 +4,41 @@ CREATE OR REPLACE FUNCTION skein_usage(usage json, counts_gross boolean)
 RETURNS TABLE (llm_id text, unknown_kinds integer, prompt_tokens bigint, completion_tokens bigint,
   cache_read_input_tokens bigint, cache_creation_input_tokens bigint, input_tokens bigint)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT u.llm_id, u.unknown_kinds, u.prompt_tokens, u.completion_tokens, u.cache_read_input_tokens, u.cache_creation_input_tokens,
+    u.input_tokens
+  FROM skein_detailed_usage(usage, counts_gross) u
+$$;
+
+-- The same with the counts of `DETAILS` (src/tracing/usage/tokens.ts), NULL where it says none.
+CREATE OR REPLACE FUNCTION skein_detailed_usage(usage json, counts_gross boolean)
+RETURNS TABLE (llm_id text, unknown_kinds integer, prompt_tokens bigint, completion_tokens bigint,
+  cache_read_input_tokens bigint, cache_creation_input_tokens bigint, input_tokens bigint, details bigint[])
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN length(u.llm_id) > 256 THEN left(u.llm_id, 255) || '…' ELSE u.llm_id END COLLATE "C",
     coalesce(u.unknown_kinds, 0), p.tokens, coalesce(u.completion_tokens, 0), coalesce(u.cache_read_input_tokens, 0),
     coalesce(u.cache_creation_input_tokens, 0),
-    p.tokens + coalesce(u.cache_read_input_tokens, 0) + coalesce(u.cache_creation_input_tokens, 0)
+    p.tokens + coalesce(u.cache_read_input_tokens, 0) + coalesce(u.cache_creation_input_tokens, 0), u.details
   FROM json_to_recordset(usage) AS u (llm_id text, unknown_kinds integer, prompt_tokens bigint, gross_prompt_tokens bigint,
-      completion_tokens bigint, cache_read_input_tokens bigint, cache_creation_input_tokens bigint)
+      completion_tokens bigint, cache_read_input_tokens bigint, cache_creation_input_tokens bigint, details bigint[])
     CROSS JOIN LATERAL (
       SELECT coalesce(CASE WHEN counts_gross THEN u.gross_prompt_tokens END, u.prompt_tokens, 0) AS tokens) p
+$$;
+
+-- What is left of details behind those below, and at most as many as there are tokens of their kinds: as `detailsLeft` in TypeScript.
+-- `tokens` are those of each kind, `kinds` the place of the kind of each detail.
+CREATE OR REPLACE FUNCTION skein_details_left(own bigint[], below bigint[], tokens bigint[], kinds integer[])
+RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+  found bigint[] := '{}';
+  detail bigint;
+BEGIN
+  FOR i IN 1 .. array_length(kinds, 1) LOOP
+    detail := least(greatest(coalesce(own[i], 0) - coalesce(below[i], 0), 0), tokens[kinds[i]]);
+    tokens[kinds[i]] := tokens[kinds[i]] - detail;
+    found := found || detail;
+  END LOOP;
+  RETURN CASE WHEN 0 <> ANY (found) THEN found END;
+END
 $$;
 
 -- Marks the five minutes of changed calls (docs/adr/0031-call-statistics.md): a mark for each slot that a statement touches.

@@ -4,6 +4,7 @@ import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { addsUp } from '../../costs/costs.service.js';
 import { visibleIn } from '../../visible-calls.js';
 import { MADE_ID } from '../ingest/response-id.js';
+import { detailsLeft, detailSums } from './details.query.js';
 
 /**
  * Two calls with one id of a response tell of one request if the later one begins before the earlier one is over for so long,
@@ -80,7 +81,7 @@ const saysUsage = (projectId: string, scope = EVERYWHERE) =>
 export const endsWalks = (projectId: string) => sql`(${saysUsage(projectId)} AND NOT ${tellsOne})`;
 
 /**
- * The usage that calls add to that of other calls: rows of columns of each call, `llm_id` and what `skein_usage` answers.
+ * The usage that calls add to that of other calls: rows of columns of each call, `llm_id` and what `skein_detailed_usage` answers.
  * Of the input tokens and of the output tokens of a model a call adds what it says beyond its nearest descendants that
  * say anything, since parents repeat the usage of their children, and nothing where one of these tells of the same response:
  * docs/adr/0057-usage-with-descendants.md. Each call is looked at as itself, and at most twice below others. `scope` is a condition
@@ -95,8 +96,8 @@ export const countedUsage = (
   WITH RECURSIVE own AS MATERIALIZED (
     SELECT c.id, c.trace_id, c.response_id, ${tellsOne} AS tells_one, ${addsUp()} AS is_sum, ${columns}, u.llm_id, u.unknown_kinds,
       u.input_tokens AS said_input, u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read,
-      u.cache_creation_input_tokens AS said_created
-    FROM (${calls}) c CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
+      u.cache_creation_input_tokens AS said_created, u.details AS said_details
+    FROM (${calls}) c CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
     WHERE NOT ${isRepeated(projectId, scope)}
   ), walk AS (
     SELECT DISTINCT o.id AS owner, CASE WHEN NOT o.is_sum THEN o.response_id END AS response_id, o.tells_one, o.id, o.trace_id, CASE WHEN o.tells_one THEN o.response_id END AS inside,
@@ -117,12 +118,13 @@ export const countedUsage = (
     WHERE w.goes_on
   ), below AS MATERIALIZED (
     SELECT w.owner, u.llm_id, sum(u.input_tokens)::bigint AS input, sum(u.completion_tokens)::bigint AS output,
-      sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created
+      sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created,
+      (${detailSums(sql`u.details`)})::bigint[] AS details
     FROM walk w ${lookedUp(
       sql`SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = ${projectId} AND c.id = w.id`,
       'c',
     )}
-    CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
+    CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
     WHERE w.is_below GROUP BY 1, 2
   ), totals AS (
     SELECT b.owner, min(b.llm_id) AS llm_id, count(*) = 1 AS is_one, sum(b.input) AS input, sum(b.output) AS output, sum(greatest(b.input - coalesce(o.said_input, 0), 0)) AS more_input,
@@ -131,7 +133,7 @@ export const countedUsage = (
   ), beyond AS (
     SELECT o.id, o.llm_id, b.owner IS NOT NULL OR o.is_sum AS is_told, greatest(o.said_input - coalesce(b.input, 0), 0) AS input,
       greatest(o.said_output - coalesce(b.output, 0), 0) AS output, greatest(o.said_read - coalesce(b.read, 0), 0) AS read,
-      greatest(o.said_created - coalesce(b.created, 0), 0) AS created,
+      greatest(o.said_created - coalesce(b.created, 0), 0) AS created, b.details AS details_below,
       CASE WHEN o.is_sum THEN t.more_input ELSE 0 END AS more_input, CASE WHEN o.is_sum THEN t.more_output ELSE 0 END AS more_output,
       t.is_one AND count(*) OVER (PARTITION BY o.id) = 1 AND o.said_input = t.input AND o.said_output = t.output
         AND ${areAlike(sql`o.llm_id`, sql`t.llm_id`)} AS is_all
@@ -142,14 +144,26 @@ export const countedUsage = (
     FROM beyond y WHERE NOT y.is_all AND NOT EXISTS (SELECT FROM walk w WHERE w.owner = y.id AND w.is_same)
     WINDOW before AS (PARTITION BY y.id ORDER BY y.llm_id ROWS UNBOUNDED PRECEDING)
   ), tokens AS (
-    SELECT o.*, o.said_input AS input_tokens, o.said_output AS completion_tokens, o.said_read AS read, o.said_created AS created
+    SELECT o.*, o.said_input AS input_tokens, o.said_output AS completion_tokens, o.said_read AS read, o.said_created AS created,
+      NULL::bigint[] AS details_below
     FROM own o WHERE NOT EXISTS (SELECT FROM walk w WHERE w.owner = o.id AND (w.is_below OR w.is_same))
     UNION ALL
-    SELECT o.*, r.input_tokens, r.completion_tokens, r.read, r.created
+    SELECT o.*, r.input_tokens, r.completion_tokens, r.read, r.created, r.details_below
     FROM own o JOIN remaining r ON r.id = o.id AND r.llm_id = o.llm_id
     WHERE NOT r.is_told OR r.input_tokens > 0 OR r.completion_tokens > 0
   ), cached AS (
     SELECT t.*, least(t.read, t.input_tokens) AS cache_read_input_tokens,
       least(t.created, t.input_tokens - least(t.read, t.input_tokens)) AS cache_creation_input_tokens FROM tokens t
   )
-  SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens FROM cached c`;
+  SELECT c.*, ${PROMPT_LEFT} AS prompt_tokens, ${detailsLeft(
+    sql`c.said_details`,
+    sql`c.details_below`,
+    {
+      prompt_tokens: PROMPT_LEFT,
+      completion_tokens: sql`c.completion_tokens`,
+      cache_read_input_tokens: sql`c.cache_read_input_tokens`,
+      cache_creation_input_tokens: sql`c.cache_creation_input_tokens`,
+    },
+  )} AS details FROM cached c`;
+
+const PROMPT_LEFT = sql`c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens`;

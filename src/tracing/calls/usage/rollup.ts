@@ -2,7 +2,7 @@ import type { Decimal } from '../../../platform/json/decimal.js';
 import { byCodePoint } from '../../../platform/json/by-code-point.js';
 import { groupedBy } from '../../../platform/query/grouped-by.js';
 import { Turn } from '../../../platform/time/turn.js';
-import { inputTokens, type Tokens } from '../../usage/tokens.js';
+import { detailsLeft, detailsTogether, inputTokens, type Tokens } from '../../usage/tokens.js';
 import type { CountedUsage, Spending } from '../../costs/costs.service.js';
 import { MADE_ID } from '../ingest/response-id.js';
 import {
@@ -196,7 +196,12 @@ function usageLeft(
     cache_read_input_tokens,
     cache_creation_input_tokens,
   };
-  return { ...own, tokens, requests: Math.max(own.requests - (below?.requests ?? 0), 0) };
+  return {
+    ...own,
+    tokens,
+    details: detailsLeft(own.details, below?.details, tokens),
+    requests: Math.max(own.requests - (below?.requests ?? 0), 0),
+  };
 }
 
 /** A call that may tell of the request of others: its start, its end and how long others may follow it, in microseconds, and its tokens. */
@@ -327,6 +332,7 @@ const saidTogether = (a: CountedUsage | undefined, b: CountedUsage): CountedUsag
         ...a,
         requests: a.requests + b.requests,
         tokens: byKind(b, (kind) => a.tokens[kind] + b.tokens[kind]),
+        details: detailsTogether(a.details, b.details),
       }
     : b;
 

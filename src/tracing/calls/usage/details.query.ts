@@ -1,0 +1,29 @@
+// SQL: a part of the statements that add up usage.
+import { join, sql, type Sql } from '../../../platform/query/sql.js';
+import { DETAILS, KINDS, type Tokens } from '../../usage/tokens.js';
+
+/** The places of `DETAILS` in an array. */
+const PLACES = [
+  sql`[1]`,
+  sql`[2]`,
+  sql`[3]`,
+  sql`[4]`,
+  sql`[5]`,
+  sql`[6]`,
+  sql`[7]`,
+  sql`[8]`,
+  sql`[9]`,
+  sql`[10]`,
+  sql`[11]`,
+] as const satisfies { length: (typeof DETAILS)['length'] };
+
+/** The sums of arrays of details, place by place; NULL where there is none, as for most calls. */
+export const detailSums = (details: Sql): Sql =>
+  sql`CASE WHEN count(${details}) > 0 THEN ARRAY[${join(
+    PLACES.map((place) => sql`coalesce(sum(${details}${place}), 0)`),
+  )}] END`;
+
+/** What is left of the details of a call behind those below it, and at most as many as there are tokens left: `detailsLeft`. */
+export const detailsLeft = (own: Sql, below: Sql, tokens: Record<keyof Tokens, Sql>): Sql =>
+  sql`CASE WHEN ${own} IS NOT NULL THEN skein_details_left(${own}, ${below},
+    ARRAY[${join(KINDS.map((kind) => tokens[kind]))}], ${DETAILS.map(([, kind]) => KINDS.indexOf(kind) + 1)}::int[]) END`;
