@@ -44,6 +44,7 @@ import { Annotation1766474000000 } from './src/platform/database/migrations/1766
 import { AgentSpans1766476000000 } from './src/platform/database/migrations/1766476000000-agent-spans.js';
 import { ResponseOrder1766477000000 } from './src/platform/database/migrations/1766477000000-response-order.js';
 import { TokenDetails1766510000000 } from './src/platform/database/migrations/1766510000000-token-details.js';
+import { UsageReader1766511000000 } from './src/platform/database/migrations/1766511000000-usage-reader.js';
 import { EventTimes1766540000000 } from './src/platform/database/migrations/1766540000000-event-times.js';
 import { RenamedCalls1766550000000 } from './src/platform/database/migrations/1766550000000-renamed-calls.js';
 import { beginSession } from './src/platform/database/session.js';
@@ -181,6 +182,7 @@ export function dataSourceOptions(
       AgentSpans1766476000000,
       ResponseOrder1766477000000,
       TokenDetails1766510000000,
+      UsageReader1766511000000,
       Orphans1766530000000,
       ThreadSources1766531000000,
       EventTimes1766540000000,

@@ -871,7 +871,7 @@ CREATE INDEX calls_turns_idx ON calls USING btree (project_id, thread_id, starte
 
 CREATE INDEX calls_turns_started_idx ON calls USING btree (project_id, started_at) INCLUDE (ended_at, thread_id, id) WHERE ((id = turn_id) AND (thread_id <> ''::text) AND (op_name IS NOT NULL) AND (deleted_at IS NULL) AND (started_at IS NOT NULL));
 
-CREATE INDEX calls_unread_usage_idx ON calls USING btree (project_id, started_at, id) WHERE has_unread_usage;
+CREATE INDEX calls_unread_usage_idx ON calls USING btree (project_id, started_at, id) WHERE (has_unread_usage OR ((usage IS NOT NULL) AND (((usage -> 0) ->> 'reader'::text) IS DISTINCT FROM '1'::text)));
 
 CREATE INDEX calls_user_idx ON calls USING btree (project_id, user_id);
 

@@ -252,8 +252,8 @@ const SWEEP =
 const AWAITED =
   /FROM calls c WHERE c\.op_name IS NULL AND c\.logged_at (IS NULL|< now\(\) - interval '1 day') ORDER/;
 
-/** Calls of an older build, by the partial index that has only those. */
-const UNREAD = /FROM calls c WHERE c\.has_unread_usage/;
+/** Calls of an older reader of usage, by the partial index that has only those. */
+const UNREAD = /FROM calls c WHERE \(c\.has_unread_usage/;
 
 /** What comes with training jobs, each by the project of its job. */
 const WITH_JOBS =

@@ -86,6 +86,23 @@ describe('calls of an older build', () => {
     expect(calls[0].summary.svc.costs['gpt-4o']).toMatchObject({ prompt_tokens: 5 });
   });
 
+  it('are read again where another reader made their usage, also by what is left of old ones', async () => {
+    const stored = await answers();
+    const other = JSON.stringify([{ llm_id: 'gpt-4o', prompt_tokens: 1 }]);
+    // the attributes of old calls are gone: how their clients count was read before
+    await app.query(
+      `UPDATE calls SET usage = $2, attributes = '{}', has_unread_usage = false WHERE project_id = $1 AND usage IS NOT NULL`,
+      [project_id, other],
+    );
+    await ran(app.url, 'usage of older calls');
+    const again = await answers();
+    expect([again.usage, again.explained, again.stats]).toEqual([
+      stored.usage,
+      stored.explained,
+      stored.stats,
+    ]);
+  });
+
   it('keep the attributes that say how they are read until they are', async () => {
     const id = 'kept';
     await done('/v2/acme/older/calls/complete', {

@@ -7,6 +7,9 @@ export const CALLS = changeKind('calls');
 /** The calls that thread statistics count: docs/adr/0030-thread-statistics.md. */
 const IS_TURN = `id = turn_id AND thread_id <> '' AND op_name IS NOT NULL AND deleted_at IS NULL`;
 
+/** Calls whose usage an older reader made, or none: `USAGE_READER`. */
+const IS_UNREAD = `has_unread_usage OR usage IS NOT NULL AND (usage -> 0 ->> 'reader') IS DISTINCT FROM '1'`;
+
 /** Log records that wait for their span: docs/adr/0059-messages-in-logs.md. */
 const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NULL AND logged_at IS NOT NULL`;
 
@@ -44,7 +47,7 @@ const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NUL
 @Index('calls_startless_idx', ['loggedAt', 'projectId', 'id'], { where: 'op_name IS NULL' })
 @Index('calls_named_idx', { synchronize: false })
 @Index('calls_orphans_idx', ['projectId', 'parentId'], { where: 'is_orphan' })
-@Index('calls_unread_usage_idx', ['projectId', 'startedAt', 'id'], { where: 'has_unread_usage' })
+@Index('calls_unread_usage_idx', ['projectId', 'startedAt', 'id'], { where: IS_UNREAD })
 export class Call {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('text', { collation: 'C' }) id!: string;
@@ -110,6 +113,6 @@ export class Call {
   @Column('boolean', { name: 'counts_gross', default: false }) countsGross!: boolean;
   /** When the events were made that gave the call its members: docs/adr/0055-langfuse.md. Null of a call without events. */
   @Column('json', { name: 'event_times', nullable: true }) eventTimes!: unknown;
-  /** The row is of an older build, or of somebody's own SQL: `UnreadUsageFiller` reads its summary and its attributes. */
+  /** The row is of a build that stored no usage, or of somebody's own SQL: `UnreadUsageFiller` reads its summary and its attributes. */
   @Column('boolean', { name: 'has_unread_usage', default: true }) hasUnreadUsage!: boolean;
 }

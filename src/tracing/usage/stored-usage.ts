@@ -32,9 +32,17 @@ export interface StoredUsage extends Partial<Tokens> {
   unknown_kinds?: number;
   /** How many requests the counts add up. */
   requests?: number;
+  /** Of the first entry: `USAGE_READER`. */
+  reader?: number;
   /** Counts of `DETAILS`, where one is not 0. */
   details?: Details;
 }
+
+/**
+ * Which reader made a stored usage. Whoever changes what `entryTokens` reads counts it up, and makes the index of the calls of other
+ * readers anew (`calls_unread_usage_idx`): these are read again in the background.
+ */
+export const USAGE_READER = 1;
 
 /** Models of one call that are read: each is priced, which takes up to 0.1 ms. */
 const MAX_MODELS = 1000;
@@ -45,7 +53,9 @@ export function storedUsage(usage: unknown): StoredUsage[] | null {
   const read = Object.entries(usage)
     .slice(0, MAX_MODELS)
     .flatMap(([llmId, entry]) => (isObject(entry) ? [storedEntry(llmId, entry)] : []));
-  return read.length > 0 ? read : null;
+  if (read.length === 0) return null;
+  read[0]!.reader = USAGE_READER;
+  return read;
 }
 
 function storedEntry(llmId: string, entry: Usage): StoredUsage {

@@ -4,24 +4,30 @@ import { isListed, sql, type Sql } from '../../../platform/query/sql.js';
 import { BY_START, type Candidate, candidates } from '../erasing/calls-erasing.query.js';
 import type { StoredUsage } from '../../usage/stored-usage.js';
 
+/**
+ * Another reader made the usage of the call `c`, or none. In the words of `calls_unread_usage_idx`, which holds these alone: the usage says
+ * itself who made it, so that also what a process of an older build writes during a rolling upgrade is read again.
+ */
+const IS_UNREAD = sql`(c.has_unread_usage OR c.usage IS NOT NULL AND (c.usage -> 0 ->> 'reader') IS DISTINCT FROM '1')`;
+
 /** More rows than this are not counted. */
 const MAX_COUNTED = 1_000_000;
 
 /** How many rows are unread, by the index that holds only these. */
 export const unreadCount = () => sql<{ rows: number }>`
-  SELECT count(*)::int AS rows FROM (SELECT c.id FROM calls c WHERE c.has_unread_usage LIMIT ${MAX_COUNTED}::bigint) c`;
+  SELECT count(*)::int AS rows FROM (SELECT c.id FROM calls c WHERE ${IS_UNREAD} LIMIT ${MAX_COUNTED}::bigint) c`;
 
 /** Whether a project has some. */
 export const isUnreadIn = (projectId: string) => sql<{ is_unread: boolean }>`
-  SELECT EXISTS (SELECT FROM calls c WHERE c.project_id = ${projectId} AND c.has_unread_usage) AS is_unread`;
+  SELECT EXISTS (SELECT FROM calls c WHERE c.project_id = ${projectId} AND ${IS_UNREAD}) AS is_unread`;
 
 /** The next project that has some. */
 export const unreadProject = () => sql<{ project_id: string }>`
-  SELECT c.project_id FROM calls c WHERE c.has_unread_usage ORDER BY c.project_id, c.started_at, c.id LIMIT 1`;
+  SELECT c.project_id FROM calls c WHERE ${IS_UNREAD} ORDER BY c.project_id, c.started_at, c.id LIMIT 1`;
 
 /** The next rows of a project, in the order of their start, so that few statistics of five minutes change at a time. */
 export const unreadCalls = (projectId: string): Sql<Candidate> =>
-  candidates(sql`c.project_id = ${projectId} AND c.has_unread_usage`, BY_START);
+  candidates(sql`c.project_id = ${projectId} AND ${IS_UNREAD}`, BY_START);
 
 /** What is to be read of a call. */
 export interface UnreadRow {
@@ -37,7 +43,7 @@ export const unreadLock = (projectId: string, ids: readonly string[]) => sql<Unr
   SELECT c.id, CASE WHEN NOT c.is_opaque THEN (c.summary -> 'usage')::text END AS usage,
     CASE WHEN c.is_opaque THEN c.summary::text END AS summary,
     ((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END) -> 'weave')::text AS weave
-  FROM calls c WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} AND c.has_unread_usage
+  FROM calls c WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} AND ${IS_UNREAD}
   ORDER BY c.id FOR UPDATE`;
 
 /** What was read of a call. */
@@ -47,8 +53,10 @@ export interface ReadRow {
   countsGross: boolean;
 }
 
+/** How the client counts stays as it was read before: the attributes that tell it may be gone. */
 export const usageSet = (projectId: string, rows: readonly ReadRow[]) => sql`
-  UPDATE calls c SET usage = r.usage, counts_gross = r.counts_gross::boolean, has_unread_usage = false
+  UPDATE calls c SET usage = r.usage, has_unread_usage = false,
+    counts_gross = CASE WHEN c.has_unread_usage THEN r.counts_gross::boolean ELSE c.counts_gross END
   FROM unnest(${textArray(rows.map(({ id }) => id))}::text[],
     ${jsonArray(rows.map(({ usage }) => usage && JSON.stringify(usage)))}::json[],
     ${textArray(rows.map(({ countsGross }) => String(countsGross)))}::text[]) r (id, usage, counts_gross)
