@@ -1105,7 +1105,7 @@ SELECT count(*)::int AS count FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL 
 
 SELECT count(*)::int AS parts FROM checkpoint_parts WHERE project_id = $1 AND job_id = $2;
 
-SELECT count(*)::int AS rows FROM (SELECT c.id FROM calls c WHERE c.has_unread_usage LIMIT $1::bigint) c;
+SELECT count(*)::int AS rows FROM (SELECT c.id FROM calls c WHERE (c.has_unread_usage OR c.usage IS NOT NULL AND (c.usage -> 0 ->> 'reader') IS DISTINCT FROM '1') LIMIT $1::bigint) c;
 
 SELECT count(*)::int AS total_count FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL;
 
@@ -1635,17 +1635,17 @@ SELECT row_to_json(t)::text AS row FROM (
   SELECT u.slot, u.llm_id, width_bucket(u.input_tokens, $1::bigint[]) AS tier, u.unknown_kinds, count(*) AS call_count, sum(u.prompt_tokens) AS prompt_tokens,
   sum(u.completion_tokens) AS completion_tokens, sum(u.cache_read_input_tokens) AS cache_read_input_tokens,
   sum(u.cache_creation_input_tokens) AS cache_creation_input_tokens,
-  min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input
+  min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input, CASE WHEN count(u.details) > 0 THEN ARRAY[coalesce(sum(u.details[1]), 0), coalesce(sum(u.details[2]), 0), coalesce(sum(u.details[3]), 0), coalesce(sum(u.details[4]), 0), coalesce(sum(u.details[5]), 0), coalesce(sum(u.details[6]), 0), coalesce(sum(u.details[7]), 0), coalesce(sum(u.details[8]), 0), coalesce(sum(u.details[9]), 0), coalesce(sum(u.details[10]), 0), coalesce(sum(u.details[11]), 0)] END AS details
   FROM (
   WITH RECURSIVE own AS MATERIALIZED (
   SELECT c.id, c.trace_id, c.response_id, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $2 AND json_array_length(c.usage) = 1
   AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1') AS tells_one, (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AS is_sum, c.slot, u.llm_id, u.unknown_kinds,
   u.input_tokens AS said_input, u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read,
-  u.cache_creation_input_tokens AS said_created
+  u.cache_creation_input_tokens AS said_created, u.details AS said_details
   FROM (SELECT s.slot, c.* FROM unnest($3::timestamptz[]) AS s (slot)
   CROSS JOIN LATERAL (
   SELECT c.* FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
-  AND c.started_at >= s.slot AND c.started_at < s.slot + interval '5 minutes' OFFSET 0) "c") c CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
+  AND c.started_at >= s.slot AND c.started_at < s.slot + interval '5 minutes' OFFSET 0) "c") c CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
   WHERE NOT (c.response_id IS NOT NULL AND (
   EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $5 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
@@ -1700,9 +1700,10 @@ SELECT row_to_json(t)::text AS row FROM (
   WHERE w.goes_on
   ), below AS MATERIALIZED (
   SELECT w.owner, u.llm_id, sum(u.input_tokens)::bigint AS input, sum(u.completion_tokens)::bigint AS output,
-  sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created
+  sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created,
+  (CASE WHEN count(u.details) > 0 THEN ARRAY[coalesce(sum(u.details[1]), 0), coalesce(sum(u.details[2]), 0), coalesce(sum(u.details[3]), 0), coalesce(sum(u.details[4]), 0), coalesce(sum(u.details[5]), 0), coalesce(sum(u.details[6]), 0), coalesce(sum(u.details[7]), 0), coalesce(sum(u.details[8]), 0), coalesce(sum(u.details[9]), 0), coalesce(sum(u.details[10]), 0), coalesce(sum(u.details[11]), 0)] END)::bigint[] AS details
   FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $38 AND c.id = w.id OFFSET 0) "c"
-  CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
+  CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
   WHERE w.is_below GROUP BY 1, 2
   ), totals AS (
   SELECT b.owner, min(b.llm_id) AS llm_id, count(*) = 1 AS is_one, sum(b.input) AS input, sum(b.output) AS output, sum(greatest(b.input - coalesce(o.said_input, 0), 0)) AS more_input,
@@ -1711,7 +1712,7 @@ SELECT row_to_json(t)::text AS row FROM (
   ), beyond AS (
   SELECT o.id, o.llm_id, b.owner IS NOT NULL OR o.is_sum AS is_told, greatest(o.said_input - coalesce(b.input, 0), 0) AS input,
   greatest(o.said_output - coalesce(b.output, 0), 0) AS output, greatest(o.said_read - coalesce(b.read, 0), 0) AS read,
-  greatest(o.said_created - coalesce(b.created, 0), 0) AS created,
+  greatest(o.said_created - coalesce(b.created, 0), 0) AS created, b.details AS details_below,
   CASE WHEN o.is_sum THEN t.more_input ELSE 0 END AS more_input, CASE WHEN o.is_sum THEN t.more_output ELSE 0 END AS more_output,
   t.is_one AND count(*) OVER (PARTITION BY o.id) = 1 AND o.said_input = t.input AND o.said_output = t.output
   AND (starts_with(regexp_replace(lower(o.llm_id), $39, '', 'g'), regexp_replace(lower(t.llm_id), $40, '', 'g')) OR starts_with(regexp_replace(lower(t.llm_id), $41, '', 'g'), regexp_replace(lower(o.llm_id), $42, '', 'g'))
@@ -1723,17 +1724,19 @@ SELECT row_to_json(t)::text AS row FROM (
   FROM beyond y WHERE NOT y.is_all AND NOT EXISTS (SELECT FROM walk w WHERE w.owner = y.id AND w.is_same)
   WINDOW before AS (PARTITION BY y.id ORDER BY y.llm_id ROWS UNBOUNDED PRECEDING)
   ), tokens AS (
-  SELECT o.*, o.said_input AS input_tokens, o.said_output AS completion_tokens, o.said_read AS read, o.said_created AS created
+  SELECT o.*, o.said_input AS input_tokens, o.said_output AS completion_tokens, o.said_read AS read, o.said_created AS created,
+  NULL::bigint[] AS details_below
   FROM own o WHERE NOT EXISTS (SELECT FROM walk w WHERE w.owner = o.id AND (w.is_below OR w.is_same))
   UNION ALL
-  SELECT o.*, r.input_tokens, r.completion_tokens, r.read, r.created
+  SELECT o.*, r.input_tokens, r.completion_tokens, r.read, r.created, r.details_below
   FROM own o JOIN remaining r ON r.id = o.id AND r.llm_id = o.llm_id
   WHERE NOT r.is_told OR r.input_tokens > 0 OR r.completion_tokens > 0
   ), cached AS (
   SELECT t.*, least(t.read, t.input_tokens) AS cache_read_input_tokens,
   least(t.created, t.input_tokens - least(t.read, t.input_tokens)) AS cache_creation_input_tokens FROM tokens t
   )
-  SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens FROM cached c) u GROUP BY 1, 2, 3, 4) t;
+  SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens, CASE WHEN c.said_details IS NOT NULL THEN skein_details_left(c.said_details, c.details_below,
+  ARRAY[c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens, c.completion_tokens, c.cache_read_input_tokens, c.cache_creation_input_tokens], $44::int[]) END AS details FROM cached c) u GROUP BY 1, 2, 3, 4) t;
 
 SELECT row_to_json(t)::text FROM (
   SELECT c.id AS evaluation_run_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS evaluation, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $3::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $4::text[])) AS model, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
@@ -2584,23 +2587,23 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   sum(call_count)::float8 AS call_count, sum(prompt_tokens)::text AS prompt_tokens,
   sum(completion_tokens)::text AS completion_tokens, sum(cache_read_input_tokens)::text AS cache_read_input_tokens,
   sum(cache_creation_input_tokens)::text AS cache_creation_input_tokens, min(min_input)::float8 AS min_input,
-  max(max_input)::float8 AS max_input, (extract(epoch FROM min(first)) * 1000)::float8 AS first,
+  max(max_input)::float8 AS max_input, (CASE WHEN count(t.details) > 0 THEN ARRAY[coalesce(sum(t.details[1]), 0), coalesce(sum(t.details[2]), 0), coalesce(sum(t.details[3]), 0), coalesce(sum(t.details[4]), 0), coalesce(sum(t.details[5]), 0), coalesce(sum(t.details[6]), 0), coalesce(sum(t.details[7]), 0), coalesce(sum(t.details[8]), 0), coalesce(sum(t.details[9]), 0), coalesce(sum(t.details[10]), 0), coalesce(sum(t.details[11]), 0)] END)::text[] AS details, (extract(epoch FROM min(first)) * 1000)::float8 AS first,
   (extract(epoch FROM max(last)) * 1000)::float8 AS last
   FROM (SELECT width_bucket(u.started_at, $1::timestamptz[]) AS bucket, u.llm_id,
   width_bucket(u.started_at, $2::timestamptz[]) AS segment, width_bucket(u.input_tokens, $3::bigint[]) AS tier,
   u.unknown_kinds, "op_name", count(*) AS call_count, sum(u.prompt_tokens) AS prompt_tokens,
   sum(u.completion_tokens) AS completion_tokens, sum(u.cache_read_input_tokens) AS cache_read_input_tokens,
   sum(u.cache_creation_input_tokens) AS cache_creation_input_tokens,
-  min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input, min(u.started_at) AS first, max(u.started_at) AS last
+  min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input, CASE WHEN count(u.details) > 0 THEN ARRAY[coalesce(sum(u.details[1]), 0), coalesce(sum(u.details[2]), 0), coalesce(sum(u.details[3]), 0), coalesce(sum(u.details[4]), 0), coalesce(sum(u.details[5]), 0), coalesce(sum(u.details[6]), 0), coalesce(sum(u.details[7]), 0), coalesce(sum(u.details[8]), 0), coalesce(sum(u.details[9]), 0), coalesce(sum(u.details[10]), 0), coalesce(sum(u.details[11]), 0)] END AS details, min(u.started_at) AS first, max(u.started_at) AS last
   FROM (
   WITH RECURSIVE own AS MATERIALIZED (
   SELECT c.id, c.trace_id, c.response_id, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $4 AND json_array_length(c.usage) = 1
   AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1') AS tells_one, (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AS is_sum, c.started_at, c.op_name AS "op_name", u.llm_id, u.unknown_kinds,
   u.input_tokens AS said_input, u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read,
-  u.cache_creation_input_tokens AS said_created
+  u.cache_creation_input_tokens AS said_created, u.details AS said_details
   FROM (SELECT c.* FROM unnest($5::timestamptz[], $6::timestamptz[]) AS r (since, until) CROSS JOIN LATERAL (
   SELECT c.* FROM calls c WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
-  AND c.started_at >= r.since AND c.started_at < r.until AND TRUE) c) c CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
+  AND c.started_at >= r.since AND c.started_at < r.until AND TRUE) c) c CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
   WHERE NOT (c.response_id IS NOT NULL AND (
   EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $8 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
@@ -2655,9 +2658,10 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   WHERE w.goes_on
   ), below AS MATERIALIZED (
   SELECT w.owner, u.llm_id, sum(u.input_tokens)::bigint AS input, sum(u.completion_tokens)::bigint AS output,
-  sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created
+  sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created,
+  (CASE WHEN count(u.details) > 0 THEN ARRAY[coalesce(sum(u.details[1]), 0), coalesce(sum(u.details[2]), 0), coalesce(sum(u.details[3]), 0), coalesce(sum(u.details[4]), 0), coalesce(sum(u.details[5]), 0), coalesce(sum(u.details[6]), 0), coalesce(sum(u.details[7]), 0), coalesce(sum(u.details[8]), 0), coalesce(sum(u.details[9]), 0), coalesce(sum(u.details[10]), 0), coalesce(sum(u.details[11]), 0)] END)::bigint[] AS details
   FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $41 AND c.id = w.id OFFSET 0) "c"
-  CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
+  CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
   WHERE w.is_below GROUP BY 1, 2
   ), totals AS (
   SELECT b.owner, min(b.llm_id) AS llm_id, count(*) = 1 AS is_one, sum(b.input) AS input, sum(b.output) AS output, sum(greatest(b.input - coalesce(o.said_input, 0), 0)) AS more_input,
@@ -2666,7 +2670,7 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   ), beyond AS (
   SELECT o.id, o.llm_id, b.owner IS NOT NULL OR o.is_sum AS is_told, greatest(o.said_input - coalesce(b.input, 0), 0) AS input,
   greatest(o.said_output - coalesce(b.output, 0), 0) AS output, greatest(o.said_read - coalesce(b.read, 0), 0) AS read,
-  greatest(o.said_created - coalesce(b.created, 0), 0) AS created,
+  greatest(o.said_created - coalesce(b.created, 0), 0) AS created, b.details AS details_below,
   CASE WHEN o.is_sum THEN t.more_input ELSE 0 END AS more_input, CASE WHEN o.is_sum THEN t.more_output ELSE 0 END AS more_output,
   t.is_one AND count(*) OVER (PARTITION BY o.id) = 1 AND o.said_input = t.input AND o.said_output = t.output
   AND (starts_with(regexp_replace(lower(o.llm_id), $42, '', 'g'), regexp_replace(lower(t.llm_id), $43, '', 'g')) OR starts_with(regexp_replace(lower(t.llm_id), $44, '', 'g'), regexp_replace(lower(o.llm_id), $45, '', 'g'))
@@ -2678,19 +2682,21 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   FROM beyond y WHERE NOT y.is_all AND NOT EXISTS (SELECT FROM walk w WHERE w.owner = y.id AND w.is_same)
   WINDOW before AS (PARTITION BY y.id ORDER BY y.llm_id ROWS UNBOUNDED PRECEDING)
   ), tokens AS (
-  SELECT o.*, o.said_input AS input_tokens, o.said_output AS completion_tokens, o.said_read AS read, o.said_created AS created
+  SELECT o.*, o.said_input AS input_tokens, o.said_output AS completion_tokens, o.said_read AS read, o.said_created AS created,
+  NULL::bigint[] AS details_below
   FROM own o WHERE NOT EXISTS (SELECT FROM walk w WHERE w.owner = o.id AND (w.is_below OR w.is_same))
   UNION ALL
-  SELECT o.*, r.input_tokens, r.completion_tokens, r.read, r.created
+  SELECT o.*, r.input_tokens, r.completion_tokens, r.read, r.created, r.details_below
   FROM own o JOIN remaining r ON r.id = o.id AND r.llm_id = o.llm_id
   WHERE NOT r.is_told OR r.input_tokens > 0 OR r.completion_tokens > 0
   ), cached AS (
   SELECT t.*, least(t.read, t.input_tokens) AS cache_read_input_tokens,
   least(t.created, t.input_tokens - least(t.read, t.input_tokens)) AS cache_creation_input_tokens FROM tokens t
   )
-  SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens FROM cached c) u GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name") t GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name" LIMIT $47::bigint)
+  SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens, CASE WHEN c.said_details IS NOT NULL THEN skein_details_left(c.said_details, c.details_below,
+  ARRAY[c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens, c.completion_tokens, c.cache_read_input_tokens, c.cache_creation_input_tokens], $47::int[]) END AS details FROM cached c) u GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name") t GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name" LIMIT $48::bigint)
   SELECT size.is_too_large, found.* FROM (
-  SELECT count(*) > $48::bigint OR sum(octet_length(found::text)) > $49::bigint AS is_too_large FROM found) size
+  SELECT count(*) > $49::bigint OR sum(octet_length(found::text)) > $50::bigint AS is_too_large FROM found) size
   LEFT JOIN found ON NOT size.is_too_large WHERE size.is_too_large OR found.bucket IS NOT NULL ORDER BY bucket, llm_id COLLATE "C", "op_name", segment, tier, unknown_kinds;
 
 WITH gone AS (DELETE FROM "retention_policies" t WHERE t.project_id = $1 RETURNING 1)
