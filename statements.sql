@@ -179,18 +179,112 @@ INSERT INTO calls AS c (
   FROM (SELECT w.*, NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "is_orphan", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "thread_source", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::json[], $10::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "attributes", "inputs")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
   ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."output" END,
+  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
+  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
   is_opaque = c.is_opaque OR excluded.is_opaque;
 
 INSERT INTO calls AS c (
@@ -205,18 +299,112 @@ INSERT INTO calls AS c (
   FROM (SELECT w.*, NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "is_orphan", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "thread_source", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::json[], $17::json[], $18::json[], $19::json[], $20::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "summary", "output", "usage")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
   ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."output" END,
+  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
+  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
   is_opaque = c.is_opaque OR excluded.is_opaque;
 
 INSERT INTO calls AS c (
@@ -231,18 +419,112 @@ INSERT INTO calls AS c (
   FROM (SELECT w.*, NULL::text AS "new_trace", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::json[], $22::json[], $23::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
   ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."output" END,
+  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
+  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
   is_opaque = c.is_opaque OR excluded.is_opaque;
 
 INSERT INTO calls AS c (
@@ -257,18 +539,112 @@ INSERT INTO calls AS c (
   FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::json[], $18::json[], $19::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "attributes", "inputs", "otel_dump")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
   ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."output" END,
+  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
+  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
   is_opaque = c.is_opaque OR excluded.is_opaque;
 
 INSERT INTO calls AS c (
@@ -283,18 +659,112 @@ INSERT INTO calls AS c (
   FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::json[], $19::json[], $20::json[], $21::json[], $22::json[], $23::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "ended_at", "attributes", "inputs", "otel_dump", "summary", "output", "usage")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
   ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."output" END,
+  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
+  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
   is_opaque = c.is_opaque OR excluded.is_opaque;
 
 INSERT INTO calls AS c (
@@ -309,18 +779,112 @@ INSERT INTO calls AS c (
   FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::json[], $25::json[], $26::json[], $27::json[], $28::json[], $29::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
   ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."output" END,
+  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
+  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
   is_opaque = c.is_opaque OR excluded.is_opaque;
 
 INSERT INTO calls AS c (
@@ -335,18 +899,112 @@ INSERT INTO calls AS c (
   FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::json[], $25::json[], $26::json[], $27::json[], $28::json[], $29::json[], $30::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
   ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."output" END,
+  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
+  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
   is_opaque = c.is_opaque OR excluded.is_opaque;
 
 INSERT INTO calls AS c (
@@ -361,18 +1019,112 @@ INSERT INTO calls AS c (
   FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "started_at", NULL::text AS "trace_id", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "is_orphan", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "thread_source", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::json[], $6::json[], $7::json[]) AS w ("id", "is_opaque", "ended_at", "summary", "output", "usage")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
   ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."output" END,
+  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
+  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
   is_opaque = c.is_opaque OR excluded.is_opaque;
 
 INSERT INTO calls AS c (
@@ -387,18 +1139,112 @@ INSERT INTO calls AS c (
   FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "started_at", NULL::text AS "trace_id", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "is_orphan", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "thread_source", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::json[], $12::json[], $13::json[]) AS w ("id", "is_opaque", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "summary", "output", "usage")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
   ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."output" END,
+  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
+  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
   is_opaque = c.is_opaque OR excluded.is_opaque;
 
 INSERT INTO calls AS c (
@@ -413,18 +1259,112 @@ INSERT INTO calls AS c (
   FROM (SELECT w.*, NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times" FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::json[], $26::json[], $27::json[], $28::json[], $29::json[], $30::json[], skein_traces($1, $2::text[], $10::text[], $17::text[])) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "new_trace", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage", "found_trace")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
   ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."output" END,
+  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
+  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
   is_opaque = c.is_opaque OR excluded.is_opaque
   RETURNING project_id, id, trace_id;
 
@@ -440,23 +1380,118 @@ INSERT INTO calls AS c (
   FROM (SELECT w.*, NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id" FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::json[], $19::json[], $20::json[], skein_traces($1, $2::text[], $10::text[], $17::text[])) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "new_trace", "attributes", "inputs", "otel_dump", "found_trace")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
-  op_name = coalesce(excluded.op_name, c.op_name),
-  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
   ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN (excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL) THEN excluded."output" ELSE c."output" END,
+  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
+  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
   is_opaque = c.is_opaque OR excluded.is_opaque
   RETURNING project_id, id, trace_id;
 
-INSERT INTO calls AS c (project_id, id, display_name, has_unread_usage) VALUES ($1, $2, $3, false)
-  ON CONFLICT (project_id, id) DO UPDATE SET
+INSERT INTO calls AS c (project_id, id, display_name, has_unread_usage, is_renamed)
+  VALUES ($1, $2, $3, false, true)
+  ON CONFLICT (project_id, id) DO UPDATE SET is_renamed = true,
   display_name = CASE WHEN c.op_name IS NULL THEN excluded.display_name ELSE nullif(excluded.display_name, '') END;
 
 INSERT INTO calls AS c (project_id, id, started_at, is_opaque, logged, logged_at, has_unread_usage)
