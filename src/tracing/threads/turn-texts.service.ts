@@ -14,7 +14,7 @@ import {
 import { MAX_TEXT, type TurnTextsDto } from './threads.dto.js';
 
 /** Calls of a turn that are looked at, and those of them whose documents are read for its question or its answer. */
-export const MAX_TURN_CALLS = 500;
+const MAX_TURN_CALLS = 500;
 const MAX_READ_CALLS = 64;
 /** Larger documents are passed over. */
 const MAX_DOCUMENT_BYTES = 256 * 1024;
