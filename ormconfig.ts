@@ -47,6 +47,7 @@ import { TokenDetails1766510000000 } from './src/platform/database/migrations/17
 import { UsageReader1766511000000 } from './src/platform/database/migrations/1766511000000-usage-reader.js';
 import { EventTimes1766540000000 } from './src/platform/database/migrations/1766540000000-event-times.js';
 import { RenamedCalls1766550000000 } from './src/platform/database/migrations/1766550000000-renamed-calls.js';
+import { UnknownDurations1766580000000 } from './src/platform/database/migrations/1766580000000-unknown-durations.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -187,6 +188,7 @@ export function dataSourceOptions(
       ThreadSources1766531000000,
       EventTimes1766540000000,
       RenamedCalls1766550000000,
+      UnknownDurations1766580000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

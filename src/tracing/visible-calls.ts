@@ -43,8 +43,14 @@ export const isTopOrphan = (projectId: string) =>
 const hasNoParent = (projectId: string) =>
   sql`((SELECT TRUE ${besides(projectId, sql`c.parent_id`)} LIMIT 1) IS NOT TRUE OR ${isFirstOfCircle(projectId)})`;
 
-/** Milliseconds with fractions from the start to the end of the call `c`; null while it runs. */
-export const LATENCY_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8`;
+/** The call `c` has ended, and not before it started: clocks of clients differ. Else nobody knows how long it took. */
+export const IS_TIMED = sql`c.ended_at >= c.started_at`;
+
+/** Milliseconds with fractions from the start to the end of a timed call `c`. `calls_root_latency_idx` is ordered by it. */
+export const TIMED_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8`;
+
+/** The duration of the call `c`; null while it runs, and where it ended before it started. */
+export const LATENCY_MS = sql`(CASE WHEN ${IS_TIMED} THEN ${TIMED_MS} END)`;
 
 /** It is a turn of a thread, if it is visible: docs/adr/0030-thread-statistics.md. */
 export const isTurn = sql`c.id = c.turn_id AND c.thread_id <> ''`;

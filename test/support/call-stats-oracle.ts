@@ -127,7 +127,7 @@ export function statsOf(calls: AnsweredCall[], starts: string[], request: StatsR
       call_count: items.map(() => Decimal.parse('1')),
       error_count: items.map(({ call }) => Decimal.parse(call.exception === null ? '0' : '1')),
       latency_ms: items.flatMap(({ call }) =>
-        call.ended_at === null
+        call.ended_at === null || micros(call.ended_at) < micros(call.started_at)
           ? []
           : [Decimal.parse(String(micros(call.ended_at) - micros(call.started_at))).shifted(3)],
       ),

@@ -58,7 +58,7 @@ function statisticsOf(thread_id: string, turns: StoredCall[]) {
   const first = turns.toSorted((a, b) => a.started! - b.started! || compared(a.id, b.id))[0]!;
   const last = turns.toSorted((a, b) => sign(b) - sign(a) || compared(a.id, b.id))[0]!;
   const durations = turns
-    .filter(({ ended }) => ended !== null)
+    .filter(({ started, ended }) => ended !== null && ended >= started!)
     .map(({ ended, started }) => (ended! - started!) / 1000)
     .toSorted((a, b) => a - b);
   return {

@@ -32,7 +32,9 @@ const inOrder = (a: StoredCall, b: StoredCall) =>
     : 1;
 const opName = (call: StoredCall) => /\/op\/([^:]*)/.exec(call.op_name!)?.[1] ?? call.op_name!;
 const seconds = ({ started_at, ended_at }: StoredCall) =>
-  ended_at === null ? null : (Date.parse(ended_at) - Date.parse(started_at)) / 1000;
+  ended_at === null || Date.parse(ended_at) < Date.parse(started_at)
+    ? null
+    : (Date.parse(ended_at) - Date.parse(started_at)) / 1000;
 
 /** The trials of a run by a look at every call, in call order. Examples are refs to rows. */
 export function trialsOf(calls: readonly StoredCall[], runId: string): OracleTrial[] {

@@ -9,6 +9,7 @@ import {
   wireTime,
 } from '../../platform/query/columns.js';
 import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
+import { LATENCY_MS } from '../visible-calls.js';
 import { CONVERSATION, SpanSource, type SpansWanted, type ValueRef } from './span-source.js';
 
 type SpanAggregation =
@@ -216,7 +217,7 @@ export function groupsQuery(asked: GroupsWanted, more: Sql | null): Sql<GroupRow
     FROM (
       SELECT ${join([...shownKeys, ...shownMeasures, ...members])} FROM (
         SELECT c.operation, c.exception IS NOT NULL AS is_error, ${CONVERSATION} AS conversation, c.started_at, c.agent_name, c.agent_version,
-          extract(epoch FROM c.ended_at - c.started_at) * 1000 AS duration_ms, u.*, ${join([...extra, ...values.selected])}
+          ${LATENCY_MS} AS duration_ms, u.*, ${join([...extra, ...values.selected])}
         FROM ${source.from} CROSS JOIN LATERAL (
           SELECT sum(u.input_tokens) AS input_tokens, sum(u.completion_tokens) AS completion_tokens,
             sum(u.cache_read_input_tokens) AS cache_read_input_tokens, sum(u.cache_creation_input_tokens) AS cache_creation_input_tokens

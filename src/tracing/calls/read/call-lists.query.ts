@@ -1,10 +1,10 @@
 // SQL: pages of calls, and streams of all that match.
 import { WIRE } from '../../../platform/http/wire.js';
 import { isAfter, partsAfter } from '../../../platform/query/after.js';
-import { orderBy } from '../../../platform/query/columns.js';
+import { column, orderBy } from '../../../platform/query/columns.js';
 import { lookedUp, nearOrAll, pageLimit } from '../../../platform/query/plans.js';
 import { allOf, join, sql, type Sql } from '../../../platform/query/sql.js';
-import { visibleIn } from '../../visible-calls.js';
+import { IS_TIMED, TIMED_MS, visibleIn } from '../../visible-calls.js';
 import type { CallsQueryDto } from '../calls.dto.js';
 import type { Prices } from './calls.cost.js';
 import { asPieces, type CallRows, isMatch, queryable, selected } from './calls.query.js';
@@ -33,10 +33,18 @@ function foundCalls(request: CallsQueryDto, { part, prices }: Found): Sql {
   const candidates = sql`calls c WHERE ${visibleIn(project_id)} AND ${isBehind}`;
   const list: List = { candidates, match, ordered, limit, offset };
   if (isSlowestRoots(request)) {
-    const parts = partsAfter(after, { ...order, isIndexed: true });
+    const timed = {
+      ...order,
+      columns: { ...columns, [LATENCY]: column.number(TIMED_MS) },
+      isIndexed: true,
+    };
     return slowestRoots(
       { ...list, candidates: sql`calls c WHERE ${visibleIn(project_id)}` },
-      parts,
+      {
+        timed: partsAfter(after, timed),
+        orderOfTimed: orderBy(timed.columns, sorts, 'id'),
+        all: partsAfter(after, { ...order, isIndexed: true }),
+      },
     );
   }
   if (!part && isNearby(request) && lastRow(list) <= NEAR) return nearPage(list);
@@ -64,27 +72,34 @@ function nearPage(list: List): Sql {
   return sql`${nearOrAll(near, all, lastRow(list))} ${pageBehind(list)}`;
 }
 
+/** The parts of the roots behind a page: of timed roots in the order of the index, and of all. The first page is one part. */
+interface RootParts {
+  timed: Sql[];
+  orderOfTimed: Sql;
+  all: Sql[];
+}
+
 /**
- * `calls_root_latency_idx` holds the roots that have ended, since a start would pay for it too. Those that run come last: they are read
- * only when the others do not fill the page. Of the parts the last one has those without a latency; the first page is one part.
+ * `calls_root_latency_idx` holds the roots that have ended, since a start would pay for it too. Those without a latency come last: they
+ * are read only when the others do not fill the page. They are in the last of the parts.
  */
-function slowestRoots(list: List, parts: Sql[]): Sql {
+function slowestRoots(list: List, parts: RootParts): Sql {
   const { candidates, match, ordered, limit } = list;
   const rows = limit === null || limit === undefined ? null : lastRow(list);
-  const upTo = sql`${ordered} ${pageLimit(rows)}`;
-  const rootsIn = (conditions: Sql[]) => {
-    const pages = conditions.map(
-      (condition) => sql`(SELECT c.* FROM ${candidates} AND ${match} AND ${condition} ${upTo})`,
-    );
-    return sql`SELECT c.* FROM (${join(pages, ' UNION ALL ')}) c ${upTo}`;
-  };
-  const isFirst = parts.length === 1;
-  const ended = parts
+  const roots = (condition: Sql, order: Sql) =>
+    sql`(SELECT c.* FROM ${candidates} AND ${match} AND ${condition} ${order} ${pageLimit(rows)})`;
+  const together = (pages: Sql[]) =>
+    sql`SELECT c.* FROM (${join(pages, ' UNION ALL ')}) c ${ordered} ${pageLimit(rows)}`;
+  const isFirst = parts.timed.length === 1;
+  const timed = parts.timed
     .slice(0, isFirst ? 1 : -1)
-    .map((part) => sql`${part} AND c.ended_at IS NOT NULL`);
-  const all = rootsIn([...ended, sql`${parts.at(-1)} AND c.ended_at IS NULL`]);
+    .map((part) =>
+      roots(sql`${part} AND c.ended_at IS NOT NULL AND ${IS_TIMED}`, parts.orderOfTimed),
+    );
+  const others = roots(sql`${parts.all.at(-1)} AND (${IS_TIMED}) IS NOT TRUE`, ordered);
+  const all = together([...timed, others]);
   if (rows === null) return sql`SELECT c.* FROM (${all}) c ${pageBehind(list)}`;
-  return sql`${nearOrAll(rootsIn(ended), all, rows)} ${pageBehind(list)}`;
+  return sql`${nearOrAll(together(timed), all, rows)} ${pageBehind(list)}`;
 }
 
 /** What is skipped is sorted without its documents, and newest roots come from `calls_roots_idx` alone. */
@@ -120,7 +135,6 @@ export const isPlainPage = ({ filter, query, limit, offset }: CallsQueryDto): bo
   !query &&
   Object.entries(filter ?? {}).every(([name, value]) => !value || name === 'trace_roots_only');
 
-/** The expression that `calls_root_latency_idx` is ordered by. */
 const isSlowestRoots = ({ filter, sort_by }: CallsQueryDto): boolean =>
   filter?.trace_roots_only === true &&
   sort_by?.[0]?.field === LATENCY &&

@@ -4,7 +4,7 @@ import type { Marked } from '../../../platform/database/marks-refresher.js';
 import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { sql, type Sql } from '../../../platform/query/sql.js';
 import { BYTES } from '../read/calls.query.js';
-import { visibleIn } from '../../visible-calls.js';
+import { IS_TIMED, visibleIn } from '../../visible-calls.js';
 import { countedUsage, endsWalks, REACH_MINUTES } from '../usage/counted-usage.query.js';
 import { detailSums } from '../usage/details.query.js';
 
@@ -28,11 +28,11 @@ export const MARKED_SLOTS: Marked = {
   what: 'statistics of calls',
 };
 
-/** Microseconds; null while the call runs. */
-export const LATENCY_US = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint`;
+/** Microseconds; null where `LATENCY_MS` is. */
+export const LATENCY_US = sql`(CASE WHEN ${IS_TIMED} THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint`;
 
-/** Sums over calls `c`. */
-export const CALL_TOTALS = sql`count(*) AS call_count, count(c.ended_at) AS ended_count, count(c.exception) AS error_count,
+/** Sums over calls `c`. The ended ones are those whose duration is known. */
+export const CALL_TOTALS = sql`count(*) AS call_count, count(*) FILTER (WHERE ${IS_TIMED}) AS ended_count, count(c.exception) AS error_count,
   count(*) FILTER (WHERE c.ended_at = c.started_at) AS instant_count,
   sum(${LATENCY_US}) AS latency_sum, min(${LATENCY_US}) AS latency_min, max(${LATENCY_US}) AS latency_max`;
 

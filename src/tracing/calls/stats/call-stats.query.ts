@@ -1,6 +1,6 @@
 // SQL: statistics.
 import { identifier, join, Parameter, sql, type Sql } from '../../../platform/query/sql.js';
-import { LATENCY_MS, visibleIn } from '../../visible-calls.js';
+import { IS_TIMED, LATENCY_MS, visibleIn } from '../../visible-calls.js';
 import { STATUS } from '../read/calls.query.js';
 import { endUser } from '../read/end-user.js';
 import { WIRE } from '../../../platform/http/wire.js';
@@ -147,6 +147,7 @@ const spans = (list: readonly Span[]) =>
 export interface CallRow extends Record<string, unknown> {
   bucket: number;
   call_count: number;
+  /** Calls whose duration is known. */
   ended_count: number;
   error_count: number;
   /** Calls that ended as they started. */
@@ -188,7 +189,7 @@ export function latencyLists(reading: Reading, { since, until }: Span): Sql<Late
   const parts = new Parts(reading);
   const ofCalls: Sql<Latencies> = sql`SELECT ${parts.bucketAt(sql`c.started_at`)} - 1 AS bucket,
     string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) AS latencies ${parts.calls}
-    WHERE c.ended_at IS NOT NULL AND c.started_at >= ${since}::timestamptz AND c.started_at < ${until}::timestamptz
+    WHERE ${IS_TIMED} AND c.started_at >= ${since}::timestamptz AND c.started_at < ${until}::timestamptz
     GROUP BY bucket`;
   const ofSlots: Sql<Latencies> = sql`SELECT ${parts.bucketAt(sql`s.slot`)} - 1 AS bucket, s.latencies ${parts.storedIn(sql`call_slots`)}
     WHERE s.latencies IS NOT NULL AND s.slot >= ${since}::timestamptz AND s.slot < ${until}::timestamptz`;
