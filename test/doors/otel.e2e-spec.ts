@@ -281,6 +281,36 @@ describe('a span that is exported again', () => {
   });
 });
 
+describe('a span that is as long as a body', () => {
+  const large = useApp();
+
+  it.each([9, 20])(
+    'is stored with its call of %i MiB, and its child below it',
+    async (mebibytes) => {
+      const picture = 'QUJD'.repeat((mebibytes * 1024 * 1024) / 4);
+      const messages = `[{"role":"user","content":[{"type":"image","data":"${picture}"}], "n":1.0}]`;
+      const parent = aSpan({ attributes: [text('gen_ai.input.messages', messages), text('picture', picture), text('a', 'b')].slice(0, mebibytes > 9 ? 1 : 3) }); // prettier-ignore
+      const child = aSpan({ parentSpanId: parent.spanId });
+      const { text: answer } = await large.post(PATH, request([child, parent]), toProject);
+      expect(answer).toBe('{}');
+      const { body, text: json } = await large.post('/call/read', {
+        project_id,
+        id: parent.spanId,
+      });
+      expect(json).toContain(`"messages":${messages}`);
+      const { call } = body;
+      if (mebibytes === 9) expect(call.attributes).toMatchObject({ picture, a: 'b' });
+      const kept = call.attributes.otel_span.attributes;
+      expect(kept[0].value.stringValue).toBe(
+        `[left out by Skein: ${messages.length.toLocaleString('en-US')} characters]`,
+      );
+      expect(JSON.stringify(kept).length).toBeLessThan(1000);
+      const { body: trace } = await large.post('/calls/query', { project_id, filter: { parent_ids: [parent.spanId] }, columns: ['id'] }); // prettier-ignore
+      expect(trace.calls.map(({ id }: { id: string }) => id)).toEqual([child.spanId]);
+    },
+  );
+});
+
 describe('the project of a span', () => {
   const other = 'acme/other';
 

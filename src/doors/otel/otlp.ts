@@ -5,7 +5,13 @@ import { hasOpaqueEscapes, skipValue } from '../../platform/json/json-grammar.js
 import { parseLight } from '../../platform/json/json-weight.js';
 import { Turn } from '../../platform/time/turn.js';
 import { isPlain, type Json, jsonOfBytes, compileMessage } from './protobuf-json.js';
-import { jsonIndex, noRequest, protobufIndex, type SpanGroup } from './span-index.js';
+import {
+  jsonIndex,
+  MAX_SPAN_BYTES,
+  noRequest,
+  protobufIndex,
+  type SpanGroup,
+} from './span-index.js';
 
 /*
  * OTLP by its published definitions (`proto/`, unchanged from open-telemetry/opentelemetry-proto v1.11.0), which protobufjs
@@ -77,7 +83,7 @@ export type ReceivedSpan = Received<{ span: Span; text: string }>;
 export const spansOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
   receive(await protobufIndex(bytes, compileMessage(REQUEST)), originOfBytes, (part) => {
     const span: Span = jsonOfBytes(compileMessage(SPAN), part);
-    return { span, text: JSON.stringify(span) };
+    return { span, text: part.length > MAX_SPAN_BYTES ? shortened(span) : JSON.stringify(span) };
   });
 
 /** The same of JSON, which must be UTF-8. Unknown members are ignored. */
@@ -87,8 +93,19 @@ export const spansOfJson = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
     skipValue(text, 0); // throws where it is too deep to be stored
     const json = parsed(text);
     const span = isPlain(compileMessage(SPAN), json) ? json : spanJson(spanMessage(json));
-    return { span, text };
+    return { span, text: part.length > MAX_SPAN_BYTES ? shortened(json) : text };
   });
+
+/** Characters of a text that a long span keeps. */
+const MAX_TEXT = 64 * 1024;
+
+/** A span as it is kept beside its call, which has the long texts: twice they would not fit into the memory for a body. */
+const shortened = (span: object): string =>
+  JSON.stringify(span, (_, value: unknown) =>
+    typeof value === 'string' && value.length > MAX_TEXT
+      ? `[left out by Skein: ${value.length.toLocaleString('en-US')} characters]`
+      : value,
+  );
 
 type Decode = (type: protobuf.Type, bytes: Uint8Array) => Json;
 export const originOfBytes: Decode = (type, part) => jsonOfBytes(compileMessage(type), part);

@@ -115,7 +115,11 @@ const isSet = (nanos: string | number | undefined) => nanos !== undefined && Num
 
 function opName(name: string | undefined): string {
   if (!name) return 'span';
-  return name.length <= MAX_NAME ? name : Array.from(name).slice(0, MAX_NAME).join('');
+  return name.length <= MAX_NAME
+    ? name
+    : Array.from(name.slice(0, 2 * MAX_NAME))
+        .slice(0, MAX_NAME)
+        .join('');
 }
 
 const quotedNames = new Map<string, string>();

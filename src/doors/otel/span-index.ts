@@ -16,6 +16,7 @@ export const MAX_SPANS = 10_000;
 export const MAX_FIELDS = 1_000_000;
 /** The same for one span, which is decoded in one go. */
 export const MAX_SPAN_FIELDS = 50_000;
+/** Of a log record, a resource or a scope. A span may fill the body: of a longer one the long texts are stored once. */
 export const MAX_SPAN_BYTES = 8 * 1024 * 1024;
 /** Resources and scopes, each counted for every span that it is stored with. */
 export const MAX_ORIGIN_BYTES = 64 * 1024 * 1024;
@@ -78,9 +79,10 @@ class SpanCounts {
   /** What ends, or why it is refused. */
   end(kind: Kept, bytes: Uint8Array): SpanBytes {
     const fields = this.fields - this.fieldsBefore;
-    if (bytes.length <= MAX_SPAN_BYTES && fields <= MAX_SPAN_FIELDS) return bytes;
     const what = kind === 'span' ? this.signal.item : kind;
-    return bytes.length > MAX_SPAN_BYTES
+    const isTooLong = what !== SPANS.item && bytes.length > MAX_SPAN_BYTES;
+    if (!isTooLong && fields <= MAX_SPAN_FIELDS) return bytes;
+    return isTooLong
       ? `a ${what} holds ${bytes.length} bytes, over the limit of ${MAX_SPAN_BYTES}`
       : `a ${what} holds ${fields} fields and values, over the limit of ${MAX_SPAN_FIELDS}`;
   }
