@@ -13,6 +13,7 @@ import { BuildChunk } from './src/training/builds/build-chunk.entity.js';
 import { BuildInput } from './src/training/builds/build-input.entity.js';
 import { BuildJob } from './src/training/builds/build-job.entity.js';
 import { BuildUnit } from './src/training/builds/build-unit.entity.js';
+import { Media } from './src/doors/langfuse/media.entity.js';
 import { Build } from './src/training/builds/build.entity.js';
 import { Call } from './src/tracing/calls/call.entity.js';
 import { CallIndex } from './src/tracing/calls/indexes/call-index.entity.js';
@@ -45,6 +46,7 @@ import { AgentSpans1766476000000 } from './src/platform/database/migrations/1766
 import { ResponseOrder1766477000000 } from './src/platform/database/migrations/1766477000000-response-order.js';
 import { TokenDetails1766510000000 } from './src/platform/database/migrations/1766510000000-token-details.js';
 import { UsageReader1766511000000 } from './src/platform/database/migrations/1766511000000-usage-reader.js';
+import { Media1766541000000 } from './src/platform/database/migrations/1766541000000-media.js';
 import { EventTimes1766540000000 } from './src/platform/database/migrations/1766540000000-event-times.js';
 import { RenamedCalls1766550000000 } from './src/platform/database/migrations/1766550000000-renamed-calls.js';
 import { UnknownDurations1766580000000 } from './src/platform/database/migrations/1766580000000-unknown-durations.js';
@@ -161,6 +163,7 @@ export function dataSourceOptions(
       BuildInput,
       BuildUnit,
       BuildJob,
+      Media,
     ],
     migrations: [
       Baseline1765999000000,
@@ -187,6 +190,7 @@ export function dataSourceOptions(
       Orphans1766530000000,
       ThreadSources1766531000000,
       EventTimes1766540000000,
+      Media1766541000000,
       RenamedCalls1766550000000,
       UnknownDurations1766580000000,
     ],

@@ -423,6 +423,18 @@ CREATE TABLE kept_trials (
   CONSTRAINT kept_trials_pkey PRIMARY KEY (project_id, run_id, chunk)
 );
 
+CREATE TABLE media (
+  project_id text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  content_type text COLLATE "C" NOT NULL,
+  size_bytes integer NOT NULL,
+  sha256 text COLLATE "C" NOT NULL,
+  secret bytea NOT NULL,
+  digest text COLLATE "C",
+  uploaded_at timestamp with time zone,
+  CONSTRAINT media_pkey PRIMARY KEY (project_id, id)
+);
+
 CREATE TABLE memberships (
   id uuid NOT NULL,
   scope text COLLATE "C" NOT NULL,
@@ -760,6 +772,8 @@ ALTER TABLE gateway_processes ALTER COLUMN project_id SET STATISTICS 0;
 ALTER TABLE idempotency_keys ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE kept_trials ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE media ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE model_alias_moves ALTER COLUMN project_id SET STATISTICS 0;
 

@@ -1548,6 +1548,14 @@ INSERT INTO gateway_processes (project_id, process_id, began_at, seen_at)
   VALUES ($1, $2::uuid, $3, now())
   ON CONFLICT (project_id, process_id) DO UPDATE SET seen_at = excluded.seen_at;
 
+INSERT INTO media AS m (project_id, id, content_type, size_bytes, sha256, secret)
+  VALUES ($1, $2, $3, $4::int, $5, $6::bytea)
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  content_type = CASE WHEN m.digest IS NULL THEN excluded.content_type ELSE m.content_type END,
+  size_bytes = CASE WHEN m.digest IS NULL THEN excluded.size_bytes ELSE m.size_bytes END,
+  sha256 = CASE WHEN m.digest IS NULL THEN excluded.sha256 ELSE m.sha256 END
+  RETURNING m.size_bytes, m.sha256, m.secret, m.digest IS NOT NULL AS is_here;
+
 INSERT INTO model_alias_moves (project_id, model_id, alias, seq, step, previous_step, moved_at, moved_by, by_hand, gate, reason)
   SELECT $1, $2::uuid, $3,
   1 + coalesce((SELECT max(seq) FROM model_alias_moves WHERE project_id = $4 AND model_id = $5 AND alias = $6), 0),
@@ -1656,6 +1664,8 @@ SELECT "Checkpoint"."project_id" AS "Checkpoint_project_id", "Checkpoint"."model
 
 SELECT "Erasing"."counts" AS "Erasing_counts", "Erasing"."ended_at" AS "Erasing_ended_at", "Erasing"."project_id" AS "Erasing_project_id", "Erasing"."id" AS "Erasing_id" FROM "erasings" "Erasing" WHERE (("Erasing"."project_id" = $1) AND ("Erasing"."id" = $2)) LIMIT 1;
 
+SELECT "Media"."project_id" AS "Media_project_id", "Media"."id" AS "Media_id", "Media"."content_type" AS "Media_content_type", "Media"."size_bytes" AS "Media_size_bytes", "Media"."sha256" AS "Media_sha256", "Media"."secret" AS "Media_secret", "Media"."digest" AS "Media_digest", "Media"."uploaded_at" AS "Media_uploaded_at" FROM "media" "Media" WHERE (("Media"."project_id" = $1) AND ("Media"."id" = $2)) LIMIT 1;
+
 SELECT "Membership"."id" AS "Membership_id", "Membership"."scope" AS "Membership_scope", "Membership"."kind" AS "Membership_kind", "Membership"."issuer" AS "Membership_issuer", "Membership"."subject" AS "Membership_subject", "Membership"."role" AS "Membership_role", "Membership"."created_at" AS "Membership_created_at" FROM "memberships" "Membership" WHERE "Membership"."id" = $1;
 
 SELECT "Membership"."id" AS "Membership_id", "Membership"."scope" AS "Membership_scope", "Membership"."kind" AS "Membership_kind", "Membership"."issuer" AS "Membership_issuer", "Membership"."subject" AS "Membership_subject", "Membership"."role" AS "Membership_role", "Membership"."created_at" AS "Membership_created_at" FROM "memberships" "Membership" WHERE (("Membership"."kind" = $1) AND ("Membership"."issuer" = $2) AND ("Membership"."subject" = $3) AND ("Membership"."scope" = $4)) LIMIT 1;
@@ -1759,6 +1769,9 @@ SELECT ARRAY[t."id"::text]::text[] AS key FROM "costs" t WHERE t.project_id = $1
   ORDER BY t."id" DESC LIMIT 1;
 
 SELECT ARRAY[t."id"::text]::text[] AS key FROM "feedback" t WHERE t.project_id = $1
+  ORDER BY t."id" DESC LIMIT 1;
+
+SELECT ARRAY[t."id"::text]::text[] AS key FROM "media" t WHERE t.project_id = $1
   ORDER BY t."id" DESC LIMIT 1;
 
 SELECT ARRAY[t."id"::text]::text[] AS key FROM "models" t WHERE t.project_id = $1
@@ -1908,7 +1921,7 @@ SELECT c.digest, min(c.key) AS key, count(*)::int AS calls, count(c.score)::int 
   ORDER BY c.started_at DESC, c.id LIMIT $15) c) c
   GROUP BY c.digest;
 
-SELECT c.id FROM (SELECT c.* FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = $2 AND (c.parent_id IS NULL OR c.is_orphan)
+SELECT c.id, num_nonnulls(c.parent_id, c.event_times) = 2 AS is_below FROM (SELECT c.* FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = $2 AND (c.parent_id IS NULL OR c.is_orphan)
   ORDER BY c.started_at, c.id LIMIT $3::bigint OFFSET 0) "c" WHERE ((c.parent_id IS NULL OR c.is_orphan) AND (c.parent_id IS NULL OR ((SELECT TRUE FROM calls p WHERE p.project_id = $4 AND p.id = c.parent_id
   AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE LIMIT 1) IS NOT TRUE OR (
   WITH RECURSIVE above AS (
@@ -3284,6 +3297,9 @@ UPDATE dataset_row_sources s SET removed_at = now()
 UPDATE gateway_processes SET seen_at = now()
   WHERE project_id = ANY($1::text[]) AND process_id = $2::uuid RETURNING project_id;
 
+UPDATE media SET digest = $1, uploaded_at = now()
+  WHERE project_id = $2 AND id = $3 AND sha256 = $4 AND digest IS NULL;
+
 UPDATE object_versions SET is_latest = true
   WHERE project_id = $1 AND object_id = $2 AND version_index = (
   SELECT v.version_index FROM object_versions v
@@ -4403,6 +4419,41 @@ WITH next AS MATERIALIZED (
   WHERE before < $4::bigint
   ), gone AS (
   DELETE FROM "feedback" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."secret"), 0) AS erased_bytes
+  FROM "media" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
+  AND (t."id") > ($3::"text")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "media" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."secret"), 0) AS erased_bytes
+  FROM "media" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "media" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"text" RETURNING 1
   )
   SELECT (SELECT count(*) FROM gone)::int AS rows,
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;

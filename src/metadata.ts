@@ -4,6 +4,7 @@ export async function metadata(): Promise<Record<string, unknown>> {
     "./doors/gateway/gateway.dto.js": await import("./doors/gateway/gateway.dto.js"),
     "./doors/graphql/graphql.dto.js": await import("./doors/graphql/graphql.dto.js"),
     "./doors/langfuse/langfuse.dto.js": await import("./doors/langfuse/langfuse.dto.js"),
+    "./doors/langfuse/media.dto.js": await import("./doors/langfuse/media.dto.js"),
     "./doors/mcp/mcp.dto.js": await import("./doors/mcp/mcp.dto.js"),
     "./doors/otel/otel.dto.js": await import("./doors/otel/otel.dto.js"),
     "./platform/audit/audit.dto.js": await import("./platform/audit/audit.dto.js"),
@@ -81,6 +82,13 @@ export async function metadata(): Promise<Record<string, unknown>> {
           ScoreStoredDto: { id: { required: true, type: () => String } },
           ScoresRefusedDto: { accepted: { required: true, type: () => Number }, rejected: { required: true, type: () => Number }, errors: { required: true, type: () => [t["./doors/langfuse/langfuse.dto.js"].ScoreRefusedDto] } },
           ScoresStoredDto: { message: { required: true, enum: ["Accepted"] } },
+        }],
+        [import("./doors/langfuse/media.dto.js"), {
+          MediaDto: { mediaId: { required: true, type: () => String }, contentType: { required: true, type: () => String }, contentLength: { required: true, type: () => Number }, uploadedAt: { required: true, type: () => String }, url: { required: true, type: () => String, description: "Answers the bytes to anybody who has it, until `urlExpiry`." }, urlExpiry: { required: true, type: () => String } },
+          MediaReportDto: { uploadedAt: { required: false, type: () => String, nullable: true }, uploadHttpStatus: { required: true, type: () => Number, minimum: 0, maximum: 999 }, uploadHttpError: { required: false, type: () => String, nullable: true }, uploadTimeMs: { required: false, type: () => Number, nullable: true } },
+          MediaReportedDto: { mediaId: { required: true, type: () => String } },
+          MediaUploadDto: { traceId: { required: false, type: () => String, nullable: true, description: "The trace, or else the item of a dataset, whose documents name the medium." }, observationId: { required: false, type: () => String, nullable: true }, datasetId: { required: false, type: () => String, nullable: true }, datasetItemId: { required: false, type: () => String, nullable: true }, field: { required: true, type: () => String, description: "`input`, `output`, `metadata` or `expectedOutput`." }, contentType: { required: true, type: () => String, pattern: "^[\\w.+-]+\\/[\\w.+-]+(?: ?; ?[\\w.+-]+=[\\w.+-]+)*$" }, contentLength: { required: true, type: () => Number, description: "Bytes, at most 100 MiB.", minimum: 1, maximum: 2147483647 }, sha256Hash: { required: true, type: () => String, pattern: "^[A-Za-z0-9+/]{43}=$" } },
+          MediaUploadUrlDto: { mediaId: { required: true, type: () => String }, uploadUrl: { required: true, type: () => String, nullable: true, description: "Null when the bytes are here already." } },
         }],
         [import("./doors/mcp/mcp.dto.js"), {
           CallStatsToolDto: { max_tokens: { required: false, type: () => Number, nullable: true } },
@@ -652,7 +660,14 @@ export async function metadata(): Promise<Record<string, unknown>> {
           LangfuseController: {
             ingest: { summary: "Stores traces and observations as calls, and scores as feedback. A bad event is refused by itself.", type: t["./doors/langfuse/langfuse.dto.js"].IngestionAnswerDto },
             score: { summary: "Stores a score, or a list of them, as feedback; with its id a score may be sent again, and changed.", type: Object },
+            announceMedia: { summary: "Announces a medium, whose bytes go to `uploadUrl` by PUT, unless they are here.", type: t["./doors/langfuse/media.dto.js"].MediaUploadUrlDto },
+            reportMedia: { summary: "Hears how an upload went.", type: t["./doors/langfuse/media.dto.js"].MediaReportedDto },
+            readMedia: { summary: "A medium, and a URL that answers its bytes for an hour.", type: t["./doors/langfuse/media.dto.js"].MediaDto },
             projects: { summary: "The project of the keys, which SDKs ask for to see whether they work.", type: t["./doors/langfuse/langfuse.dto.js"].LangfuseProjectsDto },
+          },
+          MediaContentController: {
+            upload: { summary: "Takes the bytes that `POST /api/public/media` has announced.", type: t["./doors/langfuse/media.dto.js"].MediaReportedDto },
+            content: { summary: "The bytes of a medium." },
           },
           LangfuseHealthController: {
             health: { summary: "The process is up.", type: t["./doors/langfuse/langfuse.dto.js"].LangfuseHealthDto },

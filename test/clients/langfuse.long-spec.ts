@@ -38,8 +38,20 @@ describe('npm langfuse', () => {
     expect(trace).toMatchObject({
       thread_id: 'talk',
       output: 'Sunny.',
-      attributes: { userId: 'u' },
+      attributes: {
+        userId: 'u',
+        metadata: { picture: `@@@langfuseMedia:type=image/png|id=${seen.media}|source=bytes@@@` },
+      },
     });
+    expect(seen.bytes).toBe('no real picture');
+    const [first, last] = [
+      calls.map(({ started_at }) => started_at).toSorted()[0],
+      calls
+        .map(({ ended_at }) => ended_at)
+        .toSorted()
+        .at(-1),
+    ];
+    expect(trace).toMatchObject({ started_at: first, ended_at: last });
     expect(llm).toMatchObject({
       inputs: { messages: [{ role: 'user', content: 'How is it?' }] },
       output: 'Sunny.',
@@ -60,6 +72,7 @@ describe('npm langfuse', () => {
       [
         [seen.trace, 'accuracy', 0.9],
         [seen.generation, 'style', 'short'],
+        ['talk', 'helpful', 1],
       ].toSorted(),
     );
   });

@@ -1,5 +1,5 @@
 // What a user of Langfuse's SDK of version 3 writes. The last line printed is what the client saw, as JSON.
-import { Langfuse } from 'langfuse';
+import { Langfuse, LangfuseMedia } from 'langfuse';
 
 const langfuse = new Langfuse({ flushAt: 3 });
 const refused = [];
@@ -21,8 +21,25 @@ await langfuse.flushAsync();
 generation.end({ output: 'Sunny.', usage: { promptTokens: 20, completionTokens: 8 } });
 span.end({ output: ['sunny'] });
 trace.event({ name: 'clicked' });
+const picture = new LangfuseMedia({
+  contentBytes: Buffer.from('no real picture'),
+  contentType: 'image/png',
+});
+trace.update({ metadata: { picture } });
 trace.update({ output: 'Sunny.' });
 trace.score({ name: 'accuracy', value: 0.9, comment: 'fine' });
 generation.score({ name: 'style', value: 'short' });
+langfuse.score({ sessionId: 'talk', name: 'helpful', value: 1 });
 await langfuse.shutdownAsync();
-console.log(JSON.stringify({ refused, trace: trace.id, generation: generation.id }));
+const [, mediaId] = /id=([^|]+)/.exec(picture.toJSON());
+const media = await langfuse.fetchMedia(mediaId);
+const bytes = await (await fetch(media.url)).text();
+console.log(
+  JSON.stringify({
+    refused,
+    trace: trace.id,
+    generation: generation.id,
+    media: mediaId,
+    bytes,
+  }),
+);

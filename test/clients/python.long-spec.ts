@@ -474,6 +474,14 @@ describeAll('PyPI langfuse', () => {
         (await scoresOf('acme/five')).map(([on, ...said]: string[]) => [on, said]),
       );
       expect(scores.get(seen.generation)).toEqual(['style', 'short']);
+      expect(scores.get('talk')).toEqual(['helpful', 1]);
+      expect(scores.get('0123456789abcdef')).toEqual(['mean', 0.5]);
+      expect(seen.bytes).toBe('no real picture');
+      const root = calls.find(({ id }) => id === seen.root);
+      expect(JSON.stringify(root.attributes)).toContain(
+        `@@@langfuseMedia:type=image/png|id=${seen.media}|source=bytes@@@`,
+      );
+      expect(JSON.stringify(root.attributes)).not.toContain('base64,');
       // the score of a trace goes to its root, unless it comes before it
       expect(scores.get(seen.root) ?? scores.get(seen.trace)).toEqual(['accuracy', 0.9]);
     },

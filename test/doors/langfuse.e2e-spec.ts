@@ -406,6 +406,14 @@ describe('scores', () => {
     expect((await stored(id))[0][2]).toMatchObject({ value: 0.9, comment: 'first' });
   });
 
+  it('of a trace belong to its root, also when they and an observation come before it', async () => {
+    const [id, traceId] = [randomUUID(), randomUUID()];
+    await ingest(event('span-update', { id: randomUUID(), traceId, output: 1 }, 2));
+    await ingest(event('score-create', { id, traceId, name: 's', value: 1 }, 3));
+    await ingest(event('trace-create', { id: traceId, name: 'answer' }, 1));
+    expect(await stored(id)).toEqual([[`svc:///${project_id}/call/${traceId}`, 's', { value: 1 }]]);
+  });
+
   it('are stored once and exactly when two requests store one at the same time', async () => {
     const [id, traceId] = [randomUUID(), randomUUID()];
     const seconds = [4, 9, 1, 7, 2, 8, 3, 6, 5];

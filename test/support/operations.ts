@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { aMediumOf } from './media.js';
 import type { Role } from '../../src/platform/auth/api-key.entity.js';
 import { KINDS } from '../../src/platform/database/changes.js';
 import type { TestApp } from './app.js';
@@ -73,13 +75,16 @@ export interface Operation {
 }
 
 /** Routes that answer anybody, since they show nothing of a project, and what they answer. */
-export const PUBLIC: Record<string, 200 | 401 | 404 | 405> = {
+export const PUBLIC: Record<string, 200 | 401 | 403 | 404 | 405> = {
   'GET /health': 200,
   'GET /ready': 200,
   'GET /errors': 200,
   'GET /metrics': 200,
   'GET /server_info': 200,
   'GET /api/public/health': 200,
+  // not signed
+  'GET /api/public/media/:id/content': 403,
+  'PUT /api/public/media/:id/content': 403,
   'GET /openapi.json': 200,
   'POST /console/login': 401,
   'POST /console/logout': 401,
@@ -947,6 +952,34 @@ export const OPERATIONS: Record<string, Operation> = {
       harmless: 'replaces the score with the id, which SDKs send with each: ADR 55',
     },
   ),
+  'POST /api/public/media': writes(
+    ({ project }) => ({
+      headers: { project_id: project },
+      body: {
+        traceId: 't',
+        field: 'input',
+        contentType: 'image/png',
+        contentLength: 3,
+        sha256Hash: createHash('sha256').update(fresh()).digest('base64'),
+      },
+    }),
+    { harmless: 'announces the same bytes again' },
+  ),
+  'PATCH /api/public/media/:id': writes(
+    async (planted, app) => ({
+      headers: { project_id: planted.project },
+      params: { id: await aMediumOf(planted, app) },
+      body: { uploadHttpStatus: 200 },
+    }),
+    { harmless: 'changes nothing' },
+  ),
+  'GET /api/public/media/:id': {
+    ...counts(async (planted, app) => ({
+      headers: { project_id: planted.project },
+      params: { id: await aMediumOf(planted, app) },
+    })),
+    plant: aMediumOf,
+  },
   'GET /api/public/projects': counts(({ project }) => ({ headers: { project_id: project } })),
   // an error inside of the answer is how GraphQL refuses: see the tests of what stands inside requests
   'POST /graphql': counts(

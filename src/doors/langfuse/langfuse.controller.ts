@@ -1,5 +1,22 @@
-import { Body, Get, HttpCode, HttpStatus, Post } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiBody, ApiOkResponse, ApiResponse } from '@nestjs/swagger';
+import {
+  Body,
+  Get,
+  HttpCode,
+  HttpStatus,
+  Param,
+  Patch,
+  Post,
+  Put,
+  StreamableFile,
+} from '@nestjs/common';
+import {
+  ApiAcceptedResponse,
+  ApiBody,
+  ApiConsumes,
+  ApiOkResponse,
+  ApiProduces,
+  ApiResponse,
+} from '@nestjs/swagger';
 import {
   Allow,
   BasicAuth,
@@ -25,12 +42,23 @@ import {
   ScoreStoredDto,
 } from './langfuse.dto.js';
 import { LangfuseService } from './langfuse.service.js';
+import {
+  MediaDto,
+  MediaReportDto,
+  MediaReportedDto,
+  MediaUploadDto,
+  MediaUploadUrlDto,
+} from './media.dto.js';
+import { MediaService } from './media.service.js';
 
 /** What SDKs of Langfuse send and ask; the public key names the project (or a header `project_id`), unless the secret key reaches only one. */
 @NoProjectField('a header or the public key names it, which projectInScope checks')
 @Resource('langfuse', BasicAuth(), 'api/public')
 export class LangfuseController {
-  constructor(private readonly langfuse: LangfuseService) {}
+  constructor(
+    private readonly langfuse: LangfuseService,
+    private readonly media: MediaService,
+  ) {}
 
   /** Stores traces and observations as calls, and scores as feedback. A bad event is refused by itself. */
   @Post('ingestion')
@@ -66,6 +94,35 @@ export class LangfuseController {
     return { accepted: body.length - errors.length, rejected: errors.length, errors };
   }
 
+  /** Announces a medium, whose bytes go to `uploadUrl` by PUT, unless they are here. */
+  @Post('media')
+  @Allow('writer')
+  @ApiResponse({ status: HttpStatus.CREATED, type: MediaUploadUrlDto })
+  announceMedia(@Body() body: MediaUploadDto, @Ctx() context: Context): Promise<MediaUploadUrlDto> {
+    return this.media.announce(body, projectInScope(context), context);
+  }
+
+  /** Hears how an upload went. */
+  @Patch('media/:id')
+  @Allow('writer')
+  @ApiOkResponse({ type: MediaReportedDto })
+  async reportMedia(
+    @Param('id') id: string,
+    @Body() body: MediaReportDto,
+    @Ctx() context: Context,
+  ): Promise<MediaReportedDto> {
+    await this.media.report(id, body, projectInScope(context));
+    return { mediaId: id };
+  }
+
+  /** A medium, and a URL that answers its bytes for an hour. */
+  @Get('media/:id')
+  @Allow('reader')
+  @ApiOkResponse({ type: MediaDto })
+  readMedia(@Param('id') id: string, @Ctx() context: Context): Promise<MediaDto> {
+    return this.media.read(id, projectInScope(context), context);
+  }
+
   /** The project of the keys, which SDKs ask for to see whether they work. */
   @Get('projects')
   @Allow('reader')
@@ -74,6 +131,37 @@ export class LangfuseController {
     const [entity, name] = id.split('/') as [string, string];
     const organization = { id: entity, name: entity };
     return { data: [{ id, name, metadata: {}, organization, retentionDays: null }] };
+  }
+}
+
+const BYTES = 'application/octet-stream';
+
+/** Bytes of media, by URLs that are signed: SDKs send no key there. */
+@Resource('langfuse', Public(), 'api/public/media/:id/content')
+export class MediaContentController {
+  constructor(private readonly media: MediaService) {}
+
+  /** Takes the bytes that `POST /api/public/media` has announced. */
+  @Put()
+  @ApiConsumes(BYTES)
+  @ApiBody({ schema: { type: 'string', format: 'binary' } })
+  @ApiOkResponse({ type: MediaReportedDto })
+  async upload(@Param('id') id: string, @Ctx() context: Context): Promise<MediaReportedDto> {
+    await this.media.upload(id, context);
+    return { mediaId: id };
+  }
+
+  /** The bytes of a medium. */
+  @Get()
+  @ApiProduces(BYTES)
+  @ApiOkResponse({ schema: { type: 'string', format: 'binary' } })
+  async content(@Param('id') id: string, @Ctx() context: Context): Promise<StreamableFile> {
+    const { bytes, length, contentType } = await this.media.content(id, context);
+    // a page of a client must not run as a page of the service
+    context.response.setHeader('Content-Security-Policy', "sandbox; default-src 'none'");
+    context.response.setHeader('X-Content-Type-Options', 'nosniff');
+    context.response.setHeader('Cache-Control', 'private, max-age=3600, immutable');
+    return new StreamableFile(bytes, { type: contentType, length });
   }
 }
 

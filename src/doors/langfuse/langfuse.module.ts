@@ -1,13 +1,19 @@
 import { Module } from '@nestjs/common';
 import { CallsModule } from '../../tracing/calls/calls.module.js';
 import { FeedbackModule } from '../../tracing/feedback/feedback.module.js';
-import { LangfuseController, LangfuseHealthController } from './langfuse.controller.js';
+import { ObjectsModule } from '../../tracing/objects/objects.module.js';
+import {
+  LangfuseController,
+  LangfuseHealthController,
+  MediaContentController,
+} from './langfuse.controller.js';
 import { LangfuseService } from './langfuse.service.js';
+import { MediaService } from './media.service.js';
 
 /** What SDKs of Langfuse send besides OTLP. */
 @Module({
-  imports: [CallsModule, FeedbackModule],
-  controllers: [LangfuseController, LangfuseHealthController],
-  providers: [LangfuseService],
+  imports: [CallsModule, FeedbackModule, ObjectsModule],
+  controllers: [LangfuseController, LangfuseHealthController, MediaContentController],
+  providers: [LangfuseService, MediaService],
 })
 export class LangfuseModule {}

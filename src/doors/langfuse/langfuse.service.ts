@@ -176,21 +176,23 @@ export class LangfuseService {
       const { isObserved, hasOwnTimes } = new EventTimes(root.event_times);
       if (!hasOwnTimes) (isObserved && !moved.get(root.id)! ? known : unknown).push(root);
     }
-    const ids = changed.map(({ id }) => id);
-    const times = [
-      ...(known.length > 0 ? await this.database.query(traceTimesQuery(projectId, { ids })) : []),
-      ...(unknown.length > 0
-        ? await this.database.query(
-            traceTimesQuery(projectId, { traceIds: unknown.map(({ id }) => id) }),
-          )
-        : []),
-    ];
-    const byTrace = new Map(times.map((one) => [one.trace_id, one]));
+    const ids = known.length > 0 ? changed.map(({ id }) => id) : [];
+    const ofChanged = await this.timesByTrace(projectId, { ids });
+    const ofAll = await this.timesByTrace(projectId, { traceIds: unknown.map(({ id }) => id) });
     const set = [
-      ...known.flatMap((root) => stretched(root, byTrace.get(root.id))),
-      ...unknown.flatMap((root) => replaced(root, byTrace.get(root.id))),
+      ...known.flatMap((root) => stretched(root, ofChanged.get(root.id))),
+      ...unknown.flatMap((root) => replaced(root, ofAll.get(root.id))),
     ];
     if (set.length > 0) await this.database.query(rootTimesQuery(projectId, set));
+  }
+
+  private async timesByTrace(
+    projectId: string,
+    calls: { traceIds: readonly string[] } | { ids: readonly string[] },
+  ): Promise<Map<string, TraceTimes>> {
+    if (Object.values(calls)[0]!.length === 0) return new Map();
+    const times = await this.database.query(traceTimesQuery(projectId, calls));
+    return new Map(times.map((one) => [one.trace_id, one]));
   }
 
   /** Stores what is good of a list of scores, and says what is wrong with the others. */

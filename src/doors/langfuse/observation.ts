@@ -93,17 +93,13 @@ export class Observation {
     if (id === undefined) throw new InvalidEvent('body.id is required');
     assertTimes(event.body);
     const order = orderOf(event.timestamp, event.type.endsWith('-update'));
-    const members = memberTexts(text);
-    for (const [name, value] of members) if (value === 'null') members.delete(name);
+    const members = new Map([...memberTexts(text)].filter(([, value]) => value !== 'null'));
     if (!isTrace(event)) {
       members.delete('type');
       this.setType(event, order);
     }
     const body = this.takeMembers(members, event.body, order);
-    for (const [name, value] of members)
-      if (!FIELDS.has(name) && name !== 'metadata') this.attributes.set(name, value);
-    const metadata = members.get('metadata');
-    if (metadata !== undefined) this.mergeMetadata(metadata, order);
+    this.setAttributes(members, order);
     const model = this.said['model'];
     for (const name of READ) this.said[name] = body[name] ?? this.said[name];
     this.call = {
@@ -113,8 +109,7 @@ export class Observation {
         : this.observationFields(event, body, id)),
       project_id: this.projectId,
       id,
-      exception:
-        this.said['level'] === 'ERROR' ? (readText(this.said, 'statusMessage') ?? 'error') : null,
+      exception: this.exception,
     };
     this.setDocuments(members, body, model);
   }
@@ -158,6 +153,11 @@ export class Observation {
     const [first, last] = span(before.call);
     const [newFirst, newLast] = span(call);
     return [{ id, isMoved: newFirst > first || newLast < last }];
+  }
+
+  private get exception(): string | null {
+    const { said } = this;
+    return said['level'] === 'ERROR' ? (readText(said, 'statusMessage') ?? 'error') : null;
   }
 
   /** Notes which members the event sets, and removes the others. Answers the body without these. */
@@ -277,6 +277,12 @@ export class Observation {
     return usage === undefined || usage === 'null'
       ? undefined
       : `{"usage":{${JSON.stringify(model)}:${usage}}}`;
+  }
+
+  private setAttributes(members: ReadonlyMap<string, string>, order: EventOrder): void {
+    for (const [name, value] of members)
+      if (name === 'metadata') this.mergeMetadata(value, order);
+      else if (!FIELDS.has(name)) this.attributes.set(name, value);
   }
 
   /** Members of metadata are merged, as Langfuse does: each counts by itself. */

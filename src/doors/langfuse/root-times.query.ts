@@ -1,4 +1,5 @@
 // SQL: ingest.
+import { jsonArray } from '../../platform/query/binary-array.js';
 import { Parameter, sql, type Sql } from '../../platform/query/sql.js';
 import { wireTime } from '../../platform/query/columns.js';
 import { visibleIn } from '../../tracing/visible-calls.js';
@@ -28,29 +29,21 @@ export interface TraceTimes {
 /** The calls are those of whole traces, or some by their ids. */
 export const traceTimesQuery = (
   projectId: string,
-  { traceIds, ids }: { traceIds?: readonly string[]; ids?: readonly string[] },
+  calls: { traceIds: readonly string[] } | { ids: readonly string[] },
 ): Sql<TraceTimes> => sql`
   SELECT c.trace_id, ${wireTime(sql`min(c.started_at)`)} AS first,
     ${wireTime(sql`max(greatest(c.started_at, c.ended_at))`)} AS last
   FROM calls c WHERE ${visibleIn(projectId)} AND c.id <> c.trace_id
-    AND ${traceIds ? sql`c.trace_id = ANY(${traceIds}::text[])` : sql`c.id = ANY(${ids}::text[])`}
+    AND ${'ids' in calls ? sql`c.id = ANY(${calls.ids}::text[])` : sql`c.trace_id = ANY(${calls.traceIds}::text[])`}
   GROUP BY c.trace_id`;
 
-/** Sets the times of at least one root. It joins nothing: a plan for a join may compare each root with each call of the project. */
+/** Sets the times of at least one root. The list of ids keeps the planner from comparing each root with each call of the project. */
 export const rootTimesQuery = (projectId: string, roots: readonly TraceRoot[]): Sql => {
-  const byId = new Parameter(
-    JSON.stringify(
-      Object.fromEntries(
-        roots.map(({ id, started_at, ended_at, event_times }) => [
-          id,
-          [started_at, ended_at, event_times],
-        ]),
-      ),
-    ),
-  );
-  const value = (i: number) => sql`(${byId}::jsonb -> c.id ->> ${i}::int)`;
+  const ids = new Parameter(roots.map(({ id }) => id));
   return sql`
-    UPDATE calls c SET started_at = ${value(0)}::timestamptz, ended_at = ${value(1)}::timestamptz,
-      event_times = ${value(2)}::json
-    WHERE c.project_id = ${projectId} AND c.id = ANY(${roots.map(({ id }) => id)}::text[])`;
+    UPDATE calls c SET started_at = r.started_at, ended_at = r.ended_at, event_times = r.event_times
+    FROM unnest(${ids}::text[], ${roots.map((root) => root.started_at)}::timestamptz[],
+      ${roots.map((root) => root.ended_at)}::timestamptz[], ${jsonArray(roots.map((root) => root.event_times))}::json[])
+      r (id, started_at, ended_at, event_times)
+    WHERE c.project_id = ${projectId} AND c.id = r.id AND c.id = ANY(${ids}::text[])`;
 };

@@ -81,13 +81,9 @@ export class Score {
     const payload = memberTexts(stored?.payload ?? '{}');
     for (const [name, value] of this.payload) if (isTaken(name)) payload.set(name, value);
     const eventTimes = times.text;
-    if (
-      stored?.event_times === eventTimes &&
-      stored.payload === objectText(payload) &&
-      stored.feedback_type === type &&
-      stored.ref === ref
-    )
-      return null;
+    const now = [type, ref, objectText(payload), eventTimes];
+    const before = stored && [stored.feedback_type, stored.ref, stored.payload, stored.event_times];
+    if (before?.every((one, i) => one === now[i])) return null;
     const fields = Object.fromEntries(Object.entries(sent).filter(([name]) => name !== 'payload'));
     const merged = { ...fields, [WIRE.ref]: ref, feedback_type: type };
     return { text: feedbackText(merged, payload), eventTimes };

@@ -167,10 +167,10 @@ export class CallsService {
     return new Map(rows.map(({ id, bytes }) => [id, bytes]));
   }
 
-  /** The id of the root of a trace, if it is stored. */
+  /** The id of the root of a trace, if it is stored. Observations of events are below a root that has the id of the trace. */
   async findRoot(projectId: string, traceId: string): Promise<string | undefined> {
     const [root] = await this.database.query(rootQuery(projectId, traceId));
-    return root?.id;
+    return root?.is_below ? traceId : root?.id;
   }
 
   /** The id of the first call that tells of a response of a provider, if one is stored. */

@@ -172,7 +172,7 @@ export class FeedbackService {
       const [stored] = await this.database.query(mergeableQuery(project_id, feedback_id));
       const merged = merge(stored);
       if (!merged) return;
-      const sent = { body: JSON.parse(merged.text), text: merged.text, path: '' } as Sent;
+      const sent: Sent = { body: JSON.parse(merged.text), text: merged.text, path: '' };
       const row = { ...feedbackRow(sent, caller), id: feedback_id, eventTimes: merged.eventTimes };
       await this.replaceRow(row, feedback_id, caller);
     });

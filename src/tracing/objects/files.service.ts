@@ -79,29 +79,65 @@ export class FilesService {
     return file ? (file.bytes?.toString() ?? '') : null;
   }
 
+  /**
+   * Stores bytes of another feature whose length and SHA-256 were announced, as they come, and answers their digest.
+   * @throws ApiError `invalid_request` when others come
+   */
+  storeAnnounced(
+    projectId: string,
+    bytes: Readable,
+    announced: { sha256: string; sizeBytes: number },
+  ): Promise<string> {
+    return this.storeBytes(bytes, {
+      projectId: () => projectId,
+      assertValid: () => Promise.resolve(),
+      finish: (sha256, sizeBytes) => {
+        assertAnnounced(announced, { sha256: sha256.toString('base64'), sizeBytes });
+        return Promise.resolve({ projectId, digest: digestName(sha256) });
+      },
+    });
+  }
+
   private async store(file: Readable, form: Form, context: Context): Promise<FileCreatedDto> {
     const { caller } = context;
-    if (form.fields.has('project_id')) formProject(form, context);
+    const projectId = () =>
+      form.fields.has('project_id') ? formProject(form, context) : undefined;
+    projectId(); // refused before a byte is read
+    const digest = await this.storeBytes(file, {
+      projectId,
+      assertValid: () => caller.assertValid(),
+      finish: async (sha256) => {
+        await form.isComplete;
+        await caller.assertValid();
+        return { projectId: formProject(form, context), digest: checkedDigest(sha256, form) };
+      },
+    });
+    return { digest };
+  }
+
+  private async storeBytes(
+    bytes: Readable,
+    { projectId, assertValid, finish }: IncomingFile,
+  ): Promise<string> {
     const hash = createHash('sha256');
-    const chunks = cutChunks(file, hash);
+    const chunks = cutChunks(bytes, hash);
     const first = await chunks.next();
     const second = await chunks.next();
-    if (second.done) return this.storeSmall(first.value ?? Buffer.alloc(0), hash, form, context);
+    if (second.done) {
+      const only = first.value ?? Buffer.alloc(0);
+      const file = await finish(hash.digest(), only.length);
+      await this.database.query(insertSmallFileQuery({ ...file, uploadId: uuidv7() }, only));
+      this.database.note(file.projectId, OBJECTS);
+      return file.digest;
+    }
     const upload = this.uploads.begin();
-    if (form.fields.has('project_id')) upload.projectId = formProject(form, context);
+    upload.projectId = projectId() ?? upload.projectId;
     try {
-      const sizeBytes = await this.stage(
-        upload,
-        [first.value as Buffer, second.value],
-        chunks,
-        caller,
-      );
-      await form.isComplete;
-      await caller.assertValid();
-      const projectId = formProject(form, context);
-      const digest = checkedDigest(hash, form);
-      await this.keep(upload, { projectId, digest, uploadId: upload.id }, sizeBytes);
-      return { digest };
+      const head = [first.value as Buffer, second.value];
+      const sizeBytes = await this.stage(upload, head, chunks, assertValid);
+      const file = await finish(hash.digest(), sizeBytes);
+      await this.keep(upload, { ...file, uploadId: upload.id }, sizeBytes);
+      return file.digest;
     } catch (error) {
       await upload.discard();
       throw error;
@@ -113,13 +149,13 @@ export class FilesService {
     upload: StagedUpload,
     head: Buffer[],
     rest: AsyncIterable<Buffer>,
-    caller: Caller,
+    assertValid: () => Promise<void>,
   ): Promise<number> {
     let sizeBytes = 0;
     let index = 0;
     let part = head;
     const store = async () => {
-      await caller.assertValid();
+      await assertValid();
       await upload.store(async () => {
         for (const bytes of part) {
           await this.database.query(insertChunkQuery(upload.projectId, upload.id, index++, bytes));
@@ -152,30 +188,13 @@ export class FilesService {
     }, STATEMENT_MS.bulk);
   }
 
-  private async storeSmall(
-    bytes: Buffer,
-    hash: Hash,
-    form: Form,
-    context: Context,
-  ): Promise<FileCreatedDto> {
-    await form.isComplete;
-    await context.caller.assertValid();
-    const projectId = formProject(form, context);
-    const digest = checkedDigest(hash, form);
-    await this.database.query(
-      insertSmallFileQuery({ projectId, digest, uploadId: uuidv7() }, bytes),
-    );
-    this.database.note(projectId, OBJECTS);
-    return { digest };
-  }
-
   /**
-   * The bytes, and how many there are. Each chunk is a query of its own: no connection waits for a slow client, and what
+   * The bytes, and how many there are. Without a caller somebody else has checked who asks. Each chunk is a query of its own: no connection waits for a slow client, and what
    * is stored never changes.
    */
   async content(
     { project_id, digest }: FileContentDto,
-    caller: Caller,
+    caller?: Caller,
   ): Promise<{ bytes: Readable; length: number }> {
     const [file] = await this.database.query(fileQuery(project_id, digest));
     if (!file) throw new ApiError('not_found', `there is no file ${digest}`);
@@ -184,7 +203,7 @@ export class FilesService {
     async function* chunks(first: Buffer | null) {
       if (first) yield first;
       for (let index = 1; index * CHUNK_BYTES < file!.size_bytes; index++) {
-        await caller.assertValid();
+        await caller?.assertValid();
         const [chunk] = await database.runFor(key, () =>
           database.long(() => database.query(chunkQuery(project_id, file!.upload_id, index))),
         );
@@ -198,6 +217,39 @@ export class FilesService {
   }
 }
 
+/** Bytes that arrive, and what only their sender knows. */
+interface IncomingFile {
+  /** The project, if it is known already. */
+  projectId: () => string | undefined;
+  /** Refuses to take more of somebody who may not go on. */
+  assertValid: () => Promise<void>;
+  /** Says what the file is, when all bytes are here. */
+  finish: (sha256: Buffer, sizeBytes: number) => Promise<{ projectId: string; digest: string }>;
+}
+
+interface FileFacts {
+  sha256: string;
+  sizeBytes: number;
+}
+
+/** @throws ApiError `invalid_request` */
+function assertAnnounced(announced: FileFacts, received: FileFacts): void {
+  if (received.sizeBytes !== announced.sizeBytes)
+    throw invalidRequest([
+      {
+        path: 'contentLength',
+        message: `is ${announced.sizeBytes}, but ${received.sizeBytes} bytes were sent`,
+      },
+    ]);
+  if (received.sha256 !== announced.sha256)
+    throw invalidRequest([
+      {
+        path: 'sha256Hash',
+        message: `is ${announced.sha256}, but that of the bytes is ${received.sha256}`,
+      },
+    ]);
+}
+
 /** The project that the form names. @throws ApiError `invalid_request`, `forbidden` */
 function formProject({ fields }: Form, context: Context): string {
   const projectId = fields.get('project_id');
@@ -209,8 +261,8 @@ function formProject({ fields }: Form, context: Context): string {
   return projectId;
 }
 
-function checkedDigest(hash: Hash, { fields }: Form): string {
-  const digest = digestName(hash.digest());
+function checkedDigest(sha256: Buffer, { fields }: Form): string {
+  const digest = digestName(sha256);
   assertExpected('expected_digest', fields.get('expected_digest'), digest);
   return digest;
 }

@@ -37,9 +37,9 @@ const COPY = copyInto('calls', [
   'usage',
 ]);
 
-/** Whether what is stored of a start follows from the write alone, if its call is not stored yet. */
+/** Whether what is stored of a start follows from the write alone, if its call is not stored yet. The copy has no times of events. */
 export const isWhole = ({ start }: CallWrite): boolean =>
-  start !== undefined && Boolean(start.trace_id || !start.parent_id);
+  start !== undefined && !start.event_times && Boolean(start.trace_id || !start.parent_id);
 
 /** Bytes of a row beside its texts, some of which are short. */
 const ROW_BYTES = 512;
@@ -59,7 +59,7 @@ export function copyCalls(
 
 function addRow(rows: CopyRows, write: CallWrite): boolean {
   const { start, end } = write;
-  if (!isWhole(write) || start!.event_times) return false;
+  if (!isWhole(write)) return false;
   const startedAt = microsecondsOf(start!.started_at!);
   const endedAt = end ? microsecondsOf(end.ended_at!) : null;
   if (startedAt === undefined || endedAt === undefined) return false;

@@ -420,9 +420,12 @@ export const responseQuery = (projectId: string, responseId: string) => sql<{ id
   SELECT c.id FROM calls c WHERE ${visibleIn(projectId)} AND c.response_id = ${responseId}
   ORDER BY c.started_at, c.id LIMIT 1`;
 
-/** The root of a trace, of several the first. */
-export const rootQuery = (projectId: string, traceId: string) => sql<{ id: string }>`
-  SELECT c.id FROM ${computedOnce(
+/** The root of a trace, of several the first. `is_below` says that it is an observation of events, the one of whose trace may be on its way. */
+export const rootQuery = (projectId: string, traceId: string) => sql<{
+  id: string;
+  is_below: boolean;
+}>`
+  SELECT c.id, num_nonnulls(c.parent_id, c.event_times) = 2 AS is_below FROM ${computedOnce(
     sql`SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = ${traceId} AND (c.parent_id IS NULL OR c.is_orphan)
       ORDER BY c.started_at, c.id LIMIT ${MAX_TOPS}::bigint`,
     'c',
