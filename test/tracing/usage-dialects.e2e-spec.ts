@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { CallSlotsRefresher } from '../../src/tracing/calls/stats/call-slots.refresher.js';
 import { basic, send, useApp } from '../support/app.js';
+import { until } from '../support/until.js';
 
 const app = useApp();
 const project_id = 'acme/dialects';
@@ -312,9 +312,8 @@ describe('kinds of tokens with a price of their own', () => {
     };
     const sums = { sum_total_cost: 0.013_712, sum_output_cost: 0.010_88 };
     expect(await read()).toMatchObject(sums);
-    await app.app.get(CallSlotsRefresher).refresh();
-    const stored = await app.query('SELECT details FROM call_slot_models WHERE project_id = $1', [project]); // prettier-ignore
-    expect(stored).toHaveLength(1);
+    const stored = () => app.query('SELECT details FROM call_slot_models WHERE project_id = $1', [project]); // prettier-ignore
+    await until(async () => (await stored())[0]?.details);
     expect(await read()).toMatchObject(sums);
     expect(await read({ aggregations: ['max'] })).toMatchObject({ max_total_cost: 0.006_856 });
     const { body } = await app.post('/calls/query', { project_id: project, limit: 10, include_trace_totals: true }); // prettier-ignore
