@@ -15,6 +15,7 @@ import { BuildJob } from './src/training/builds/build-job.entity.js';
 import { BuildUnit } from './src/training/builds/build-unit.entity.js';
 import { Media } from './src/doors/langfuse/media.entity.js';
 import { Build } from './src/training/builds/build.entity.js';
+import { FoldedSpan } from './src/tracing/calls/folded/folded-span.entity.js';
 import { Call } from './src/tracing/calls/call.entity.js';
 import { CallIndex } from './src/tracing/calls/indexes/call-index.entity.js';
 import { CallSlotMark } from './src/tracing/calls/stats/call-slot-mark.entity.js';
@@ -50,6 +51,7 @@ import { Media1766541000000 } from './src/platform/database/migrations/176654100
 import { EventTimes1766540000000 } from './src/platform/database/migrations/1766540000000-event-times.js';
 import { RenamedCalls1766550000000 } from './src/platform/database/migrations/1766550000000-renamed-calls.js';
 import { UnknownDurations1766580000000 } from './src/platform/database/migrations/1766580000000-unknown-durations.js';
+import { FoldedSpans1766570000000 } from './src/platform/database/migrations/1766570000000-folded-spans.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -110,6 +112,7 @@ export function dataSourceOptions(
     type: 'postgres',
     url,
     entities: [
+      FoldedSpan,
       ApiKey,
       ConsoleSession,
       User,
@@ -193,6 +196,7 @@ export function dataSourceOptions(
       Media1766541000000,
       RenamedCalls1766550000000,
       UnknownDurations1766580000000,
+      FoldedSpans1766570000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

@@ -390,3 +390,119 @@ describe('events of coding agents', () => {
     expect(await callsOf(project)).toHaveLength(1);
   });
 });
+
+/** Exports of some spans each. */
+const spanParts = (traces: any[], size: number): any[] =>
+  traces.flatMap(({ resourceSpans }) =>
+    resourceSpans.flatMap(({ resource, scopeSpans }: any) =>
+      scopeSpans.flatMap(({ scope, spans }: any) =>
+        Array.from({ length: Math.ceil(spans.length / size) }, (_, i) => ({
+          resourceSpans: [
+            { resource, scopeSpans: [{ scope, spans: spans.slice(i * size, (i + 1) * size) }] },
+          ],
+        })),
+      ),
+    ),
+  );
+const placesOf = async (project: string) =>
+  Object.fromEntries(
+    (await callsOf(project)).map(({ id, op_name, parent_id }) => [id, [op_name, parent_id]]),
+  );
+
+describe('internal spans', () => {
+  it('of codex are folded: 501 spans of a prompt are its turn and its tool', async () => {
+    const project = aProject();
+    const { traces } = recordings['codex-traced'];
+    await sendTraces(traces, project);
+    const calls = await callsOf(project);
+    expect(treeOf(calls)).toEqual([['session_task.turn', ['exec_command']]]);
+    expect(calls.find(({ op_name }) => op_name === 'exec_command')).toMatchObject({
+      operation: 'execute_tool',
+    });
+    expect((await threadsOf(project)).map(({ turn_count }) => turn_count)).toEqual([1]);
+    // 40 tokens of the prompt, 8 of them cached, 16 of the answer
+    expect(await costIn(project)).toBeCloseTo(COSTS['codex']!, 12);
+    const metrics = await (await fetch(`${app.url}/metrics`)).text();
+    expect(metrics).toMatch(/skein_otlp_folded_spans_total\{scope="codex_exec"\} \d+/);
+    const info = (await (await fetch(`${app.url}/server_info`)).json()) as { otlp_fold: string };
+    expect(info.otlp_fold).toContain('codex*');
+  });
+
+  it('of claude code are folded', async () => {
+    const project = aProject();
+    await sendTraces(recordings['claude-code-traced'].traces, project);
+    expect(treeOf(await callsOf(project))).toEqual([
+      [
+        'claude_code.interaction',
+        ['claude_code.llm_request', 'claude_code.tool', 'claude_code.llm_request'],
+      ],
+    ]);
+  });
+
+  it('leave the same calls however they arrive', async () => {
+    const whole = aProject();
+    const { traces } = recordings['codex-traced'];
+    await sendTraces(traces, whole);
+    const parts = spanParts(traces, 40);
+    for (const list of [parts, parts.toReversed(), [...parts, ...parts.toReversed()]]) {
+      const project = aProject();
+      await Promise.all(list.map((body) => sendTraces([body], project)));
+      expect(await placesOf(project)).toEqual(await placesOf(whole));
+    }
+  });
+
+  const id = (n: number) => n.toString(16).padStart(16, 'c');
+  const aSpan = (n: number, parent: number | null, more: object = {}) => ({
+    traceId: '5'.repeat(32),
+    spanId: id(n),
+    ...(parent !== null && { parentSpanId: id(parent) }),
+    name: `span ${n}`,
+    startTimeUnixNano: '1795694229000000000',
+    endTimeUnixNano: '1795694230000000000',
+    ...more,
+  });
+  const kept = { attributes: [{ key: 'gen_ai.operation.name', value: { stringValue: 'chat' } }] };
+  const sent = (scope: string, span: object) => ({
+    resourceSpans: [{ scopeSpans: [{ scope: { name: scope }, spans: [span] }] }],
+  });
+  /** 1 > (2) > (3) > 4 > (5) > 6, 7 of another scope below (3), 8 below (9), which is no root and has no parent here */
+  const spans = [
+    sent('codex_exec', aSpan(1, null, kept)),
+    sent('codex_exec', aSpan(2, 1)),
+    sent('codex_exec', aSpan(3, 2)),
+    sent('codex_exec', aSpan(4, 3, kept)),
+    sent('codex_exec', aSpan(5, 4)),
+    sent('codex_exec', aSpan(6, 5, { status: { code: 2, message: 'broken' } })),
+    sent('an app', aSpan(7, 3)),
+    sent('codex_exec', aSpan(8, 9, kept)),
+    sent('codex_exec', aSpan(9, null)),
+  ];
+
+  it('are passed over by those below, in whatever order all of them arrive', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.shuffledSubarray(spans, { minLength: spans.length }),
+        fc.integer({ min: 1, max: 4 }),
+        async (shuffled, atOnce) => {
+          const project = aProject();
+          for (let from = 0; from < shuffled.length; from += atOnce)
+            await Promise.all(
+              shuffled.slice(from, from + atOnce).map((body) => sendTraces([body], project)),
+            );
+          const parents = Object.entries(await placesOf(project)).map(([one, [, parent]]: any) => [
+            one,
+            parent,
+          ]);
+          expect(Object.fromEntries(parents)).toEqual({
+            [id(1)]: null,
+            [id(4)]: id(1),
+            [id(6)]: id(4),
+            [id(7)]: id(1),
+            [id(8)]: null,
+          });
+        },
+      ),
+      { numRuns: 8 },
+    );
+  });
+});

@@ -27,6 +27,8 @@ export type Target =
   | 'turn'
   | 'display_name'
   | 'operation'
+  /** The usage is told by a span above too. */
+  | 'repeated'
   | 'error'
   | 'error_level';
 
@@ -43,6 +45,7 @@ const MASTRA =
   );
 
 const [LOGFIRE, CLAUDE_CODE, OF_FUNCTION] = ['logfire.span_type', 'span.type', 'mcp_data'];
+const CODEX_TURN = 'codex.turn.token_usage.total_tokens';
 /** Beside each message that the runtime of AutoGen 0.7 (`autogen_core._telemetry`) delivers. */
 const AUTOGEN = 'message_context';
 
@@ -165,6 +168,7 @@ export const CONVENTIONS: readonly Row[] = [
   ['mlflow.llm.model', 'model'],
   ['ai.model.id', 'model'],
   ['model', 'model', 'json', CLAUDE_CODE],
+  ['model', 'model', 'json', CODEX_TURN],
 
   ['gen_ai.provider.name', 'provider'],
   ['gen_ai.system', 'provider'],
@@ -254,6 +258,13 @@ export const CONVENTIONS: readonly Row[] = [
   ['cache_creation_tokens', 'usage.cache_creation_input_tokens', 'json', CLAUDE_CODE],
   ['output_tokens', 'usage.completion_tokens', 'json', CLAUDE_CODE],
   ['input_tokens', 'usage.input_tokens', 'json', CLAUDE_CODE], // beside those of caches
+  // Codex 0.171: the turn has the model, and the sum of its answers
+  ['codex.turn.token_usage.input_tokens', 'usage.prompt_tokens'],
+  ['codex.turn.token_usage.output_tokens', 'usage.completion_tokens'],
+  ['codex.turn.token_usage.cached_input_tokens', 'usage.cache_read_input_tokens'],
+  ['codex.turn.token_usage.cache_write_input_tokens', 'usage.cache_creation_input_tokens'],
+  ['codex.turn.token_usage.reasoning_output_tokens', 'usage.reasoning_tokens'],
+  ['codex.usage.total_tokens', 'repeated'],
   ['gen_ai.usage.raw', 'usage'], // Logfire: what the provider sent
   ['langsmith.metadata.usage_metadata', 'usage'],
   ['metadata.usage_object', 'usage'], // LiteLLM

@@ -1,4 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG, type Config } from '../../platform/config/config.js';
+import type { Folded } from '../../tracing/calls/folded/folded-spans.query.js';
+import { FoldedSpans } from '../../tracing/calls/folded/folded-spans.service.js';
+import { foldedSpans, Folding } from './folding.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import {
   AGENT_SPANS,
@@ -20,12 +24,18 @@ import { toCall, type NameModel } from './span-call.js';
 
 @Injectable()
 export class OtelService {
+  private readonly folding: Folding;
+
   constructor(
     private readonly calls: CallsService,
     private readonly costs: CostsService,
     private readonly turns: AgentTurns,
     private readonly evaluations: EvaluationsService,
-  ) {}
+    private readonly folded: FoldedSpans,
+    @Inject(CONFIG) { otlpFold }: Config,
+  ) {
+    this.folding = new Folding(otlpFold);
+  }
 
   /**
    * Stores what is good of the spans and tells of the rest. `project` is what the request's header names. `isOfAgents` says that all of
@@ -47,6 +57,8 @@ export class OtelService {
     const store = async () => {
       for (const answer of await this.calls.storeCalls(part.calls, caller))
         if ('error' in answer) refused.add(new Error(answer.error.detail));
+      for (const [projectId, traceIds] of await this.unfold(part, caller))
+        for (const traceId of traceIds) part.noteTurn(projectId, traceId);
       for (const [projectId, traceIds] of part.turnTraces)
         await this.calls.settleTurns(projectId, [...traceIds], caller.owner);
       for (const [projectId, traceIds] of part.agentTraces)
@@ -54,7 +66,7 @@ export class OtelService {
       if (part.evaluations.length > 0)
         for (const error of await this.evaluations.store(part.evaluations, caller))
           refused.tell(error);
-      stored += part.calls.length;
+      stored += part.length;
       part = new Part();
     };
     for (const received of spans) {
@@ -78,6 +90,11 @@ export class OtelService {
           evaluations,
           movesTurn,
         };
+        if (this.folding.folds(received.origin, call.op_name) && saysNothing(next)) {
+          part.fold(next);
+          foldedSpans.inc({ scope: received.origin.scope.name ?? '' });
+          continue;
+        }
         if (isOfAgents) next.agent ??= PLAIN_SPAN;
       } catch (error) {
         refused.add(error as Error);
@@ -86,10 +103,36 @@ export class OtelService {
       if (!part.hasRoomFor(next)) await store();
       part.add(next);
     }
-    if (stored + part.calls.length === 0 && refused.first instanceof ApiError) throw refused.first;
+    if (stored + part.length === 0 && refused.first instanceof ApiError) throw refused.first;
     await store();
     return refused.told;
   }
+
+  /** Notes the folded spans of a part, and finds what is above calls that are below folded ones. Answers the traces of those. */
+  private async unfold(part: Part, { owner }: Caller): Promise<Map<string, Set<string>>> {
+    for (const [projectId, spans] of part.folded) await this.folded.fold(projectId, spans, owner);
+    const unfolded = new Map<string, Set<string>>();
+    for (const [projectId, traceIds] of part.belowTraces)
+      if (await this.folded.hasAny(projectId, owner)) {
+        await this.folded.unfold(projectId, [...traceIds]);
+        unfolded.set(projectId, traceIds);
+      }
+    return unfolded;
+  }
+}
+
+/** Whether a span says nothing of models, agents or tools, and has not failed. */
+function saysNothing({ call, documents, agent, evaluations }: SpanCall): boolean {
+  const { inputs, output = 'null' } = documents;
+  const { exception = null, summary = {} } = call;
+  return (
+    agent === null &&
+    evaluations.length === 0 &&
+    exception === null &&
+    inputs === '{}' &&
+    output === 'null' &&
+    !('usage' in summary)
+  );
 }
 
 /** Spans, and what log records say, are stored in parts: one resource may be repeated in thousands of calls, and what waits to be stored is bounded. */
@@ -108,19 +151,38 @@ class Part {
   /** Traces by project with spans of a coding agent, of which there may be events too. */
   readonly agentTraces = new Map<string, Set<string>>();
   readonly evaluations: Evaluation[] = [];
+  /** Spans by project that are not stored. */
+  readonly folded = new Map<string, Folded[]>();
+  /** Traces by project with folded spans, or with calls that may be below some. */
+  readonly belowTraces = new Map<string, Set<string>>();
   private characters = 0;
+  private foldedCount = 0;
+
+  /** Spans of the request that are in it. */
+  get length(): number {
+    return this.calls.length + this.foldedCount;
+  }
+
+  fold({ call: { project_id, id, parent_id: parentId, trace_id } }: SpanCall): void {
+    const folded = this.folded.get(project_id);
+    if (folded) folded.push({ id, parentId });
+    else this.folded.set(project_id, [{ id, parentId }]);
+    noteTrace(this.belowTraces, project_id, trace_id);
+    this.foldedCount++;
+  }
+
+  noteTurn(projectId: string, traceId: string): void {
+    noteTrace(this.turnTraces, projectId, traceId);
+  }
 
   add(call: SpanCall): void {
     this.calls.push(call);
     this.evaluations.push(...call.evaluations);
     this.characters += countCharacters(call);
-    const { project_id, trace_id, op_name } = call.call;
-    if (AGENT_SPANS.includes(op_name)) {
-      const agentTraces = this.agentTraces.get(project_id) ?? new Set();
-      this.agentTraces.set(project_id, agentTraces.add(trace_id));
-    }
-    const traceIds = this.turnTraces.get(project_id) ?? new Set();
-    this.turnTraces.set(project_id, traceIds.add(trace_id));
+    const { project_id, trace_id, parent_id, op_name } = call.call;
+    if (AGENT_SPANS.includes(op_name)) noteTrace(this.agentTraces, project_id, trace_id);
+    if (parent_id !== null) noteTrace(this.belowTraces, project_id, trace_id);
+    noteTrace(this.turnTraces, project_id, trace_id);
   }
 
   hasRoomFor(call: SpanCall): boolean {
@@ -128,6 +190,12 @@ class Part {
     const characters = this.characters + countCharacters(call);
     return this.calls.length < PART_CALLS && characters <= PART_CHARACTERS;
   }
+}
+
+function noteTrace(traces: Map<string, Set<string>>, projectId: string, traceId: string): void {
+  const traceIds = traces.get(projectId);
+  if (traceIds) traceIds.add(traceId);
+  else traces.set(projectId, new Set([traceId]));
 }
 
 const countCharacters = ({ documents }: WholeCall) =>

@@ -232,7 +232,7 @@ const USAGE = [...new Set(CONVENTIONS.map(([, target]) => target))].flatMap((tar
 function makeSummary(found: Found, isOfOthers: boolean, opName: NameModel): Summary {
   const { values } = found;
   const usage = countTokens(values);
-  if (Object.keys(usage).length === 0) return {};
+  if (Object.keys(usage).length === 0 || values.has('repeated')) return {};
   const model = firstText(values.get('model'));
   const name = model ? opName(model, firstText(values.get('provider'))) : 'unknown';
   return { usage: { [name]: { requests: isOfOthers ? 0 : 1, ...usage } } };

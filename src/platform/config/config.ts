@@ -29,6 +29,8 @@ const postgresProcessBytes = (memoryBytes: number) =>
 
 /** Where exporters look for it. The service starts without this port, and with no other one that is set. */
 export const OTLP_GRPC_PORT = 4317;
+/** Internal spans of Codex 0.171 (500 for a prompt) and Claude Code 2.1. */
+export const OTLP_FOLD = 'codex*,!codex*/session_task.turn,com.anthropic.claude_code.*';
 
 export const WIRE_DIALECTS = ['svc', 'weave'] as const;
 
@@ -76,6 +78,8 @@ export function loadConfig(
       setting('OTLP_GRPC_PORT') === 'off'
         ? undefined
         : integer(setting, 'OTLP_GRPC_PORT', OTLP_GRPC_PORT, [0, 65_535]),
+    /** Spans that are not stored unless they say something of models, agents or tools: `Folding`. */
+    otlpFold: setting('OTLP_FOLD') ?? OTLP_FOLD,
     /** Host names, in lower case, that requests may name; null for any. */
     allowedHosts: hosts(setting),
     /** Connections of clients to this process, and of these from one address. */

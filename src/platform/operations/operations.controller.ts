@@ -71,6 +71,7 @@ export class OperationsController {
       commit,
       schema,
       wire_dialect: WIRE.scheme,
+      otlp_fold: this.config.otlpFold,
       sign_in: this.config.signInProviders.map((provider) => ({
         name: provider.name,
         issuer: provider.issuer,

@@ -43,6 +43,8 @@ export class ServerInfoDto {
   /** The newest migration that the service knows. */
   @ApiProperty({ example: 'Foundation1764000000000' }) schema!: string;
   @ApiProperty({ enum: WIRE_DIALECTS }) wire_dialect!: (typeof WIRE_DIALECTS)[number];
+  /** Rules by which spans of OTLP are not stored: `OTLP_FOLD`. */
+  @ApiProperty({ example: 'codex*' }) otlp_fold!: string;
   /** Providers that people sign in with. */
   @ApiProperty({ type: [SignInDto] }) sign_in!: SignInDto[];
   /** Whether the console takes keys too. */

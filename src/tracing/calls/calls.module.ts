@@ -15,6 +15,7 @@ import { CallPrices } from './read/call-prices.service.js';
 import { CallsWriter } from './ingest/calls.writer.js';
 import { Turns } from './ingest/turns.service.js';
 import { CallsV2Controller } from './ingest/calls-v2.controller.js';
+import { FoldedSpans } from './folded/folded-spans.service.js';
 import { AgentTurns } from './agent-turns/agent-turns.service.js';
 import { CallSlotsRefresher } from './stats/call-slots.refresher.js';
 import { CallCountsService } from './stats/call-counts.service.js';
@@ -39,6 +40,7 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
   providers: [
     CallsService,
     AgentTurns,
+    FoldedSpans,
     CallLists,
     CallPrices,
     CallsErasingService,
@@ -58,6 +60,7 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
   exports: [
     CallsService,
     AgentTurns,
+    FoldedSpans,
     CallLists,
     CallsErasingService,
     CallMessagesService,

@@ -180,7 +180,7 @@ export class CallsService {
   }
 
   /** Settles which calls of the traces are turns, once spans of them are stored: `turnChanges`. */
-  async settleTurns(projectId: string, traceIds: readonly string[], owner: string): Promise<void> {
+  async settleTurns(projectId: string, traceIds: readonly string[], owner?: string): Promise<void> {
     await this.turns.settleNamed(projectId, traceIds, owner);
   }
 

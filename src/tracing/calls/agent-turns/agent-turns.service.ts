@@ -60,8 +60,10 @@ export class AgentTurns {
     const linked = calls.flatMap(({ linked_call_id }) => linked_call_id ?? []);
     const spans = await this.database.query(agentSpans(projectId, traceIds, linked));
     const changed = settledCalls(calls, spans);
-    if (changed.length === 0) return;
-    await this.database.write(settleQuery(projectId, changed));
-    this.database.note(projectId, CALLS);
+    if (changed.length > 0) {
+      await this.database.write(settleQuery(projectId, changed));
+      this.database.note(projectId, CALLS);
+    }
+    if (spans.length > 0) await this.calls.settleTurns(projectId, traceIds);
   }
 }

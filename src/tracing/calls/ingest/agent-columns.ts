@@ -122,6 +122,8 @@ const CONVENTIONS: readonly Convention[] = [
     operations: { 'agent run: {name!r}': 'invoke_agent', 'function: {name}': 'execute_tool' },
     names: { invoke_agent: ['name'] },
   },
+  // Codex 0.171, codex-rs/core/src/tools
+  { attribute: 'codex.tool.phase', operations: { dispatch: 'execute_tool' } },
   // Claude Code 2.1; newer ones also say gen_ai.operation.name
   {
     attribute: 'span.type',

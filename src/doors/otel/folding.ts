@@ -1,0 +1,57 @@
+import { showCounter } from '../../platform/process/metrics.js';
+import type { Origin } from './otlp.js';
+
+/** Folded spans, by the name of their scope. */
+export const foldedSpans = showCounter(
+  'skein_otlp_folded_spans_total',
+  'Spans that were not stored because OTLP_FOLD names them and they say nothing of models, agents or tools, by scope.',
+  ['scope'],
+);
+
+interface Rule {
+  scope: RegExp;
+  name: RegExp | null;
+  isKept: boolean;
+}
+
+/** A pattern in which `*` stands for any text. */
+const pattern = (text: string) =>
+  new RegExp(
+    `^${text
+      .split('*')
+      .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
+      .join('.*')}$`,
+  );
+
+/**
+ * Whether spans are folded by `OTLP_FOLD`: rules `<scope>` or `<scope>/<name>` between commas, of which the last that matches counts;
+ * one that begins with `!` keeps its spans.
+ */
+export class Folding {
+  private readonly rules: readonly Rule[];
+  private readonly byOrigin = new WeakMap<Origin, readonly Rule[]>();
+
+  constructor(setting: string) {
+    const texts = setting.split(',').map((text) => text.trim());
+    this.rules = texts.filter(Boolean).map((text) => {
+      const isKept = text.startsWith('!');
+      const [scope = '', ...name] = (isKept ? text.slice(1) : text).split('/');
+      return {
+        scope: pattern(scope),
+        name: name.length > 0 ? pattern(name.join('/')) : null,
+        isKept,
+      };
+    });
+  }
+
+  folds(origin: Origin, name: string): boolean {
+    let rules = this.byOrigin.get(origin);
+    if (!rules) {
+      const scope = origin.scope.name ?? '';
+      rules = this.rules.filter((rule) => rule.scope.test(scope));
+      this.byOrigin.set(origin, rules);
+    }
+    const rule = rules.findLast((one) => one.name === null || one.name.test(name));
+    return rule !== undefined && !rule.isKept;
+  }
+}

@@ -1,0 +1,66 @@
+import { LRUCache } from 'lru-cache';
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../../platform/database/database.js';
+import { STATEMENT_MS } from '../../../platform/database/limits.js';
+import { Schedule } from '../../../platform/database/schedule.js';
+import { CALLS } from '../call.entity.js';
+import {
+  foldQuery,
+  type Folded,
+  forgetFolded,
+  hasFoldedQuery,
+  unfoldingLock,
+  unfoldQuery,
+} from './folded-spans.query.js';
+
+const EVERY_MS = 60 * 60 * 1000;
+/** For how long a process believes that a project has no folded spans: another process may fold some. */
+const BELIEVED_MS = 10_000;
+const MAX_PROJECTS = 10_000;
+
+/** Spans that are not stored, so that calls below them do not lose what is above. */
+@Injectable()
+export class FoldedSpans {
+  private readonly known = new LRUCache<string, boolean>({ max: MAX_PROJECTS, ttl: BELIEVED_MS });
+
+  constructor(
+    private readonly database: Database,
+    schedule: Schedule,
+  ) {
+    schedule.every(EVERY_MS, 'folded spans', () => this.forget());
+  }
+
+  /** Notes spans of a project that are not stored. */
+  async fold(projectId: string, spans: readonly Folded[], owner: string): Promise<void> {
+    const last = new Map(spans.map((span) => [span.id, span]));
+    await this.database.query(foldQuery(projectId, [...last.values()]), owner);
+    this.known.set(projectId, true);
+  }
+
+  /** Whether calls of the project may be below folded spans. */
+  async hasAny(projectId: string, owner: string): Promise<boolean> {
+    const known = this.known.get(projectId);
+    if (known !== undefined) return known;
+    const [row] = await this.database.query(hasFoldedQuery(projectId), owner);
+    this.known.set(projectId, row!.has_folded);
+    return row!.has_folded;
+  }
+
+  /** Finds what is above calls of the traces that are below folded spans: after these and those are committed, in any process. */
+  async unfold(projectId: string, traceIds: readonly string[]): Promise<void> {
+    await this.database.alone(
+      unfoldingLock(projectId),
+      async () => {
+        const changed = await this.database.write(unfoldQuery(projectId, traceIds));
+        if (changed > 0) this.database.note(projectId, CALLS);
+      },
+      'long',
+    );
+  }
+
+  private async forget(): Promise<void> {
+    await this.database.urgently(() =>
+      this.database.long(() => this.database.query(forgetFolded), STATEMENT_MS.bulk),
+    );
+  }
+}
