@@ -383,6 +383,14 @@ CREATE TABLE files (
   CONSTRAINT files_pkey PRIMARY KEY (project_id, digest)
 );
 
+CREATE TABLE folded_spans (
+  project_id text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  parent_id text COLLATE "C",
+  folded_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT folded_spans_pkey PRIMARY KEY (project_id, id)
+);
+
 CREATE TABLE gateway_processes (
   project_id text COLLATE "C" NOT NULL,
   process_id uuid NOT NULL,
@@ -767,6 +775,8 @@ ALTER TABLE file_chunks ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE files ALTER COLUMN project_id SET STATISTICS 0;
 
+ALTER TABLE folded_spans ALTER COLUMN project_id SET STATISTICS 0;
+
 ALTER TABLE gateway_processes ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE idempotency_keys ALTER COLUMN project_id SET STATISTICS 0;
@@ -908,6 +918,8 @@ CREATE INDEX erasings_open_idx ON erasings USING btree (touched_at) WHERE (ended
 CREATE INDEX feedback_created_idx ON feedback USING btree (project_id, created_at, id);
 
 CREATE INDEX feedback_ref_idx ON feedback USING btree (project_id, ref);
+
+CREATE INDEX folded_spans_folded_idx ON folded_spans USING btree (folded_at);
 
 CREATE INDEX idempotency_keys_created_idx ON idempotency_keys USING btree (created_at);
 
