@@ -40,6 +40,7 @@ import { GatewayProcesses1766473000000 } from './src/platform/database/migration
 import { NarrowIndexes1766460000000 } from './src/platform/database/migrations/1766460000000-narrow-indexes.js';
 import { TurnsOfANewProject1766470000000 } from './src/platform/database/migrations/1766470000000-turns-of-a-new-project.js';
 import { ThreadSources1766531000000 } from './src/platform/database/migrations/1766531000000-thread-sources.js';
+import { RequestsOnce1766520000000 } from './src/platform/database/migrations/1766520000000-requests-once.js';
 import { Orphans1766530000000 } from './src/platform/database/migrations/1766530000000-orphans.js';
 import { KeptTrials1766475000000 } from './src/platform/database/migrations/1766475000000-kept-trials.js';
 import { Annotation1766474000000 } from './src/platform/database/migrations/1766474000000-annotation.js';
@@ -190,6 +191,7 @@ export function dataSourceOptions(
       ResponseOrder1766477000000,
       TokenDetails1766510000000,
       UsageReader1766511000000,
+      RequestsOnce1766520000000,
       Orphans1766530000000,
       ThreadSources1766531000000,
       EventTimes1766540000000,

@@ -18,10 +18,10 @@ export const callUser = (call: CallRow): string | null => call[wire.userId] ?? n
 export const shownUser = (call: CallRow): string =>
   derivedSummary(call).trace_user ?? callUser(call) ?? '';
 
-/** Of the call, or of its whole trace where it is a root that tells nothing itself and the list asked for this. */
+/** Of the call, or of its whole trace where it is a root that does not tell all of this itself and the list asked for it. */
 const costsOf = (call: CallRow): Record<string, Costs> => {
   const { costs, trace_costs } = derivedSummary(call);
-  return costs && Object.keys(costs).length > 0 ? costs : (trace_costs ?? costs ?? {});
+  return trace_costs && Object.keys(trace_costs).length > 0 ? trace_costs : (costs ?? {});
 };
 
 /** Input tokens with those that a cache served or stored. */

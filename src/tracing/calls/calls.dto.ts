@@ -237,7 +237,8 @@ export class CallsQueryDto extends PageDto {
    */
   @IsOptionalList(MAX_NAME) expand_columns?: string[] | null;
   /**
-   * Adds, at a root that tells no usage, `trace_costs` of all calls of its trace to the derived part of the summary, and at any root
+   * Adds, at a root that does not tell the usage of its whole trace as its own, `trace_costs` of all calls of its trace to the derived part of
+   * the summary, and at any root
    * `trace_user`, the user whom the attributes of its trace name. For pages: `limit` is at most 1000.
    */
   @IsOptional()

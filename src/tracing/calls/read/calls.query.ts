@@ -40,7 +40,7 @@ import type {
   CallsStatsDto,
 } from '../calls.dto.js';
 import { queueField } from './calls.annotation.js';
-import { totalCosts, totalsOfTraces, TRACE_TOTAL } from './trace-totals.js';
+import { totalCosts, totalsOfTraces, traceTotal } from './trace-totals.js';
 import { withExpanded } from './behind-refs.js';
 import { costField, type Prices, TOTAL_COST } from './calls.cost.js';
 import { endUser } from './end-user.js';
@@ -251,7 +251,7 @@ export function asPieces(calls: Sql, extras: Extras, names: readonly string[]): 
     return { query: sql`SELECT ${join(values)} FROM (${calls}) c, ${roots}`, pieces };
   const query = sql`
     WITH listed AS MATERIALIZED (${calls}), totals AS MATERIALIZED (${totalsOfTraces(extras.project_id)})
-    SELECT ${join(values)} FROM listed c, ${roots}, ${TRACE_TOTAL}`;
+    SELECT ${join(values)} FROM listed c, ${roots}, ${traceTotal(extras.project_id)}`;
   return { query, pieces };
 }
 

@@ -1,4 +1,4 @@
-import { pricesOfCall } from '../../costs/costs.service.js';
+import { ownUsage, pricesOfCall } from '../../costs/costs.service.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { computedOnce, lookedUp } from '../../../platform/query/plans.js';
 import { sql, type Sql } from '../../../platform/query/sql.js';
@@ -23,27 +23,33 @@ const tellingCalls = (projectId: string): Sql => sql`
           's',
         )}) c LIMIT ${MAX_CALLS}::bigint`;
 
-/** As `calls.usage` has it. */
-const addedUsage = (projectId: string): Sql => sql`(
+/** The calls `d` that may repeat one of them: what another trace tells is no part of this one, and each tells it for itself. */
+const inTrace = (projectId: string): Sql => sql`(d.trace_id = r.trace_id OR EXISTS (
+  SELECT FROM calls t WHERE t.project_id = ${projectId} AND t.id = d.linked_call_id AND t.trace_id = r.trace_id))`;
+
+/** Usage as `calls.usage` has it, and the call that tells all of it, if it is one. */
+const addedUsage = (projectId: string): Sql => sql`
   SELECT json_agg(json_build_object('llm_id', t.llm_id, 'prompt_tokens', t.prompt, 'completion_tokens', t.completion,
-    'cache_read_input_tokens', t.read, 'cache_creation_input_tokens', t.created, 'requests', t.requests,
-    'details', t.details))
+      'cache_read_input_tokens', t.read, 'cache_creation_input_tokens', t.created, 'requests', t.requests, 'details', t.details)) AS usage,
+    CASE WHEN min(t.first_id) = max(t.last_id) THEN min(t.first_id) END AS told_by
   FROM (
     SELECT u.llm_id, sum(u.prompt_tokens)::float8 AS prompt, sum(u.completion_tokens)::float8 AS completion,
-      sum(u.cache_read_input_tokens)::float8 AS read, sum(u.cache_creation_input_tokens)::float8 AS created, count(*) AS requests, ${detailSums(sql`u.details`)} AS details
-    FROM (${countedUsage(projectId, tellingCalls(projectId), sql`1 AS one`)}) u GROUP BY u.llm_id) t)`;
+      sum(u.cache_read_input_tokens)::float8 AS read, sum(u.cache_creation_input_tokens)::float8 AS created, count(*) AS requests,
+      min(u.id) AS first_id, max(u.id) AS last_id, ${detailSums(sql`u.details`)} AS details
+    FROM (${countedUsage(projectId, tellingCalls(projectId), sql`1 AS one`, inTrace(projectId))}) u GROUP BY u.llm_id) t`;
 
 /** What the traces of the roots among the calls of the table `listed` add up to, once for each: many roots may be in one trace. */
 export const totalsOfTraces = (projectId: string): Sql => sql`
-  SELECT r.trace_id, CASE WHEN r.is_silent THEN ${addedUsage(projectId)} END AS usage, ${endUserOfTrace(projectId, MAX_LOOKED_AT)} AS user_name
-  FROM (SELECT c.trace_id, bool_or(c.usage IS NULL) AS is_silent FROM listed c WHERE ${isRoot(projectId)} GROUP BY 1) r`;
+  SELECT r.trace_id, t.usage, t.told_by, ${endUserOfTrace(projectId, MAX_LOOKED_AT)} AS user_name
+  FROM (SELECT DISTINCT c.trace_id FROM listed c WHERE ${isRoot(projectId)}) r ${lookedUp(addedUsage(projectId), 't')}`;
 
-/** What the trace of the root `c` adds up to, as `total`: no usage where the root tells it itself, and then repeats the others'. */
-export const TRACE_TOTAL = sql`LATERAL ${computedOnce(
-  sql`SELECT CASE WHEN c.usage IS NULL THEN t.usage END AS usage, t.user_name
-    FROM (SELECT) one LEFT JOIN totals t ON c.parent_id IS NULL AND t.trace_id = c.trace_id`,
-  'total',
-)}`;
+/** What the trace of the root `c` adds up to, as `total`: no usage where the root tells all of it as its own. */
+export const traceTotal = (projectId: string): Sql =>
+  sql`LATERAL ${computedOnce(
+    sql`SELECT CASE WHEN t.told_by IS DISTINCT FROM c.id OR ${ownUsage} IS NULL THEN t.usage END AS usage, t.user_name
+    FROM (SELECT) one LEFT JOIN totals t ON t.trace_id = c.trace_id AND ${isRoot(projectId)}`,
+    'total',
+  )}`;
 
 /** The values of which `costsOfCall` makes the costs of the trace, at the prices of the start of the root. */
 export const totalCosts = (projectId: string): Sql[] => [

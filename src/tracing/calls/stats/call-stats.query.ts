@@ -1,5 +1,6 @@
 // SQL: statistics.
 import { identifier, join, Parameter, sql, type Sql } from '../../../platform/query/sql.js';
+import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { IS_TIMED, LATENCY_MS, visibleIn } from '../../visible-calls.js';
 import { STATUS } from '../read/calls.query.js';
 import { endUser } from '../read/end-user.js';
@@ -28,6 +29,8 @@ export interface Reading {
   /** The condition on a call `c`; none where statistics are stored. */
   condition: Sql;
   groups: readonly string[];
+  /** Whether the usage is that of everything below the calls, which are roots. */
+  isOfTraces: boolean;
   /** Where prices change in the window, and the input tokens from which they may be others. */
   changes: readonly string[];
   tiers: readonly number[];
@@ -121,8 +124,35 @@ class Parts {
 
   /** What the calls add to the usage of models: rows `u`. */
   get usage(): Sql {
-    const columns = sql`c.started_at${this.groups}`;
-    return sql`FROM (${countedUsage(this.reading.projectId, sql`SELECT c.* ${this.calls}`, columns)}) u`;
+    const { projectId, isOfTraces, groups } = this.reading;
+    const columns = isOfTraces
+      ? sql`c.root_started_at AS started_at${list(groups.map((name) => sql`c.${rootName(name)} AS ${identifier(name)}`))}`
+      : sql`c.started_at${this.groups}`;
+    const calls = isOfTraces ? this.belowRoots : sql`SELECT c.* ${this.calls}`;
+    return sql`FROM (${countedUsage(projectId, calls, columns)}) u`;
+  }
+
+  /** The calls that tell usage among roots and all below them, each with the start and the groups of its root. */
+  private get belowRoots(): Sql {
+    const { projectId, groups } = this.reading;
+    const values = list(
+      groups.map((name) => sql`${GROUP_VALUES[name]!(projectId)} AS ${rootName(name)}`),
+    );
+    const names = list(groups.map((name) => sql`t.${rootName(name)}`));
+    return sql`
+      WITH RECURSIVE tree AS (
+        SELECT c.id AS root_id, c.id, c.trace_id, c.started_at AS root_started_at${values} ${this.calls}
+        UNION ALL
+        SELECT t.root_id, c.id, t.trace_id, t.root_started_at${names} FROM tree t ${lookedUp(
+          sql`SELECT c.id FROM calls c
+            WHERE ${visibleIn(projectId)} AND c.parent_id = t.id AND c.id <> t.root_id AND ${unseen(sql`c.trace_id = t.trace_id`)}`,
+          'c',
+        )}
+      )
+      SELECT c.*, t.root_started_at${names} FROM tree t ${lookedUp(
+        sql`SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.id = t.id AND c.usage IS NOT NULL`,
+        'c',
+      )}`;
   }
 
   /** Statistics of calls that are read, and stored ones, where there are such parts of the window. */
@@ -132,6 +162,9 @@ class Parts {
     return fresh.length === 0 ? ofSlots : sql`${ofCalls} UNION ALL ${ofSlots}`;
   }
 }
+
+/** A group of a root, beside the columns of the calls below it. */
+const rootName = (group: string) => identifier(`root_${group}`);
 
 /** Further columns, each behind a comma. */
 const list = (columns: readonly Sql[]) =>

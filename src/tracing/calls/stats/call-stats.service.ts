@@ -52,6 +52,7 @@ interface StatsQuery {
   starts: Date[];
   condition: Sql;
   groups: string[];
+  isOfTraces: boolean;
   calls: Wanted<CallMetric>[];
   usage: Wanted<UsageMetric>[];
   /** Whether stored statistics may answer: of all calls, in buckets that are whole slots. */
@@ -88,6 +89,7 @@ export class CallStatsService {
         starts,
         condition,
         groups,
+        isOfTraces: filter?.trace_roots_only === true,
         calls: readWanted(body.call_metrics),
         usage: readWanted(body.usage_metrics),
         isPlain: !hasRestriction(filter) && !query && groups.length === 0 && starts.every(isWhole),
@@ -114,7 +116,7 @@ export class CallStatsService {
     changes: string[],
     tiers: number[],
   ): Promise<Reading> {
-    const { projectId, window, starts, condition, groups } = request;
+    const { projectId, window, starts, condition, groups, isOfTraces } = request;
     const all = {
       projectId,
       // the first one may begin before the window, in a year that PostgreSQL does not read
@@ -123,6 +125,7 @@ export class CallStatsService {
       stored: [],
       condition,
       groups,
+      isOfTraces,
       changes,
       tiers,
     };
