@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, type Config } from '../../platform/config/config.js';
-import type { Folded } from '../../tracing/calls/folded/folded-spans.query.js';
-import { FoldedSpans } from '../../tracing/calls/folded/folded-spans.service.js';
+import { type Folded, FoldedSpans } from '../../tracing/calls/folded/folded-spans.service.js';
 import { foldedSpans, Folding } from './folding.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import {

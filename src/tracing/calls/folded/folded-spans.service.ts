@@ -13,6 +13,8 @@ import {
   unfoldQuery,
 } from './folded-spans.query.js';
 
+export type { Folded };
+
 const EVERY_MS = 60 * 60 * 1000;
 /** For how long a process believes that a project has no folded spans: another process may fold some. */
 const BELIEVED_MS = 10_000;
