@@ -41,6 +41,8 @@ import { NarrowIndexes1766460000000 } from './src/platform/database/migrations/1
 import { TurnsOfANewProject1766470000000 } from './src/platform/database/migrations/1766470000000-turns-of-a-new-project.js';
 import { ThreadSources1766531000000 } from './src/platform/database/migrations/1766531000000-thread-sources.js';
 import { RequestsOnce1766520000000 } from './src/platform/database/migrations/1766520000000-requests-once.js';
+import { OrphanWalk } from './src/tracing/calls/ingest/orphan-walk.entity.js';
+import { OrphanWalks1766532000000 } from './src/platform/database/migrations/1766532000000-orphan-walks.js';
 import { Orphans1766530000000 } from './src/platform/database/migrations/1766530000000-orphans.js';
 import { KeptTrials1766475000000 } from './src/platform/database/migrations/1766475000000-kept-trials.js';
 import { Annotation1766474000000 } from './src/platform/database/migrations/1766474000000-annotation.js';
@@ -127,6 +129,7 @@ export function dataSourceOptions(
       CallSlot,
       CallSlotModel,
       CallSlotMark,
+      OrphanWalk,
       Project,
       ProjectMark,
       Thread,
@@ -194,6 +197,7 @@ export function dataSourceOptions(
       RequestsOnce1766520000000,
       Orphans1766530000000,
       ThreadSources1766531000000,
+      OrphanWalks1766532000000,
       EventTimes1766540000000,
       Media1766541000000,
       RenamedCalls1766550000000,

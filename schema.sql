@@ -525,6 +525,14 @@ CREATE TABLE object_versions (
   CONSTRAINT object_versions_pkey PRIMARY KEY (project_id, object_id, version_index)
 );
 
+CREATE TABLE orphan_walks (
+  project_id text COLLATE "C" NOT NULL,
+  until timestamp with time zone NOT NULL,
+  started_at timestamp with time zone NOT NULL DEFAULT '-infinity'::timestamp with time zone,
+  call_id text COLLATE "C" NOT NULL DEFAULT ''::text,
+  CONSTRAINT orphan_walks_pkey PRIMARY KEY (project_id)
+);
+
 CREATE TABLE project_marks (
   project_id text COLLATE "C" NOT NULL,
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
@@ -796,6 +804,8 @@ ALTER TABLE object_aliases ALTER COLUMN project_id SET STATISTICS 0;
 ALTER TABLE object_tags ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE object_versions ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE orphan_walks ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE project_marks ALTER COLUMN project_id SET STATISTICS 0;
 

@@ -1,4 +1,5 @@
 import { linesOf, useApp } from '../support/app.js';
+import { ran } from '../support/background.js';
 
 const app = useApp();
 
@@ -139,5 +140,60 @@ describe('a parent that is none', () => {
     await startAll(call('a', null, 1), call('b', 'a', 2), call('c', 'b', 3));
     await start('a', 'c', 1);
     expect(await roots()).toEqual(['a']);
+  });
+});
+
+describe('the background', () => {
+  const marked = async () =>
+    (
+      await app.query('SELECT id FROM calls WHERE project_id = $1 AND is_orphan ORDER BY id', [
+        project_id,
+      ])
+    ).map(({ id }) => id);
+
+  it('forgets of calls that they were orphans, once their parents are there', async () => {
+    await start('c', 'b', 3);
+    await start('b', 'a', 2);
+    await start('y', 'x', 3);
+    await start('x', 'y', 4);
+    expect(await marked()).toEqual(['b', 'c', 'y']);
+    await start('a', null, 1);
+    await ran(app.url, 'parents of calls');
+    expect(await marked()).toEqual(['y']);
+    expect(await roots()).toEqual(['a', 'y']);
+  });
+
+  it('finds the orphans among the calls of an older build, and the turns of its threads', async () => {
+    const rows = [
+      ['a', null, null],
+      ['b', 'a', null],
+      ['c', 'gone', 'talk'],
+      ['d', 'c', 'talk'],
+      ['e', 'e', null],
+      ['f', 'g', null],
+      ['g', 'f', null],
+    ];
+    for (const [i, [id, parent, thread]] of rows.entries())
+      await app.query(
+        `INSERT INTO calls (project_id, id, trace_id, parent_id, thread_id, op_name, started_at, otel_dump)
+         VALUES ($1, $2, 't', $3, $4, 'op', $5, '{}')`,
+        [project_id, id, parent, thread, at(i)],
+      );
+    expect(await roots()).toEqual(['a']);
+    await app.query('INSERT INTO orphan_walks (project_id, until) VALUES ($1, $2)', [
+      project_id,
+      at(50),
+    ]);
+    await ran(app.url, 'parents of calls');
+    expect(await roots()).toEqual(['a', 'c', 'e', 'f']);
+    const threads = await app.post('/threads/stream_query', { project_id });
+    expect(linesOf(threads)).toMatchObject([
+      { thread_id: 'talk', turn_count: 1, first_turn_id: 'c' },
+    ]);
+    expect(await app.query('SELECT * FROM orphan_walks')).toEqual([]);
+    await ran(app.url, 'parents of calls');
+    expect(await marked()).toEqual(['c', 'e', 'f']);
+    const ready = (await (await fetch(`${app.url}/ready`)).json()) as any;
+    expect(ready.unfilled_rows).toMatchObject({ parents: 0 });
   });
 });

@@ -13,6 +13,7 @@ import { CallsService } from './calls.service.js';
 import { CallLists } from './read/call-lists.service.js';
 import { CallPrices } from './read/call-prices.service.js';
 import { CallsWriter } from './ingest/calls.writer.js';
+import { OrphansKeeper } from './ingest/orphans.keeper.js';
 import { Turns } from './ingest/turns.service.js';
 import { CallsV2Controller } from './ingest/calls-v2.controller.js';
 import { FoldedSpans } from './folded/folded-spans.service.js';
@@ -48,6 +49,7 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
     CallsVacuum,
     CallsWriter,
     Turns,
+    OrphansKeeper,
     CallMessagesService,
     CallStatsService,
     CallCountsService,

@@ -1,7 +1,8 @@
 // SQL: ingest. Calls whose parents are missing.
 import { lookedUp } from '../../../platform/query/plans.js';
 import { textArray } from '../../../platform/query/binary-array.js';
-import { Parameter, prepared, type Prepared, sql } from '../../../platform/query/sql.js';
+import { Parameter, prepared, type Prepared, sql, type Sql } from '../../../platform/query/sql.js';
+import { isTopOrphan, visibleIn } from '../../visible-calls.js';
 
 /** Where a call stands that is stored. One without an op has not started. */
 export interface StoredPlace {
@@ -44,3 +45,88 @@ export const childrenMark = (projectId: string, ids: readonly string[]) => sql<{
     SELECT c.id FROM calls c WHERE c.project_id = ${projectId} AND c.id = ANY(ARRAY(SELECT id FROM found)) ORDER BY c.id FOR UPDATE)
   UPDATE calls c SET is_orphan = true
   WHERE c.project_id = ${projectId} AND c.id = ANY(ARRAY(SELECT id FROM locked)) RETURNING c.id, c.trace_id`;
+
+/** So many calls of older builds, or missing parents, are looked at at once. */
+export const MAX_WALKED = 2000;
+/** More calls than this are not counted. */
+const MAX_COUNTED = 1_000_000;
+/** Calls that began since are left for a later walk: they may come late, and behind the place of this one. */
+const SETTLED = sql`statement_timestamp() - interval '5 minutes'`;
+
+export interface Walk {
+  project_id: string;
+  until: string;
+  started_at: string;
+  call_id: string;
+  /** Nothing more comes before `until`. */
+  is_over: boolean;
+}
+
+/** How many projects are left to look through, and how many of their calls. */
+export const walksLeft = () => sql<{ walks: number; rows: number }>`
+  SELECT (SELECT count(*)::int FROM orphan_walks) AS walks, (
+    SELECT count(*)::int FROM (
+      SELECT FROM orphan_walks w JOIN calls c ON c.project_id = w.project_id
+      WHERE (c.started_at, c.id) > (w.started_at, w.call_id) AND c.started_at < least(w.until, ${SETTLED})
+      LIMIT ${MAX_COUNTED}::bigint) c) AS rows`;
+
+/** The project that has waited longest. */
+export const nextWalk = () => sql<Walk>`
+  SELECT w.project_id, w.until::text AS until, w.started_at::text AS started_at, w.call_id, w.until < ${SETTLED} AS is_over
+  FROM orphan_walks w ORDER BY w.started_at, w.project_id LIMIT 1`;
+
+/** The next calls of a walk, in the order of an index. A circle of two is found too; ingest had stored longer ones without a mark. */
+export const walkedCalls = ({ project_id: projectId, until, started_at, call_id }: Walk) => sql<{
+  id: string;
+  started: string;
+  trace_id: string | null;
+  is_orphan: boolean;
+}>`
+  SELECT c.id, c.started_at::text AS started, c.trace_id, coalesce(NOT c.is_orphan AND c.parent_id IS NOT NULL AND (
+      SELECT TRUE FROM calls p WHERE p.project_id = ${projectId} AND p.id = c.parent_id AND p.id <> c.id
+        AND p.parent_id IS DISTINCT FROM c.id AND p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL
+      LIMIT 1) IS NOT TRUE, false) AS is_orphan
+  FROM (SELECT c.id, c.started_at, c.trace_id, c.parent_id, c.is_orphan FROM calls c
+    WHERE c.project_id = ${projectId} AND (c.started_at, c.id) > (${started_at}::timestamptz, ${call_id})
+      AND c.started_at < least(${until}::timestamptz, ${SETTLED})
+    ORDER BY c.started_at, c.id LIMIT ${MAX_WALKED}::bigint) c
+  ORDER BY c.started_at, c.id`;
+
+const lockedCalls = (projectId: string, ids: Sql) => sql`ARRAY(
+  SELECT c.id FROM calls c WHERE c.project_id = ${projectId} AND c.id = ANY(ARRAY(${ids})) ORDER BY c.id FOR UPDATE)`;
+
+export const orphansMark = (projectId: string, ids: readonly string[]) => sql`
+  UPDATE calls c SET is_orphan = true
+  WHERE c.project_id = ${projectId} AND c.id = ANY(${lockedCalls(projectId, sql`SELECT unnest(${ids}::text[])`)})`;
+
+export const walkMove = (projectId: string, to: { id: string; started: string }) => sql`
+  UPDATE orphan_walks SET started_at = ${to.started}::timestamptz, call_id = ${to.id} WHERE project_id = ${projectId}`;
+
+export const walkEnd = (projectId: string) =>
+  sql`DELETE FROM orphan_walks WHERE project_id = ${projectId}`;
+
+/** A parent that marked calls name. */
+export interface ParentKey {
+  project_id: string;
+  parent_id: string;
+}
+
+/** The next ones behind a place, from the index that holds only marked calls. */
+export const missingParents = ({ project_id, parent_id }: ParentKey) => sql<ParentKey>`
+  SELECT DISTINCT c.project_id, c.parent_id FROM calls c
+  WHERE c.is_orphan AND (c.project_id, c.parent_id) > (${project_id}, ${parent_id})
+  ORDER BY c.project_id, c.parent_id LIMIT ${MAX_WALKED}::bigint`;
+
+/**
+ * Takes the marks of calls below these parents away that are no roots. Who purges a parent holds the same lock as the caller, and marks
+ * only calls without a mark.
+ */
+export const orphansClear = (projectId: string, parents: readonly string[]) => sql`
+  WITH found AS MATERIALIZED (
+    SELECT c.id FROM unnest(${parents}::text[]) t (id) ${lookedUp(
+      sql`SELECT c.id, c.parent_id, c.trace_id, c.started_at, c.is_orphan FROM calls c
+        WHERE ${visibleIn(projectId)} AND c.parent_id = t.id AND c.is_orphan`,
+      'c',
+    )} WHERE NOT ${isTopOrphan(projectId)} LIMIT ${MAX_MARKED}::bigint)
+  UPDATE calls c SET is_orphan = false
+  WHERE c.project_id = ${projectId} AND c.id = ANY(${lockedCalls(projectId, sql`SELECT id FROM found`)})`;

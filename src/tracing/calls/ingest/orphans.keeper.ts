@@ -1,0 +1,119 @@
+import { Injectable } from '@nestjs/common';
+import { lock, oneLock, tryLock } from '../../../platform/database/advisory-locks.js';
+import { Database } from '../../../platform/database/database.js';
+import { STATEMENT_MS } from '../../../platform/database/limits.js';
+import { UnfilledRows } from '../../../platform/database/unfilled-rows.js';
+import { Pace } from '../../../platform/erasing/pace.js';
+import { CALLS } from '../call.entity.js';
+import {
+  MAX_MARKED,
+  MAX_WALKED,
+  missingParents,
+  nextWalk,
+  orphansClear,
+  orphansMark,
+  type ParentKey,
+  walkedCalls,
+  walkEnd,
+  walkMove,
+  walksLeft,
+} from './orphans.query.js';
+import { Turns } from './turns.service.js';
+import { TURNS } from './turns.query.js';
+
+/** One replica looks. */
+const LOOKING = oneLock(0x6f727068);
+const EVERY_MS = 5000;
+/** Batches of missing parents in one run: a million orphans are looked at within ten minutes. */
+const MAX_BATCHES = 5;
+
+const FIRST: ParentKey = { project_id: '', parent_id: '' };
+
+/**
+ * Marks the orphans among the calls of older builds, and takes marks away whose parent has come. Readers look up the parent of a marked
+ * call, so the second makes them fast and not right. The first notes how far it is, and may be ended at any time.
+ */
+@Injectable()
+export class OrphansKeeper {
+  private at = FIRST;
+
+  constructor(
+    private readonly database: Database,
+    private readonly pace: Pace,
+    private readonly unfilled: UnfilledRows,
+    private readonly turns: Turns,
+  ) {
+    pace.schedule.every(EVERY_MS, 'parents of calls', () => this.run(), { isEager: true });
+  }
+
+  private async run(): Promise<void> {
+    const [counted] = await this.database.long(
+      () => this.database.query(walksLeft()),
+      STATEMENT_MS.bulk,
+    );
+    for (let { walks, rows: left } = counted!; walks > 0;) {
+      this.unfilled.set('parents', left);
+      const rows = await this.batch(() => this.walk());
+      left -= rows;
+      if (rows === 0 || left <= 0) break;
+    }
+    if (counted!.walks === 0 && 'parents' in this.unfilled.counts) this.unfilled.set('parents', 0);
+    await this.clear();
+  }
+
+  private batch(work: () => Promise<number>): Promise<number> {
+    const alone = async () => {
+      const [row] = await this.database.query(tryLock(LOOKING));
+      return row!.is_mine ? work() : 0;
+    };
+    return this.pace.run(() => this.database.long(alone, STATEMENT_MS.bulk));
+  }
+
+  /** Looks at the next calls of older builds; answers how many. */
+  private async walk(): Promise<number> {
+    const [walk] = await this.database.query(nextWalk());
+    if (!walk) return 0;
+    const { project_id: projectId, is_over: isOver } = walk;
+    const calls = await this.database.query(walkedCalls(walk));
+    const orphans = calls.filter((call) => call.is_orphan);
+    if (orphans.length > 0) {
+      await this.turns.hold(projectId);
+      await this.database.query(
+        orphansMark(
+          projectId,
+          orphans.map(({ id }) => id),
+        ),
+      );
+      const traceIds = new Set(orphans.flatMap(({ trace_id }) => trace_id ?? []));
+      await this.turns.settleNamed(projectId, [...traceIds]);
+      this.database.note(projectId, CALLS);
+    }
+    const last = calls.at(-1);
+    if (last) await this.database.query(walkMove(projectId, last));
+    if (isOver && calls.length < MAX_WALKED) await this.database.query(walkEnd(projectId));
+    return calls.length;
+  }
+
+  /** Goes on through the marked calls, from where the last run ended. */
+  private async clear(): Promise<void> {
+    for (let batches = 0; batches < MAX_BATCHES; batches++) {
+      const parents = await this.database.long(
+        () => this.database.query(missingParents(this.at)),
+        STATEMENT_MS.bulk,
+      );
+      const byProject = new Map<string, string[]>();
+      for (const { project_id, parent_id } of parents)
+        byProject.set(project_id, [...(byProject.get(project_id) ?? []), parent_id]);
+      for (const [projectId, ids] of byProject)
+        while (
+          (await this.batch(() =>
+            this.database.alone(lock(TURNS, projectId), () =>
+              this.database.write(orphansClear(projectId, ids)),
+            ),
+          )) === MAX_MARKED
+        );
+      this.at = parents.length < MAX_WALKED ? FIRST : parents.at(-1)!;
+      if (this.at === FIRST) return;
+    }
+  }
+}
