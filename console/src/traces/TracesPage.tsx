@@ -220,9 +220,8 @@ function List({ project, search, chosen, isLive, shown: told, onSearch }: ListPr
     isLive,
     sort,
     withSizes: names.some(isPath),
-    before: search.to,
   });
-  const { pages, rows, waiting, idsInView, inView, isLater, isCut, goOn, toTop, table } = list;
+  const { pages, rows, waiting, idsInView, inView, isLater, goOn, toTop, table } = list;
   const documents = useDocuments(project, rows.slice(...inView), names);
   useEffect(() => void (told.current = rows), [told, rows]);
   const remarks = useRemarks(project, idsInView);
@@ -256,7 +255,7 @@ function List({ project, search, chosen, isLive, shown: told, onSearch }: ListPr
             {waiting ? `${waiting} new` : sort ? 'From the first' : 'Newest'}
           </Newer>
         )}
-        <Rootless isCut={isCut} search={search} onSearch={onSearch} />
+        {search.orphans && <AllTraces search={search} onSearch={onSearch} />}
         {goOn && (
           <Button onClick={goOn}>Older than these {rows.length.toLocaleString('en-US')}</Button>
         )}
@@ -281,23 +280,12 @@ function List({ project, search, chosen, isLive, shown: told, onSearch }: ListPr
   );
 }
 
-/** Leads to the calls whose parent is not stored, where not all traces that begin with one are shown; and back. */
-function Rootless({
-  isCut,
-  search,
+/** Leads back from the roots whose parent is not stored. */
+function AllTraces({
+  search: { orphans: _, ...rest },
   onSearch,
-}: { isCut: boolean } & Pick<ListProps, 'search' | 'onSearch'>) {
-  const { orphans, ...rest } = search;
-  if (orphans) return <Button onClick={() => onSearch(rest)}>All traces</Button>;
-  if (!isCut) return null;
-  return (
-    <Button
-      title="Between these traces lie too many calls to look for all traces of which no root is stored"
-      onClick={() => onSearch({ ...search, orphans: true })}
-    >
-      Traces without a root
-    </Button>
-  );
+}: Pick<ListProps, 'search' | 'onSearch'>) {
+  return <Button onClick={() => onSearch(rest)}>All traces</Button>;
 }
 
 function Chosen(props: Parameters<typeof Selection>[0]) {

@@ -145,14 +145,6 @@ export function newerRequest(
   return withAlso(chosen, and([{ $gte: at }, { $or: [{ $gt: at }, ofThatTime] }]));
 }
 
-/** The rows of a choice from a time on. */
-export const sinceRequest = (chosen: CallsRequest, time: string): CallsRequest =>
-  withAlso(chosen, started('$gte', time));
-
-/** The rows of a choice before a time. */
-export const beforeRequest = (chosen: CallsRequest, time: string): CallsRequest =>
-  withAlso(chosen, started('$lt', time));
-
 const withAlso = ({ query, ...rest }: CallsRequest, condition: object): CallsRequest => ({
   ...rest,
   query: { $expr: query ? and([query.$expr as object, condition]) : condition },

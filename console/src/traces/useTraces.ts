@@ -5,7 +5,6 @@ import { allLines } from '../api/client.ts';
 import { useLiveList, useReread } from '../api/live-list.ts';
 import { scrollPlace } from '../ui/scroll-places.ts';
 import { counted, shown } from './count.ts';
-import { readTraces } from './orphans.ts';
 import { type CallsRequest, newerRequest, PAGE, pageRequest, type Sort } from './request.ts';
 
 /** Of the table. */
@@ -19,15 +18,8 @@ const read = (request: CallsRequest, signal?: AbortSignal) =>
 /** The rows of a choice as they are stored, how many came while one reads them, and the ids of those in sight. */
 export function useTraces(
   chosen: CallsRequest,
-  {
-    isLive,
-    sort,
-    withSizes,
-    before,
-  }: { isLive: boolean; sort: Sort | undefined; withSizes: boolean; before: string | undefined },
+  { isLive, sort, withSizes }: { isLive: boolean; sort: Sort | undefined; withSizes: boolean },
 ) {
-  const [isCut, setCut] = useState(false);
-  const isOfRoots = chosen.filter?.trace_roots_only === true && !sort;
   const order = { sort, withSizes };
   const list = useLiveList<CallRow>({
     queryKey: ['traces', chosen, order],
@@ -35,10 +27,7 @@ export function useTraces(
     isLive,
     isScrolled: scrollPlace(LABEL) > 0,
     pageSize: PAGE,
-    read: isOfRoots
-      ? (behind, signal) =>
-          readTraces(chosen, { behind, withSizes, before, onCut: () => setCut(true) }, signal)
-      : (behind, signal) => read(pageRequest(chosen, { ...order, behind }), signal),
+    read: (behind, signal) => read(pageRequest(chosen, { ...order, behind }), signal),
     onStillTick: () => Promise.all([rereadView(), rereadWaiting()]),
   });
   const { rows, isStill, isLater, pages, table } = list;
@@ -62,8 +51,7 @@ export function useTraces(
   const waitingKey = ['waiting traces', chosen, rows.length, rows[0]?.id, rows.at(-1)?.id];
   const waiting = useQuery({
     queryKey: waitingKey,
-    queryFn: ({ signal }) =>
-      waitingFor(chosen, rows, { isOfRoots, pages: pages.data?.pages ?? [] }, signal),
+    queryFn: ({ signal }) => waitingFor(chosen, rows, pages.data?.pages ?? [], signal),
     enabled: isWatched && !isLater && !sort,
     gcTime: 0,
   });
@@ -71,8 +59,6 @@ export function useTraces(
 
   return {
     ...list,
-    /** There may be more traces without a root than are shown. */
-    isCut,
     rows: useMemo(() => {
       const now = new Map(inView.data?.map((row) => [row.id, row]));
       return rows.map((row) => now.get(row.id) ?? row);
@@ -96,14 +82,14 @@ export function useTraces(
 async function waitingFor(
   chosen: CallsRequest,
   rows: CallRow[],
-  { isOfRoots, pages }: { isOfRoots: boolean; pages: CallRow[][] },
+  pages: CallRow[][],
   signal: AbortSignal,
 ): Promise<string> {
   const isComplete = (pages.at(-1)?.length ?? 0) < PAGE;
   const inFront = isComplete ? chosen : newerRequest(chosen, rows.at(-1)!, { orSame: true });
   const [newer, all] = await Promise.all([
     counted(newerRequest(chosen, rows[0]!), signal),
-    counted(inFront, signal, isOfRoots ? rows.filter((row) => !row.parent_id).length : rows.length),
+    counted(inFront, signal, rows.length),
   ]);
   // rows that no longer match make the difference smaller, but hide no newer ones
   const { count, has_more } = newer.count > all.count ? newer : all;
