@@ -158,9 +158,9 @@ INSERT INTO call_slot_marks (project_id, slot, call_count, made_at)
 INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, instant_count,
   latency_sum, latency_min, latency_max, latencies, bytes)
   SELECT $1, s.slot, t.* FROM unnest($2::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
-  SELECT count(*) AS call_count, count(c.ended_at) AS ended_count, count(c.exception) AS error_count,
+  SELECT count(*) AS call_count, count(*) FILTER (WHERE c.ended_at >= c.started_at) AS ended_count, count(c.exception) AS error_count,
   count(*) FILTER (WHERE c.ended_at = c.started_at) AS instant_count,
-  sum((extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint) AS latency_sum, min((extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint) AS latency_min, max((extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint) AS latency_max, string_agg(int8send((extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint), ''::bytea ORDER BY (extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint) AS latencies,
+  sum((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) AS latency_sum, min((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) AS latency_min, max((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) AS latency_max, string_agg(int8send((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint), ''::bytea ORDER BY (CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) AS latencies,
   coalesce(sum(coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_column_size(c.output), 0)
   + coalesce(pg_column_size(c.attributes), 0) + coalesce(pg_column_size(c.summary), 0)
   + coalesce(pg_column_size(c.otel_dump), 0)), 0) AS bytes FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
@@ -1621,8 +1621,8 @@ INSERT INTO threads AS t (project_id, thread_id, turn_count, start_time, last_up
   SELECT count(*)::int AS turn_count, min(c.started_at) AS start_time, max(coalesce(c.ended_at, c.started_at)) AS last_updated,
   (array_agg(c.id ORDER BY c.started_at, c.id))[1] AS first_turn_id,
   (array_agg(c.id ORDER BY coalesce(c.ended_at, c.started_at) DESC, c.id))[1] AS last_turn_id,
-  percentile_cont(0.50) WITHIN GROUP (ORDER BY (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8) AS p50_turn_duration_ms,
-  percentile_cont(0.99) WITHIN GROUP (ORDER BY (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8) AS p99_turn_duration_ms FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = c.turn_id AND c.thread_id <> '' AND c.thread_id = m.thread_id AND (TRUE) IS TRUE) s) fresh
+  percentile_cont(0.50) WITHIN GROUP (ORDER BY (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END)) AS p50_turn_duration_ms,
+  percentile_cont(0.99) WITHIN GROUP (ORDER BY (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END)) AS p99_turn_duration_ms FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = c.turn_id AND c.thread_id <> '' AND c.thread_id = m.thread_id AND (TRUE) IS TRUE) s) fresh
   WHERE turn_count > 0
   ON CONFLICT (project_id, thread_id) DO UPDATE SET turn_count = excluded.turn_count, start_time = excluded.start_time,
   last_updated = excluded.last_updated, first_turn_id = excluded.first_turn_id, last_turn_id = excluded.last_turn_id,
@@ -1722,6 +1722,9 @@ SELECT 1 FROM served_checkpoints
   AND (step > 0 OR $4::int > 0) AND expires_at > now() LIMIT 1;
 
 SELECT 1 FROM training_data d WHERE d.project_id = $1 AND d.id = $2 FOR SHARE;
+
+SELECT ARRAY[]::text[] AS key FROM "orphan_walks" t WHERE t.project_id = $1
+  LIMIT 1;
 
 SELECT ARRAY[]::text[] AS key FROM "retention_policies" t WHERE t.project_id = $1
   LIMIT 1;
@@ -1855,6 +1858,10 @@ SELECT COUNT(1) AS "cnt" FROM "object_aliases" "ObjectAlias" WHERE (("ObjectAlia
 
 SELECT COUNT(1) AS "cnt" FROM "object_tags" "ObjectTag" WHERE (("ObjectTag"."project_id" = $1) AND ("ObjectTag"."object_id" = $2) AND ("ObjectTag"."version_index" = $3));
 
+SELECT DISTINCT c.project_id, c.parent_id FROM calls c
+  WHERE c.is_orphan AND (c.project_id, c.parent_id) > ($1, $2)
+  ORDER BY c.project_id, c.parent_id LIMIT $3::bigint;
+
 SELECT DISTINCT i.build_id AS id FROM build_inputs i
   WHERE i.project_id = $1 AND i.kind = 'call' AND i.id = ANY($2::text[])
   ORDER BY id LIMIT $3;
@@ -1921,17 +1928,6 @@ SELECT c.digest, min(c.key) AS key, count(*)::int AS calls, count(c.score)::int 
   ORDER BY c.started_at DESC, c.id LIMIT $15) c) c
   GROUP BY c.digest;
 
-SELECT c.id, num_nonnulls(c.parent_id, c.event_times) = 2 AS is_below FROM (SELECT c.* FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = $2 AND (c.parent_id IS NULL OR c.is_orphan)
-  ORDER BY c.started_at, c.id LIMIT $3::bigint OFFSET 0) "c" WHERE ((c.parent_id IS NULL OR c.is_orphan) AND (c.parent_id IS NULL OR ((SELECT TRUE FROM calls p WHERE p.project_id = $4 AND p.id = c.parent_id
-  AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE LIMIT 1) IS NOT TRUE OR (
-  WITH RECURSIVE above AS (
-  SELECT p.id, p.parent_id, p.started_at, p.is_orphan, 1 AS level FROM calls p WHERE p.project_id = $5 AND p.id = c.parent_id
-  AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE
-  UNION ALL
-  SELECT p.*, a.level + 1 FROM above a CROSS JOIN LATERAL (SELECT p.id, p.parent_id, p.started_at, p.is_orphan FROM calls p WHERE p.project_id = $6 AND p.id = a.parent_id
-  AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE OFFSET 0) "p" WHERE a.id <> c.id AND a.level < $7::int)
-  SELECT bool_or(a.id = c.id) AND bool_or(a.is_orphan AND (a.started_at, a.id) < (c.started_at, c.id)) IS NOT TRUE FROM above a)))) ORDER BY c.started_at, c.id LIMIT 1;
-
 SELECT c.id, ((coalesce(pg_column_size(c."attributes")::bigint
   * CASE pg_column_compression(c."attributes") WHEN 'pglz' THEN 91 WHEN 'lz4' THEN 255 ELSE 1 END, 0) + coalesce(pg_column_size(c."inputs")::bigint
   * CASE pg_column_compression(c."inputs") WHEN 'pglz' THEN 91 WHEN 'lz4' THEN 255 ELSE 1 END, 0) + coalesce(pg_column_size(c."output")::bigint
@@ -1968,7 +1964,7 @@ SELECT c.id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.
   FROM calls c WHERE c.project_id = $1 AND c.id = ANY($2::text[]) AND c.op_name IS NOT NULL;
 
 SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, (c.turn_id || ''), c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
-  WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8, coalesce(c.display_name,
+  WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END), coalesce(c.display_name,
   CASE WHEN (starts_with(c.op_name, $1::text) OR starts_with(c.op_name, $2::text)) AND split_part(c.op_name, '/', $3::int) <> '' AND split_part(c.op_name, '/', $4::int) <> ''
   AND split_part(c.op_name, '/', $5::int) = 'op' AND strpos(split_part(c.op_name, '/', $6::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $7::int), ':', 1) END,
   c.op_name), (
@@ -1997,7 +1993,7 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   SELECT bool_or(a.id = c.id) AND bool_or(a.is_orphan AND (a.started_at, a.id) < (c.started_at, c.id)) IS NOT TRUE FROM above a)))) AS is_root) r; -- a list
 
 SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, (c.turn_id || ''), c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
-  WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8, coalesce(c.display_name,
+  WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END), coalesce(c.display_name,
   CASE WHEN (starts_with(c.op_name, $1::text) OR starts_with(c.op_name, $2::text)) AND split_part(c.op_name, '/', $3::int) <> '' AND split_part(c.op_name, '/', $4::int) <> ''
   AND split_part(c.op_name, '/', $5::int) = 'op' AND strpos(split_part(c.op_name, '/', $6::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $7::int), ':', 1) END,
   c.op_name), (
@@ -2065,6 +2061,17 @@ SELECT c.id, c.trace_id, c.thread_id, to_char(c.started_at AT TIME ZONE 'UTC', '
   AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE OFFSET 0) "p" WHERE a.id <> c.id AND a.level < $5::int)
   SELECT bool_or(a.id = c.id) AND bool_or(a.is_orphan AND (a.started_at, a.id) < (c.started_at, c.id)) IS NOT TRUE FROM above a)))) AND (c.op_name = ANY($6::text[])) AND c.id IN (SELECT u.unit_id FROM build_units u WHERE u.project_id = $7 AND u.build_id = $8::uuid)
   ORDER BY c.started_at DESC, c.id DESC LIMIT $9::bigint;
+
+SELECT c.id, num_nonnulls(c.parent_id, c.event_times) = 2 AS is_below FROM (SELECT c.* FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = $2 AND (c.parent_id IS NULL OR c.is_orphan)
+  ORDER BY c.started_at, c.id LIMIT $3::bigint OFFSET 0) "c" WHERE ((c.parent_id IS NULL OR c.is_orphan) AND (c.parent_id IS NULL OR ((SELECT TRUE FROM calls p WHERE p.project_id = $4 AND p.id = c.parent_id
+  AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE LIMIT 1) IS NOT TRUE OR (
+  WITH RECURSIVE above AS (
+  SELECT p.id, p.parent_id, p.started_at, p.is_orphan, 1 AS level FROM calls p WHERE p.project_id = $5 AND p.id = c.parent_id
+  AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE
+  UNION ALL
+  SELECT p.*, a.level + 1 FROM above a CROSS JOIN LATERAL (SELECT p.id, p.parent_id, p.started_at, p.is_orphan FROM calls p WHERE p.project_id = $6 AND p.id = a.parent_id
+  AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE OFFSET 0) "p" WHERE a.id <> c.id AND a.level < $7::int)
+  SELECT bool_or(a.id = c.id) AND bool_or(a.is_orphan AND (a.started_at, a.id) < (c.started_at, c.id)) IS NOT TRUE FROM above a)))) ORDER BY c.started_at, c.id LIMIT 1;
 
 SELECT c.id, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at,
   c.event_times::text AS event_times
@@ -2164,6 +2171,8 @@ SELECT count(*)::int AS total_count FROM feedback f WHERE f.project_id = $1 AND 
   WHEN split_part(f.ref, '/', $8::int) = 'agent_turn' THEN (SELECT bool_or(c.deleted_at IS NULL) FROM calls c
   WHERE c.project_id = $9 AND c.trace_id = split_part(f.ref, '/', $10::int)) IS NOT FALSE
   ELSE TRUE END;
+
+SELECT count(*)::int AS walks FROM orphan_walks;
 
 SELECT d.digest FROM unnest($1::text[]) AS d(digest)
   WHERE NOT EXISTS (SELECT FROM table_rows r WHERE r.project_id = $2 AND r.digest = d.digest) LIMIT 1;
@@ -2381,7 +2390,7 @@ SELECT json_build_object('id', s.id, 'output', coalesce(
   OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $6::text[]), 'false') <> 'false')),
   'is_predict', coalesce((strpos(lower(c.name), 'predict') > 0 OR strpos(lower(c.name), 'invoke') > 0
   OR c.op_name = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $7::text[])
-  OR (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $8::text[]) = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $9::text[])), false), 'latency', (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 / 1000,
+  OR (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $8::text[]) = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $9::text[])), false), 'latency', (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END) / 1000,
   'spent', CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross) END, 'spans', coalesce(
   (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #> $10::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #> $11::text[]),
   (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $12::text[]),
@@ -2923,7 +2932,7 @@ SELECT row_to_json(t)::text FROM (
 
 SELECT row_to_json(t)::text FROM (
   SELECT c.id, c.trace_id, c.parent_id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
-  to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 AS duration_ms, c.exception, c.operation, c.agent_name, c.agent_version,
+  to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END) AS duration_ms, c.exception, c.operation, c.agent_name, c.agent_version,
   c.linked_call_id, c.thread_id, c.user_id, c.run_id, c.run_step, c.run_step_end, c.attributes,
   (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $1::text[]) AS kind, (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $2::text[]) AS status, (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) AS usage, c.counts_gross,
   (
@@ -2969,7 +2978,7 @@ SELECT row_to_json(t)::text FROM (
   SELECT t.place, s.id AS span_id, s.trace_id, s.operation_name, s.status, s.duration_ms FROM json_array_elements_text($1::json) WITH ORDINALITY t (id, place) CROSS JOIN LATERAL (
   SELECT c.id, c.trace_id, c.operation AS operation_name, (CASE WHEN c.exception IS NOT NULL THEN 'ERROR'
   WHEN (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $2::text[]) IN ('1', 'STATUS_CODE_OK') THEN 'OK' ELSE 'UNSET' END) AS status,
-  round(coalesce((extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8, 0)) AS duration_ms, c.started_at
+  round(coalesce((CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END), 0)) AS duration_ms, c.started_at
   FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND (c.thread_id || '') = t.id AND c.thread_id <> '' ORDER BY c.started_at, c.id LIMIT $4::bigint) s
   ORDER BY t.place, s.started_at, s.id LIMIT $5::bigint) t; -- a list
 
@@ -3027,7 +3036,7 @@ SELECT row_to_json(t)::text FROM (SELECT c.id, c.op_name, to_char(c.started_at A
   WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id IN (SELECT unnest($3::text[]))) t; -- a list
 
 SELECT row_to_json(t)::text FROM (SELECT c.id, c.trace_id, c.parent_id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
-  to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 AS duration_ms, c.exception, c.operation, c.agent_name, c.agent_version,
+  to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END) AS duration_ms, c.exception, c.operation, c.agent_name, c.agent_version,
   c.linked_call_id, c.thread_id, c.user_id, c.run_id, c.run_step, c.run_step_end, c.attributes,
   (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $1::text[]) AS kind, (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $2::text[]) AS status, (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) AS usage, c.counts_gross,
   NULL AS records, NULL AS inputs, NULL AS output, NULL AS raw FROM (SELECT c.* FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL ORDER BY c.started_at DESC, c.id COLLATE "C" ASC NULLS LAST LIMIT $4::bigint OFFSET $5::bigint) c) t; -- a list
@@ -3078,8 +3087,8 @@ SELECT row_to_json(w)::text AS json FROM (
   SELECT
   (array_agg(c.id ORDER BY c.started_at, c.id))[1] AS first_turn_id,
   (array_agg(c.id ORDER BY coalesce(c.ended_at, c.started_at) DESC, c.id))[1] AS last_turn_id,
-  percentile_cont(0.50) WITHIN GROUP (ORDER BY (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8) AS p50_turn_duration_ms,
-  percentile_cont(0.99) WITHIN GROUP (ORDER BY (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8) AS p99_turn_duration_ms FROM calls c WHERE c.project_id = $10 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = c.turn_id AND c.thread_id <> '' AND c.thread_id = m.thread_id AND (TRUE) IS TRUE) s)) t ORDER BY t.last_updated DESC, t.thread_id COLLATE "C" ASC NULLS LAST LIMIT $11::bigint OFFSET $12::bigint
+  percentile_cont(0.50) WITHIN GROUP (ORDER BY (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END)) AS p50_turn_duration_ms,
+  percentile_cont(0.99) WITHIN GROUP (ORDER BY (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END)) AS p99_turn_duration_ms FROM calls c WHERE c.project_id = $10 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = c.turn_id AND c.thread_id <> '' AND c.thread_id = m.thread_id AND (TRUE) IS TRUE) s)) t ORDER BY t.last_updated DESC, t.thread_id COLLATE "C" ASC NULLS LAST LIMIT $11::bigint OFFSET $12::bigint
   ) t) w; -- a list
 
 SELECT seq, bytes FROM checkpoint_chunks
@@ -3415,7 +3424,7 @@ WITH
   WHERE i.project_id = $9 AND i.kind = 'call' AND i.id IN (SELECT id FROM deleted)))) AS made;
 
 WITH RECURSIVE  spans AS (
-  SELECT c.agent_name, c.agent_version, c.operation, c.started_at, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 AS duration_ms, c.exception IS NOT NULL AS is_error,
+  SELECT c.agent_name, c.agent_version, c.operation, c.started_at, (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END) AS duration_ms, c.exception IS NOT NULL AS is_error,
   (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) AS usage, c.counts_gross, true AS is_own
   FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.agent_name IS NOT NULL AND TRUE
   UNION ALL
@@ -3448,7 +3457,7 @@ WITH RECURSIVE below AS (
   SELECT c.id, c.trace_id, b.agent_version, b.level + 1 FROM below b CROSS JOIN LATERAL (SELECT c.id, c.trace_id FROM calls c WHERE c.project_id = $3 AND c.parent_id = b.id AND c.agent_name IS NULL
   AND c.deleted_at IS NULL AND (c.trace_id = b.trace_id) IS TRUE OFFSET 0) "c"
   WHERE b.level < $4::int), spans AS (
-  SELECT c.agent_name, c.agent_version, c.operation, c.started_at, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 AS duration_ms, c.exception IS NOT NULL AS is_error,
+  SELECT c.agent_name, c.agent_version, c.operation, c.started_at, (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END) AS duration_ms, c.exception IS NOT NULL AS is_error,
   (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) AS usage, c.counts_gross, true AS is_own
   FROM calls c WHERE c.project_id = $5 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.agent_name IS NOT NULL AND c.agent_name = $6
   UNION ALL
@@ -3624,9 +3633,9 @@ WITH found AS MATERIALIZED (
 WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, "op_name", sum(call_count)::float8 AS call_count,
   sum(ended_count)::float8 AS ended_count, sum(error_count)::float8 AS error_count, sum(instant_count)::float8 AS instant_count, sum(latency_sum)::text AS latency_sum,
   min(latency_min)::text AS latency_min, max(latency_max)::text AS latency_max
-  FROM (SELECT width_bucket(c.started_at, $1::timestamptz[]) AS bucket, c.op_name AS "op_name", count(*) AS call_count, count(c.ended_at) AS ended_count, count(c.exception) AS error_count,
+  FROM (SELECT width_bucket(c.started_at, $1::timestamptz[]) AS bucket, c.op_name AS "op_name", count(*) AS call_count, count(*) FILTER (WHERE c.ended_at >= c.started_at) AS ended_count, count(c.exception) AS error_count,
   count(*) FILTER (WHERE c.ended_at = c.started_at) AS instant_count,
-  sum((extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint) AS latency_sum, min((extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint) AS latency_min, max((extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint) AS latency_max
+  sum((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) AS latency_sum, min((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) AS latency_min, max((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) AS latency_max
   FROM unnest($2::timestamptz[], $3::timestamptz[]) AS r (since, until) CROSS JOIN LATERAL (
   SELECT c.* FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
   AND c.started_at >= r.since AND c.started_at < r.until AND TRUE) c GROUP BY bucket, "op_name") t GROUP BY bucket, "op_name" LIMIT $5::bigint)
@@ -5081,7 +5090,7 @@ WITH touched AS MATERIALIZED (
   OR (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $22::text[]) = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $23::text[])) AND NOT (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
   OR strpos(c.attributes::text, '"score"') > 0 AND (
   coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $18::text[]), 'false') <> 'false'
-  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $19::text[]), 'false') <> 'false'))))[1] AS spent, coalesce((array_agg((extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 / 1000 ORDER BY c.started_at, c.id) FILTER (WHERE NOT c.is_much AND (strpos(lower(c.name), 'predict') > 0 OR strpos(lower(c.name), 'invoke') > 0
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $19::text[]), 'false') <> 'false'))))[1] AS spent, coalesce((array_agg((CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END) / 1000 ORDER BY c.started_at, c.id) FILTER (WHERE NOT c.is_much AND (strpos(lower(c.name), 'predict') > 0 OR strpos(lower(c.name), 'invoke') > 0
   OR c.op_name = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $21::text[])
   OR (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $22::text[]) = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $23::text[])) AND NOT (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
   OR strpos(c.attributes::text, '"score"') > 0 AND (

@@ -180,17 +180,23 @@ describe('the background', () => {
         [project_id, id, parent, thread, at(i)],
       );
     expect(await roots()).toEqual(['a']);
-    await app.query('INSERT INTO orphan_walks (project_id, until) VALUES ($1, $2)', [
-      project_id,
-      at(50),
-    ]);
+    for (const [project, until] of [
+      ['acme/nothing-yet', '2999-01-01T00:00:00Z'],
+      [project_id, at(50)],
+    ])
+      await app.query('INSERT INTO orphan_walks (project_id, until) VALUES ($1, $2)', [
+        project,
+        until,
+      ]);
     await ran(app.url, 'parents of calls');
     expect(await roots()).toEqual(['a', 'c', 'e', 'f']);
     const threads = await app.post('/threads/stream_query', { project_id });
     expect(linesOf(threads)).toMatchObject([
       { thread_id: 'talk', turn_count: 1, first_turn_id: 'c' },
     ]);
-    expect(await app.query('SELECT * FROM orphan_walks')).toEqual([]);
+    expect(await app.query('SELECT project_id FROM orphan_walks')).toEqual([
+      { project_id: 'acme/nothing-yet' },
+    ]);
     await ran(app.url, 'parents of calls');
     expect(await marked()).toEqual(['c', 'e', 'f']);
     const ready = (await (await fetch(`${app.url}/ready`)).json()) as any;

@@ -244,4 +244,5 @@ const microseconds = (text: string): number =>
   microsecondsOf(text) ?? (Date.parse(text) - Date.UTC(2000)) * 1000;
 
 const isRunningSpan = (later: CallWrite, earlier: CallWrite): boolean =>
-  !later.end && Boolean(earlier.end?.ended_at && later.start?.otel_dump && earlier.start?.otel_dump);
+  !later.end &&
+  Boolean(earlier.end?.ended_at && later.start?.otel_dump && earlier.start?.otel_dump);

@@ -16,6 +16,7 @@ import {
   walkedCalls,
   walkEnd,
   walkMove,
+  walksCount,
   walksLeft,
 } from './orphans.query.js';
 import { Turns } from './turns.service.js';
@@ -47,18 +48,23 @@ export class OrphansKeeper {
   }
 
   private async run(): Promise<void> {
-    const [counted] = await this.database.long(
+    const [counted] = await this.database.query(walksCount());
+    if (counted!.walks > 0) await this.fill();
+    else if ('parents' in this.unfilled.counts) this.unfilled.set('parents', 0);
+    await this.clear();
+  }
+
+  private async fill(): Promise<void> {
+    const [left] = await this.database.long(
       () => this.database.query(walksLeft()),
       STATEMENT_MS.bulk,
     );
-    for (let { walks, rows: left } = counted!; walks > 0;) {
-      this.unfilled.set('parents', left);
-      const rows = await this.batch(() => this.walk());
-      left -= rows;
-      if (rows === 0 || left <= 0) break;
+    for (let rows = left!.rows; ;) {
+      this.unfilled.set('parents', rows);
+      const looked = await this.batch(() => this.walk());
+      if (looked === 0) return;
+      rows = Math.max(rows - looked, 0);
     }
-    if (counted!.walks === 0 && 'parents' in this.unfilled.counts) this.unfilled.set('parents', 0);
-    await this.clear();
   }
 
   private batch(work: () => Promise<number>): Promise<number> {
@@ -69,11 +75,11 @@ export class OrphansKeeper {
     return this.pace.run(() => this.database.long(alone, STATEMENT_MS.bulk));
   }
 
-  /** Looks at the next calls of older builds; answers how many. */
+  /** Looks at the next calls of older builds; answers how many, and 0 once none is left. */
   private async walk(): Promise<number> {
     const [walk] = await this.database.query(nextWalk());
     if (!walk) return 0;
-    const { project_id: projectId, is_over: isOver } = walk;
+    const { project_id: projectId, before, is_last: isLast } = walk;
     const calls = await this.database.query(walkedCalls(walk));
     const orphans = calls.filter((call) => call.is_orphan);
     if (orphans.length > 0) {
@@ -88,10 +94,10 @@ export class OrphansKeeper {
       await this.turns.settleNamed(projectId, [...traceIds]);
       this.database.note(projectId, CALLS);
     }
-    const last = calls.at(-1);
-    if (last) await this.database.query(walkMove(projectId, last));
-    if (isOver && calls.length < MAX_WALKED) await this.database.query(walkEnd(projectId));
-    return calls.length;
+    const isDone = calls.length < MAX_WALKED;
+    const to = isDone ? { id: '', started: before } : calls.at(-1)!;
+    await this.database.query(isDone && isLast ? walkEnd(projectId) : walkMove(projectId, to));
+    return Math.max(calls.length, 1);
   }
 
   /** Goes on through the marked calls, from where the last run ended. */

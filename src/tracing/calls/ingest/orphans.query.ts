@@ -55,28 +55,33 @@ const SETTLED = sql`statement_timestamp() - interval '5 minutes'`;
 
 export interface Walk {
   project_id: string;
-  until: string;
   started_at: string;
   call_id: string;
-  /** Nothing more comes before `until`. */
-  is_over: boolean;
+  /** It goes up to this start now. */
+  before: string;
+  /** Nothing is to be looked at behind that. */
+  is_last: boolean;
 }
 
-/** How many projects are left to look through, and how many of their calls. */
-export const walksLeft = () => sql<{ walks: number; rows: number }>`
-  SELECT (SELECT count(*)::int FROM orphan_walks) AS walks, (
-    SELECT count(*)::int FROM (
-      SELECT FROM orphan_walks w JOIN calls c ON c.project_id = w.project_id
-      WHERE (c.started_at, c.id) > (w.started_at, w.call_id) AND c.started_at < least(w.until, ${SETTLED})
-      LIMIT ${MAX_COUNTED}::bigint) c) AS rows`;
+/** How many projects are left to look through. */
+export const walksCount = () =>
+  sql<{ walks: number }>`SELECT count(*)::int AS walks FROM orphan_walks`;
 
-/** The project that has waited longest. */
+/** How many of their calls are left. */
+export const walksLeft = () => sql<{ rows: number }>`
+  SELECT count(*)::int AS rows FROM (
+    SELECT c.id FROM orphan_walks w JOIN calls c ON c.project_id = w.project_id
+    WHERE (c.started_at, c.id) > (w.started_at, w.call_id) AND c.started_at < least(w.until, ${SETTLED})
+    LIMIT ${MAX_COUNTED}::bigint) c`;
+
+/** The walk that is the furthest behind, of those that have a minute to go. */
 export const nextWalk = () => sql<Walk>`
-  SELECT w.project_id, w.until::text AS until, w.started_at::text AS started_at, w.call_id, w.until < ${SETTLED} AS is_over
-  FROM orphan_walks w ORDER BY w.started_at, w.project_id LIMIT 1`;
+  SELECT w.project_id, w.started_at::text AS started_at, w.call_id, least(w.until, ${SETTLED})::text AS before, w.until < ${SETTLED} AS is_last
+  FROM orphan_walks w WHERE w.started_at < ${SETTLED} - interval '1 minute' OR w.until < ${SETTLED}
+  ORDER BY w.started_at, w.project_id LIMIT 1`;
 
 /** The next calls of a walk, in the order of an index. A circle of two is found too; ingest had stored longer ones without a mark. */
-export const walkedCalls = ({ project_id: projectId, until, started_at, call_id }: Walk) => sql<{
+export const walkedCalls = ({ project_id: projectId, before, started_at, call_id }: Walk) => sql<{
   id: string;
   started: string;
   trace_id: string | null;
@@ -88,7 +93,7 @@ export const walkedCalls = ({ project_id: projectId, until, started_at, call_id 
       LIMIT 1) IS NOT TRUE, false) AS is_orphan
   FROM (SELECT c.id, c.started_at, c.trace_id, c.parent_id, c.is_orphan FROM calls c
     WHERE c.project_id = ${projectId} AND (c.started_at, c.id) > (${started_at}::timestamptz, ${call_id})
-      AND c.started_at < least(${until}::timestamptz, ${SETTLED})
+      AND c.started_at < ${before}::timestamptz
     ORDER BY c.started_at, c.id LIMIT ${MAX_WALKED}::bigint) c
   ORDER BY c.started_at, c.id`;
 
