@@ -53,6 +53,8 @@ DELETE FROM erasings WHERE ended_at < now() - interval '24 hours';
 
 DELETE FROM feedback f WHERE f.project_id = $1 AND (f.id = $2::text);
 
+DELETE FROM folded_spans WHERE folded_at < now() - interval '1 day';
+
 DELETE FROM gateway_uses WHERE day < (now() AT TIME ZONE 'UTC')::date - 90;
 
 DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours';
@@ -1772,6 +1774,9 @@ SELECT ARRAY[t."id"::text]::text[] AS key FROM "costs" t WHERE t.project_id = $1
   ORDER BY t."id" DESC LIMIT 1;
 
 SELECT ARRAY[t."id"::text]::text[] AS key FROM "feedback" t WHERE t.project_id = $1
+  ORDER BY t."id" DESC LIMIT 1;
+
+SELECT ARRAY[t."id"::text]::text[] AS key FROM "folded_spans" t WHERE t.project_id = $1
   ORDER BY t."id" DESC LIMIT 1;
 
 SELECT ARRAY[t."id"::text]::text[] AS key FROM "media" t WHERE t.project_id = $1
