@@ -259,7 +259,7 @@ function addToolCall(calls: ToolCall[], value: unknown, fromEnd: number): void {
  * 0.8.5 makes up another one for each chunk (`DeltaToolCall`). A call begins with its name.
  */
 function callOf(calls: readonly ToolCall[], piece: Piece, fromEnd: number): ToolCall | undefined {
-  const { index, id, name, args } = piece;
+  const { index, id, name } = piece;
   const isAt = (call: ToolCall) => index === undefined || call.index === index;
   if (id !== '') {
     const known = calls.findLast((call) => call.id === id && isAt(call));
@@ -267,12 +267,16 @@ function callOf(calls: readonly ToolCall[], piece: Piece, fromEnd: number): Tool
   }
   const isNumberless = index === undefined && id === '' && name === '';
   const last = isNumberless ? calls.at(-Math.min(fromEnd, calls.length)) : calls.findLast(isAt);
-  if (!last) return undefined;
-  const hasOtherId = id !== '' && last.id !== '';
-  if (hasOtherId) return name === '' && args !== '' ? last : undefined;
-  if (name === '' || last.name === '') return last;
-  const isOther = name !== last.name || calls.length > MAX_TOOL_CALL;
-  return isOther || (args !== '' && isWhole(last)) ? undefined : last;
+  return last && goesOn(last, piece, calls.length) ? last : undefined;
+}
+
+/** Whether a piece that does not repeat the id of a call belongs to it. */
+function goesOn(call: ToolCall, { id, name, args }: Piece, count: number): boolean {
+  const hasOtherId = id !== '' && call.id !== '';
+  if (hasOtherId) return name === '' && args !== '';
+  if (name === '' || call.name === '') return true;
+  const isOther = name !== call.name || count > MAX_TOOL_CALL;
+  return !isOther && !(args !== '' && isWhole(call));
 }
 
 /** Whether a call came with all of its arguments at once: what a piece with a name brings then, is another call. */

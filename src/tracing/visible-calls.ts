@@ -8,7 +8,7 @@ const isVisible = sql`c.op_name IS NOT NULL AND c.deleted_at IS NULL`;
 export const visibleIn = (projectId: string) => sql`c.project_id = ${projectId} AND ${isVisible}`;
 
 /** Calls of a circle of parents at most: each call of a longer one counts as one whose parent is stored. */
-export const MAX_CIRCLE = 100;
+const MAX_CIRCLE = 100;
 
 /** The visible call with an id in the trace of the call `c`. */
 const besides = (

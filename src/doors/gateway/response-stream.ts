@@ -46,21 +46,21 @@ export class ResponseReading implements StreamReader {
       if (event !== null && event !== '' && event !== '[DONE]') events.push(event);
     }
     const last = events.findLast((event) => LAST_TYPES.some((type) => event.includes(type)));
-    const value = last === undefined ? undefined : await valueIn(last, hold).catch(() => undefined);
-    if (
-      isObject(value) &&
-      LAST_TYPES.includes(String(value['type'])) &&
-      isObject(value['response'])
-    ) {
-      const { response } = value;
-      const error = errorOf(response);
-      const whole = isEmpty(response) ? await partOf(events, hold) : null;
-      if (isObject(whole?.value) && !isEmpty(whole.value)) return { ...whole, error };
-      const text = memberTexts(last!).get('response')!;
-      return { text, value: response, error, unread: 0, chunks: events.length };
-    }
-    return partOf(events, hold);
+    const response = last === undefined ? null : await responseIn(last, hold);
+    if (!response) return partOf(events, hold);
+    const error = errorOf(response);
+    const whole = isEmpty(response) ? await partOf(events, hold) : null;
+    if (isObject(whole?.value) && !isEmpty(whole.value)) return { ...whole, error };
+    const text = memberTexts(last!).get('response')!;
+    return { text, value: response, error, unread: 0, chunks: events.length };
   }
+}
+
+/** The response that a last event holds; null where it is none. */
+async function responseIn(event: string, hold: Hold): Promise<Json | null> {
+  const value = await valueIn(event, hold).catch(() => undefined);
+  if (!isObject(value) || !LAST_TYPES.includes(String(value['type']))) return null;
+  return isObject(value['response']) ? value['response'] : null;
 }
 
 const isEmpty = ({ output }: Json) => Array.isArray(output) && output.length === 0;
@@ -112,15 +112,20 @@ class Parts {
     if (isObject(item)) {
       const isDone = type === 'response.output_item.done';
       const text = memberTexts(event).get('item')!;
-      const key = itemKey(index, item['id']);
-      const known = this.byId.get(key) ?? (isDone ? this.openItem(index) : undefined);
-      const found = known ?? { text, isDone, deltas: [] };
-      if (known) Object.assign(known, { text, isDone });
-      else this.items.push(found);
-      this.last.set(index, found);
-      if (typeof item['id'] === 'string') this.byId.set(key, found);
+      this.putItem({ text, isDone, deltas: [] }, index, item['id']);
     } else if ((type === TEXT || type === ARGUMENTS || type === INPUT) && typeof delta === 'string')
       (this.byId.get(itemKey(index, item_id)) ?? this.openItem(index))?.deltas.push(delta);
+  }
+
+  /** Adds an item, or brings the one that is known up to date. */
+  private putItem(item: Item, index: unknown, id: unknown): void {
+    const key = itemKey(index, id);
+    const known = this.byId.get(key) ?? (item.isDone ? this.openItem(index) : undefined);
+    const found = known ?? item;
+    if (known) Object.assign(known, { text: item.text, isDone: item.isDone });
+    else this.items.push(item);
+    this.last.set(index, found);
+    if (typeof id === 'string') this.byId.set(key, found);
   }
 
   private openItem(index: unknown): Item | undefined {

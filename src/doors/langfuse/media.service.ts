@@ -2,7 +2,6 @@ import { AsyncResource } from 'node:async_hooks';
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { PassThrough, type Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Request } from 'express';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
@@ -175,17 +174,10 @@ export class MediaService {
   ): { url: string; expires: number } {
     const expires = Math.floor(Date.now() / 1000) + URL_SECONDS;
     const signature = signatureOf(method, { projectId, id, secret }, expires).toString('base64url');
-    const url = new URL(`/api/public/media/${id}/content`, this.origin(context));
+    const url = new URL(`/api/public/media/${id}/content`, this.config.publicUrl ?? context.origin);
     for (const [name, value] of Object.entries({ project_id: projectId, expires, signature }))
       url.searchParams.set(name, String(value));
     return { url: url.href, expires };
-  }
-
-  /** `PUBLIC_URL`, else the origin that the client has asked. */
-  private origin({ request, headers }: Context): string {
-    return (
-      this.config.publicUrl ?? `${(request as Request).protocol}://${headers.host ?? 'localhost'}`
-    );
   }
 
   /** The medium that a signed URL names. @throws ApiError `forbidden` */

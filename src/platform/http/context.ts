@@ -58,6 +58,11 @@ export class Context {
     return this.express.headers;
   }
 
+  /** Scheme and host that the client asked, as trusted proxies tell them. */
+  get origin(): string {
+    return `${this.express.protocol}://${this.express.headers.host ?? 'localhost'}`;
+  }
+
   /** Of the client, as far as proxies are trusted. */
   get ip(): string | undefined {
     return this.express.ip;

@@ -42,7 +42,7 @@ export interface StoredUsage extends Partial<Tokens> {
  * Which reader made a stored usage. Whoever changes what `entryTokens` reads counts it up, and makes the index of the calls of other
  * readers anew (`calls_unread_usage_idx`): these are read again in the background.
  */
-export const USAGE_READER = 1;
+const USAGE_READER = 1;
 
 /** Models of one call that are read: each is priced, which takes up to 0.1 ms. */
 const MAX_MODELS = 1000;

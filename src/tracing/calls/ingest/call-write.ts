@@ -57,13 +57,11 @@ export function startWrite(
       run_id: start[WIRE.runId],
       run_step: start[WIRE.runStep]?.toString(),
       user_id: caller.userName,
-      new_trace: start.trace_id ? null : newTrace(start),
+      new_trace: newTraceOf(start, newTrace),
       attributes: attributes ?? '{}',
       inputs: inputs ?? '{}',
       otel_dump: otelDump,
-      counts_gross: countsGross(memberText(start, 'attributes', attributes, 'weave'))
-        ? 'true'
-        : null,
+      counts_gross: flag(countsGross(memberText(start, 'attributes', attributes, 'weave'))),
       ...(agent === undefined ? plainAgent(start) : agent),
       event_times: eventTimes,
     },
@@ -108,6 +106,11 @@ export function endWrite(
     isOpaque: isOpaque(summary, output),
   };
 }
+
+const newTraceOf = (start: CallStartDto, newTrace: (start: CallStartDto) => string) =>
+  start.trace_id ? null : newTrace(start);
+
+const flag = (isSet: boolean) => (isSet ? 'true' : null);
 
 /** A free-form member that is null is stored as one that is absent. */
 const unlessNull = (document: string | undefined) => (document === 'null' ? null : document);

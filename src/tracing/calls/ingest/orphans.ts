@@ -35,11 +35,9 @@ export function markOrphans(
     if (!start?.parent_id) continue;
     const parent = batch.get(start.parent_id);
     const place = stored.get(start.parent_id);
-    const own = stored.get(write.id);
-    const hasMoved = own?.op_name != null && own.parent_id !== start.parent_id;
     if (isBeside(write, parent) && !place?.is_deleted) inBatch.set(write, parent!);
     const hasParent = inBatch.has(write) || isStoredAbove(write, place);
-    start.is_orphan = hasParent && !hasMoved ? null : 'true';
+    start.is_orphan = hasParent && !hasMoved(write, stored.get(write.id)) ? null : 'true';
   }
   for (const write of firstsOfCircles(inBatch)) write.start!.is_orphan = 'true';
 }
@@ -51,9 +49,8 @@ export const leavingTrace = (
 ): string[] =>
   writes.flatMap(({ id, start }) => {
     const place = stored.get(id);
-    return place?.op_name != null && start?.trace_id && start.trace_id !== place.trace_id
-      ? [id]
-      : [];
+    const isLeaving = hasStarted(place) && start?.trace_id && start.trace_id !== place.trace_id;
+    return isLeaving ? [id] : [];
   });
 
 const byId = (writes: readonly CallWrite[]) => new Map(writes.map((write) => [write.id, write]));
@@ -62,10 +59,17 @@ const isBeside = (write: CallWrite, parent: CallWrite | undefined): boolean =>
   parent?.start !== undefined && parent !== write && traceOf(parent) === traceOf(write);
 
 const isStoredAbove = ({ id, start }: CallWrite, place: StoredPlace | undefined): boolean =>
-  place?.op_name != null &&
+  hasStarted(place) &&
   !place.is_deleted &&
   place.id !== id &&
   (!start!.trace_id || place.trace_id === start!.trace_id);
+
+const hasStarted = (place: StoredPlace | undefined): place is StoredPlace =>
+  place !== undefined && place.op_name !== null;
+
+/** Whether the start gives a stored call another parent. */
+const hasMoved = ({ start }: CallWrite, place: StoredPlace | undefined): boolean =>
+  hasStarted(place) && place.parent_id !== start!.parent_id;
 
 /** Takes linear time. */
 function firstsOfCircles(parents: ReadonlyMap<CallWrite, CallWrite>): CallWrite[] {

@@ -55,14 +55,18 @@ function idIn(value: unknown, depth: number, isResponse = false): string | undef
   // the last message is the answer; of several generations each tells of the same response
   if (Array.isArray(value)) return idIn((value as unknown[]).at(-1), depth + 1);
   if (!isObject(value)) return undefined;
-  const { id } = value;
-  const isWhole = isResponse || isObject(value['usage']);
-  if (typeof id === 'string' && id !== '' && (isWhole || IS_PROVIDERS.test(id))) return id;
+  const own = ownId(value, isResponse);
+  if (own !== undefined) return own;
   for (const name of WRAPPERS) {
-    const found = Object.hasOwn(value, name)
-      ? idIn(value[name], depth + 1, TELLS_RESPONSE.has(name))
-      : undefined;
+    if (!Object.hasOwn(value, name)) continue;
+    const found = idIn(value[name], depth + 1, TELLS_RESPONSE.has(name));
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** The `id` of an object that is a response, or that is spelled as providers spell theirs. */
+function ownId({ id, usage }: Record<string, unknown>, isResponse: boolean): string | undefined {
+  if (typeof id !== 'string' || id === '') return undefined;
+  return isResponse || isObject(usage) || IS_PROVIDERS.test(id) ? id : undefined;
 }

@@ -4,23 +4,10 @@ import { textArray } from '../../../platform/query/binary-array.js';
 import { lookedUp } from '../../../platform/query/plans.js';
 import { sql } from '../../../platform/query/sql.js';
 import { visibleIn } from '../../visible-calls.js';
-import type { TurnChange } from './turns.js';
+import type { TurnChange, TurnRow } from './turns.js';
 
 /** Turns of traces that are read and set again. */
 export const TURNS = projectLock(0x7475726e);
-
-/** A visible call of a trace. `place` counts in the order of the starts. */
-export interface TurnRow {
-  place: number;
-  id: string;
-  parent_id: string | null;
-  trace_id: string;
-  thread_id: string | null;
-  turn_id: string | null;
-  thread_source: string | null;
-  is_orphan: boolean;
-  is_span: boolean;
-}
 
 /** The calls of traces by their starts, and no more than `limit`. */
 export const turnsQuery = (

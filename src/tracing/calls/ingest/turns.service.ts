@@ -7,7 +7,7 @@ import { turnChanges } from './turns.js';
 import { TURNS, turnsQuery, turnsSet } from './turns.query.js';
 
 /** Calls that are read at a time: 2 µs each. Of a larger trace only the root becomes a turn. */
-export const MAX_TURN_CALLS = 10_000;
+const MAX_TURN_CALLS = 10_000;
 
 /**
  * Keeps the turns of spans right. Requests store spans in any order, so each settles the traces that it has touched, behind its own

@@ -1,4 +1,15 @@
-import type { TurnRow } from './turns.query.js';
+/** A visible call of a trace. `place` counts in the order of the starts. */
+export interface TurnRow {
+  place: number;
+  id: string;
+  parent_id: string | null;
+  trace_id: string;
+  thread_id: string | null;
+  turn_id: string | null;
+  thread_source: string | null;
+  is_orphan: boolean;
+  is_span: boolean;
+}
 
 /** What a call says of its turn and its thread from now on. */
 export interface TurnChange {
@@ -21,22 +32,32 @@ export function turnChanges(rows: readonly TurnRow[]): TurnChange[] {
   }
   return rows.flatMap((before) => {
     if (before.thread_source === null && !before.is_span) return [];
-    const own = ownThread(before);
     const isTop = tops.get(before) === before;
-    const named = isTop && own === null ? namedBelow.get(before) : undefined;
-    const isTurn = isTop ? own !== null || named !== undefined : isAlwaysTurn(before);
-    const after = {
-      thread_id: own ?? named?.thread_id ?? null,
-      turn_id: isTurn ? before.id : null,
-      thread_source: named ? named.id : before.thread_source && '',
-    };
-    const isSame =
-      after.thread_id === before.thread_id &&
-      after.turn_id === before.turn_id &&
-      after.thread_source === before.thread_source;
-    return isSame ? [] : [{ before, ...after }];
+    const change = changeOf(before, { isTop, named: namedBelow.get(before) });
+    return isSame(before, change) ? [] : [change];
   });
 }
+
+/** `named` is the first call below a topmost one that names a thread. */
+function changeOf(
+  before: TurnRow,
+  { isTop, named }: { isTop: boolean; named: TurnRow | undefined },
+): TurnChange {
+  const own = ownThread(before);
+  const source = isTop && own === null ? named : undefined;
+  const isTurn = isTop ? own !== null || source !== undefined : isAlwaysTurn(before);
+  return {
+    before,
+    thread_id: own ?? source?.thread_id ?? null,
+    turn_id: isTurn ? before.id : null,
+    thread_source: source ? source.id : before.thread_source && '',
+  };
+}
+
+const isSame = (before: TurnRow, after: Omit<TurnChange, 'before'>): boolean =>
+  after.thread_id === before.thread_id &&
+  after.turn_id === before.turn_id &&
+  after.thread_source === before.thread_source;
 
 /** The thread that a call names itself, and has not taken from a call below it. */
 const ownThread = ({ thread_id, thread_source }: TurnRow): string | null =>

@@ -37,7 +37,7 @@ const inInputs = sql`(SELECT coalesce(${join([
 ])}) FROM ${members(safe(sql`inputs`), USER_INPUTS, sql`, metadata json, model text`)} WHERE a.model IS NOT NULL)`;
 
 /** The user whom the call `c` names itself. Most name none, which their texts tell without being taken apart. */
-export const OWN_END_USER = sql`coalesce(
+const OWN_END_USER = sql`coalesce(
   CASE WHEN c.attributes::text ~ '[uU]ser|customer|u00' THEN ${inAttributes} END,
   CASE WHEN c.inputs::text ~ '"(?:user|safety_identifier|user_id)"|u00' THEN ${inInputs} END)`;
 
