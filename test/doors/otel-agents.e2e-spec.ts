@@ -271,7 +271,7 @@ describe('events of claude-code', () => {
         'session.id': 's',
         'prompt.id': 'p',
         ...more,
-      }).map(([key, value]) => ({ key, value: { stringValue: String(value) } })),
+      }).map(([key, value]) => ({ key, value: { stringValue: value } })),
     });
     const logRecords = [
       own('api_error', {

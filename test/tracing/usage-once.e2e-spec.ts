@@ -329,7 +329,7 @@ const step = fc.oneof(
       })
       .map(({ id, parent, second, input, output, ...more }) => ({
         path: INGESTION,
-        body: (_: string) => ({
+        body: () => ({
           id: randomUUID(),
           timestamp: '2026-02-01T00:00:00Z',
           type: 'agent-create',

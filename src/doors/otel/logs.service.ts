@@ -17,10 +17,11 @@ import { type AgentEvent, readAgentEvent } from './agent-events.js';
 import { type Evaluation, readEvaluation } from './evaluations.js';
 import { EvaluationsService } from './evaluations.service.js';
 import { toldBy, type Told } from './log-messages.js';
-import { PART_CALLS, PART_CHARACTERS, projectFinder, Refusals } from './otel.service.js';
+import { projectFinder, Refusals } from './otel.service.js';
 import type { PartialSuccess } from './otlp.js';
 import type { ReceivedLog } from './otlp-logs.js';
 import type { NameModel } from './span-call.js';
+import { PART_CALLS, PART_CHARACTERS } from './span-part.js';
 
 /** What the records of a request say of one call. */
 interface Spoken {

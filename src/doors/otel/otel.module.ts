@@ -6,11 +6,12 @@ import { EvaluationsService } from './evaluations.service.js';
 import { LogsService } from './logs.service.js';
 import { OtelController } from './otel.controller.js';
 import { OtelService } from './otel.service.js';
+import { SpanPartsService } from './span-parts.service.js';
 
 /** Takes OpenTelemetry spans as calls, and messages, evaluations and coding agents' events from log records. */
 @Module({
   imports: [CallsModule, CostsModule, FeedbackModule],
   controllers: [OtelController],
-  providers: [OtelService, LogsService, EvaluationsService],
+  providers: [OtelService, SpanPartsService, LogsService, EvaluationsService],
 })
 export class OtelModule {}

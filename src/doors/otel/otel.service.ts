@@ -1,36 +1,27 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, type Config } from '../../platform/config/config.js';
-import { type Folded, FoldedSpans } from '../../tracing/calls/folded/folded-spans.service.js';
 import { foldedSpans, Folding } from './folding.js';
 import type { Caller } from '../../platform/auth/caller.js';
-import {
-  AGENT_SPANS,
-  CallsService,
-  PLAIN_SPAN,
-  type WholeCall,
-} from '../../tracing/calls/calls.service.js';
+import { PLAIN_SPAN } from '../../tracing/calls/calls.service.js';
 import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
 import { ApiError, invalidRequest, toApiError } from '../../platform/errors.js';
 import { JsonLimit } from '../../platform/json/json-weight.js';
 import { Turn } from '../../platform/time/turn.js';
-import { AgentTurns } from '../../tracing/calls/agent-turns/agent-turns.service.js';
 import { CostsService } from '../../tracing/costs/costs.service.js';
 import { readAttributes } from './attributes.js';
-import { type Evaluation, evaluationsOf } from './evaluations.js';
-import { EvaluationsService } from './evaluations.service.js';
+import { evaluationsOf } from './evaluations.js';
 import type { Origin, PartialSuccess, ReceivedSpan } from './otlp.js';
 import { toCall, type NameModel } from './span-call.js';
+import { type SpanCall, SpanPart } from './span-part.js';
+import { SpanPartsService } from './span-parts.service.js';
 
 @Injectable()
 export class OtelService {
   private readonly folding: Folding;
 
   constructor(
-    private readonly calls: CallsService,
+    private readonly parts: SpanPartsService,
     private readonly costs: CostsService,
-    private readonly turns: AgentTurns,
-    private readonly evaluations: EvaluationsService,
-    private readonly folded: FoldedSpans,
     @Inject(CONFIG) { otlpFold }: Config,
   ) {
     this.folding = new Folding(otlpFold);
@@ -51,45 +42,21 @@ export class OtelService {
     const findProject = projectFinder(project, caller);
     const refused = new Refusals();
     const modelName: NameModel = (model, provider) => this.costs.modelName(model, provider);
-    let part = new Part();
+    let part = new SpanPart();
     let stored = 0;
     const store = async () => {
-      for (const answer of await this.calls.storeCalls(part.calls, caller))
-        if ('error' in answer) refused.add(new Error(answer.error.detail));
-      for (const [projectId, traceIds] of await this.unfold(part, caller))
-        for (const traceId of traceIds) part.noteTurn(projectId, traceId);
-      for (const [projectId, traceIds] of part.turnTraces)
-        await this.calls.settleTurns(projectId, [...traceIds], caller.owner);
-      for (const [projectId, traceIds] of part.agentTraces)
-        await this.turns.settleTraces(projectId, [...traceIds]);
-      if (part.evaluations.length > 0)
-        for (const error of await this.evaluations.store(part.evaluations, caller))
-          refused.tell(error);
+      const errors = await this.parts.store(part, caller);
+      for (const error of errors.ofCalls) refused.add(error);
+      for (const error of errors.ofEvaluations) refused.tell(error);
       stored += part.length;
-      part = new Part();
+      part = new SpanPart();
     };
     for (const received of spans) {
       if (turn.isOver) await turn.next();
       let next: SpanCall;
       try {
-        const projectId = findProject(received.origin);
-        const { span, text } = received.read();
-        const { call, documents, responseId, agent, movesTurn } = toCall(
-          span,
-          received.origin,
-          projectId,
-          modelName,
-        );
-        const evaluations = evaluationsOf(span, projectId);
-        next = {
-          call,
-          documents: { ...documents, otel_dump: text },
-          responseId,
-          agent,
-          evaluations,
-          movesTurn,
-        };
-        if (this.folding.folds(received.origin, call.op_name) && saysNothing(next)) {
+        next = spanCall(received, findProject(received.origin), modelName);
+        if (this.isFolded(received, next)) {
           part.fold(next);
           foldedSpans.inc({ scope: received.origin.scope.name ?? '' });
           continue;
@@ -107,17 +74,17 @@ export class OtelService {
     return refused.told;
   }
 
-  /** Notes the folded spans of a part, and finds what is above calls that are below folded ones. Answers the traces of those. */
-  private async unfold(part: Part, { owner }: Caller): Promise<Map<string, Set<string>>> {
-    for (const [projectId, spans] of part.folded) await this.folded.fold(projectId, spans, owner);
-    const unfolded = new Map<string, Set<string>>();
-    for (const [projectId, traceIds] of part.belowTraces)
-      if (await this.folded.hasAny(projectId, owner)) {
-        await this.folded.unfold(projectId, [...traceIds]);
-        unfolded.set(projectId, traceIds);
-      }
-    return unfolded;
+  private isFolded({ origin }: ReceivedSpan, next: SpanCall): boolean {
+    return this.folding.folds(origin, next.call.op_name) && saysNothing(next);
   }
+}
+
+/** The call of a span, with the text of the span and its evaluations. */
+function spanCall(received: ReceivedSpan, projectId: string, modelName: NameModel): SpanCall {
+  const { span, text } = received.read();
+  const { documents, ...call } = toCall(span, received.origin, projectId, modelName);
+  const evaluations = evaluationsOf(span, projectId);
+  return { ...call, documents: { ...documents, otel_dump: text }, evaluations };
 }
 
 /** Whether a span says nothing of models, agents or tools, and has not failed. */
@@ -133,72 +100,6 @@ function saysNothing({ call, documents, agent, evaluations }: SpanCall): boolean
     !('usage' in summary)
   );
 }
-
-/** Spans, and what log records say, are stored in parts: one resource may be repeated in thousands of calls, and what waits to be stored is bounded. */
-export const PART_CALLS = 500;
-export const PART_CHARACTERS = 4 * 1024 * 1024;
-
-interface SpanCall extends WholeCall {
-  call: ReturnType<typeof toCall>['call'];
-  evaluations: Evaluation[];
-}
-
-class Part {
-  readonly calls: SpanCall[] = [];
-  /** Traces by project, in which turns may move. */
-  readonly turnTraces = new Map<string, Set<string>>();
-  /** Traces by project with spans of a coding agent, of which there may be events too. */
-  readonly agentTraces = new Map<string, Set<string>>();
-  readonly evaluations: Evaluation[] = [];
-  /** Spans by project that are not stored. */
-  readonly folded = new Map<string, Folded[]>();
-  /** Traces by project with folded spans, or with calls that may be below some. */
-  readonly belowTraces = new Map<string, Set<string>>();
-  private characters = 0;
-  private foldedCount = 0;
-
-  /** Spans of the request that are in it. */
-  get length(): number {
-    return this.calls.length + this.foldedCount;
-  }
-
-  fold({ call: { project_id, id, parent_id: parentId, trace_id } }: SpanCall): void {
-    const folded = this.folded.get(project_id);
-    if (folded) folded.push({ id, parentId });
-    else this.folded.set(project_id, [{ id, parentId }]);
-    noteTrace(this.belowTraces, project_id, trace_id);
-    this.foldedCount++;
-  }
-
-  noteTurn(projectId: string, traceId: string): void {
-    noteTrace(this.turnTraces, projectId, traceId);
-  }
-
-  add(call: SpanCall): void {
-    this.calls.push(call);
-    this.evaluations.push(...call.evaluations);
-    this.characters += countCharacters(call);
-    const { project_id, trace_id, parent_id, op_name } = call.call;
-    if (AGENT_SPANS.includes(op_name)) noteTrace(this.agentTraces, project_id, trace_id);
-    if (parent_id !== null) noteTrace(this.belowTraces, project_id, trace_id);
-    noteTrace(this.turnTraces, project_id, trace_id);
-  }
-
-  hasRoomFor(call: SpanCall): boolean {
-    if (this.calls.length === 0) return true;
-    const characters = this.characters + countCharacters(call);
-    return this.calls.length < PART_CALLS && characters <= PART_CHARACTERS;
-  }
-}
-
-function noteTrace(traces: Map<string, Set<string>>, projectId: string, traceId: string): void {
-  const traceIds = traces.get(projectId);
-  if (traceIds) traceIds.add(traceId);
-  else traces.set(projectId, new Set([traceId]));
-}
-
-const countCharacters = ({ documents }: WholeCall) =>
-  Object.values(documents).reduce((sum, text) => sum + text.length, 0);
 
 export class Refusals {
   count = 0;

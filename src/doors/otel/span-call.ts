@@ -35,16 +35,11 @@ export function toCall(
   const found = findIn(own, span);
   const { values } = found;
   const isPending = own.get('logfire.span_type') === 'pending_span';
-  const [spanId, parentSpanId] = (isPending && realIds(span, own)) || [
-    span.spanId,
-    span.parentSpanId,
-  ];
-  const id = checkedId(spanId, 16, 'spanId');
-  const parentId = isNone(parentSpanId) ? null : checkedId(parentSpanId, 16, 'parentSpanId');
+  const { id, parentId } = idsOf(span, isPending ? realIds(span, own) : undefined);
   const thread = threadOf(values, own, span.traceId);
-  const isAlwaysTurn = thread !== undefined && values.get('turn')?.[0] === true;
-  const isTurn = isAlwaysTurn || (thread !== undefined && parentId === null);
-  const hasEnded = isSet(span.endTimeUnixNano) && !isPending;
+  const isAlwaysTurn = thread !== null && values.get('turn')?.[0] === true;
+  const isTurn = isAlwaysTurn || (thread !== null && parentId === null);
+  const ended = isPending ? null : endOf(span, values);
   const record = accountedBy(own, span);
   const isOfOthers = isSum(found, span, record);
   const summary = makeSummary(found, isOfOthers, modelName);
@@ -56,30 +51,45 @@ export function toCall(
     op_name: opName(span.name),
     display_name: firstText(values.get('display_name')) ?? null,
     started_at: toTimestamp(span.startTimeUnixNano, 'startTimeUnixNano'),
-    thread_id: thread ?? null,
+    thread_id: thread,
     turn_id: isTurn ? id : null,
-    ...(hasEnded && {
-      ended_at: toTimestamp(span.endTimeUnixNano, 'endTimeUnixNano'),
-      exception: findException(span, values),
-      summary, // beside its text, so that nobody has to parse that
-    }),
+    // the summary stands beside its text, so that nobody has to parse that
+    ...(ended && { ...ended, summary }),
   };
   const documents: Documents = {
     attributes: attributesText(own, found.taken, origin),
     inputs: objectText(found.inputs),
-    ...(hasEnded && {
+    ...(ended && {
       output: outputText(found.output),
       summary: JSON.stringify(summary),
     }),
   };
   const agent = agentOf((name) => own.get(name), span.name);
-  const isOfAg2 = own.has(AG2_TYPE) && operationsOf(found).includes('llm');
-  const isTwice = record === MODEL_CALL || (isOfAg2 && !values.has('response'));
-  let responseId: string | null = null;
-  if (summary.usage)
-    if (isTwice) responseId = idOfPair(span, summary.usage);
-    else responseId = isOfOthers ? idOfSum(id) : findResponse(found);
-  return { call, documents, responseId, agent, movesTurn: !isAlwaysTurn };
+  const findId = () => {
+    if (!summary.usage) return null;
+    if (isToldTwice(found, own, record)) return idOfPair(span, summary.usage);
+    return isOfOthers ? idOfSum(id) : findResponse(found);
+  };
+  return { call, documents, responseId: findId(), agent, movesTurn: !isAlwaysTurn };
+}
+
+/** When and how the call ended; null while it runs. */
+function endOf(span: Span, values: Found['values']) {
+  if (!isSet(span.endTimeUnixNano)) return null;
+  return {
+    ended_at: toTimestamp(span.endTimeUnixNano, 'endTimeUnixNano'),
+    exception: findException(span, values),
+  };
+}
+
+/** The ids of the call and of its parent, which are those of the span unless it stands for another one. */
+function idsOf(span: Span, real: [id: string, parentId: string] | undefined) {
+  const [spanId, parentSpanId] = real ?? [span.spanId, span.parentSpanId];
+  const id = checkedId(spanId, 16, 'spanId');
+  return {
+    id,
+    parentId: isNone(parentSpanId) ? null : checkedId(parentSpanId, 16, 'parentSpanId'),
+  };
 }
 
 /**
@@ -99,6 +109,12 @@ function findResponse({ values, output }: Found): string | null {
   const whole = output.size === 1 ? output.get(WHOLE.output) : undefined;
   const members = [...output].map(([name, { value }]) => [name, value] as const);
   return responseIdOf(whole ? whole.value : Object.fromEntries(members));
+}
+
+/** Whether AG2 tells of the request by another span too: `idOfPair`. */
+function isToldTwice(found: Found, own: Attributes, record: string | undefined): boolean {
+  const isOfModel = own.has(AG2_TYPE) && operationsOf(found).includes('llm');
+  return record === MODEL_CALL || (isOfModel && !found.values.has('response'));
 }
 
 /**
@@ -196,15 +212,17 @@ const isName = (value: unknown): boolean =>
     Buffer.byteLength(value) <= MAX_THREAD_BYTES);
 
 /** LiteLLM makes a chain of its own for a request that names none, of the ids that the request has anyway. */
-function threadOf(values: Found['values'], own: Attributes, traceId = ''): string | undefined {
+function threadOf(values: Found['values'], own: Attributes, traceId = ''): string | null {
   const isOwn = (value: unknown) =>
     String(value).replaceAll('-', '') === traceId || value === own.get('litellm.call_id');
-  return firstText(
-    [
-      ...(values.get('thread') ?? []),
-      ...(values.get('metadata') ?? []).map(sessionIn),
-      ...(values.get('chain') ?? []).filter((value) => !isOwn(value)),
-    ].filter(isName),
+  return (
+    firstText(
+      [
+        ...(values.get('thread') ?? []),
+        ...(values.get('metadata') ?? []).map(sessionIn),
+        ...(values.get('chain') ?? []).filter((value) => !isOwn(value)),
+      ].filter(isName),
+    ) ?? null
   );
 }
 

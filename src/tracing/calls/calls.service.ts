@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
@@ -72,6 +72,7 @@ export type ItemAnswer = CallStartedDto | Record<string, never> | Refusal;
 
 @Injectable()
 export class CallsService {
+  @Inject(Turns) private readonly turns!: Turns;
   private readonly largeReads = new Slots(LARGE_AT_ONCE);
 
   constructor(
@@ -79,7 +80,6 @@ export class CallsService {
     private readonly writer: CallsWriter,
     private readonly made: MadeOfCalls,
     private readonly prices: CallPrices,
-    private readonly turns: Turns,
   ) {}
 
   /** `text` is the body as it was sent. A call that `movesTurn` is a turn where it stands on top of its trace: `settleTurns`. */

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/auth/caller.js';
 import { idempotencyKey } from '../../platform/auth/idempotency.js';
@@ -48,12 +48,13 @@ interface Submission {
 /** Training jobs as their clients see them; how they get on is the queue's. */
 @Injectable()
 export class TrainingJobsService {
+  @Inject(WholeTrajectories) private readonly wholes!: WholeTrajectories;
+
   constructor(
     private readonly database: Database,
     private readonly uploads: UploadsService,
     private readonly models: ModelsService,
     private readonly queue: QueueService,
-    private readonly wholes: WholeTrajectories,
   ) {}
 
   /**

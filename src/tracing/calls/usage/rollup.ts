@@ -110,16 +110,25 @@ function walked(
       let { inside } = step;
       if (call.own.size > 0 && !repeats.has(call)) {
         if (isSame(call, owner)) return null;
-        const isOther = call.responseId !== null && !hasMadeId(call) && call.responseId !== inside;
-        const isUnnamed = call.responseId === null || hasMadeId(call);
-        if (inside === null || (isOne ? isUnnamed && !isSum(call) : isOther || isSum(call)))
-          for (const [llmId, one] of call.own) said.set(llmId, saidTogether(said.get(llmId), one));
+        if (isSaidBelow(call, inside, isOne)) addSaid(said, call);
         if (isOne || !tellsOne(call)) continue;
         inside = call.responseId;
       }
       walk.push({ call, inside });
     }
   return said;
+}
+
+function addSaid(said: Map<string, CountedUsage>, { own }: Spender): void {
+  for (const [llmId, one] of own) said.set(llmId, saidTogether(said.get(llmId), one));
+}
+
+/** Whether a call below another adds to what is said below that: `inside` is the response of the nearest call above that tells of one. */
+function isSaidBelow(call: Spender, inside: string | null, isBelowOne: boolean): boolean {
+  if (inside === null) return true;
+  const isUnnamed = call.responseId === null || hasMadeId(call);
+  if (isBelowOne) return isUnnamed && !isSum(call);
+  return isSum(call) || (!isUnnamed && call.responseId !== inside);
 }
 
 /** What a call says beyond those below it, by model. */
@@ -237,19 +246,11 @@ function isRepeat(teller: Teller, tellers: readonly Teller[], place: number): bo
     if (other.end < start || other.tokens !== tokens) continue;
     if (isBehind(other) || (isAlike(other) && other.call.traceId !== call.traceId)) return true;
   }
-  let isNext = false;
-  let hasNext = false;
-  for (let i = place + 1; i < tellers.length && i <= place + MAX_NEAR; i++) {
-    const other = tellers[i]!;
-    if (other.start > end) break;
-    if (other.tokens !== tokens) continue;
-    if (isBehind(other)) return true;
-    if (!hasNext && isAlike(other)) {
-      hasNext = true;
-      isNext = other.call.traceId === call.traceId;
-    }
-  }
-  return isNext;
+  const later = tellers
+    .slice(place + 1, place + 1 + MAX_NEAR)
+    .filter((other) => other.start <= end && other.tokens === tokens);
+  const next = later.find(isAlike);
+  return later.some(isBehind) || next?.call.traceId === call.traceId;
 }
 
 function tellerOf(call: Spender): Teller {

@@ -1,0 +1,71 @@
+import type { Folded } from '../../tracing/calls/folded/folded-spans.service.js';
+import { AGENT_SPANS, type WholeCall } from '../../tracing/calls/calls.service.js';
+import type { Evaluation } from './evaluations.js';
+import type { toCall } from './span-call.js';
+
+/** Spans, and what log records say, are stored in parts: one resource may be repeated in thousands of calls, and what waits to be stored is bounded. */
+export const PART_CALLS = 500;
+export const PART_CHARACTERS = 4 * 1024 * 1024;
+
+export interface SpanCall extends WholeCall {
+  call: ReturnType<typeof toCall>['call'];
+  evaluations: Evaluation[];
+}
+
+/** Spans of a request that are stored together. */
+export class SpanPart {
+  readonly calls: SpanCall[] = [];
+  /** Traces by project, in which turns may move. */
+  readonly turnTraces = new Map<string, Set<string>>();
+  /** Traces by project with spans of a coding agent, of which there may be events too. */
+  readonly agentTraces = new Map<string, Set<string>>();
+  readonly evaluations: Evaluation[] = [];
+  /** Spans by project that are not stored. */
+  readonly folded = new Map<string, Folded[]>();
+  /** Traces by project with folded spans, or with calls that may be below some. */
+  readonly belowTraces = new Map<string, Set<string>>();
+  private characters = 0;
+  private foldedCount = 0;
+
+  /** Spans of the request that are in it. */
+  get length(): number {
+    return this.calls.length + this.foldedCount;
+  }
+
+  fold({ call: { project_id, id, parent_id: parentId, trace_id } }: SpanCall): void {
+    const folded = this.folded.get(project_id);
+    if (folded) folded.push({ id, parentId });
+    else this.folded.set(project_id, [{ id, parentId }]);
+    noteTrace(this.belowTraces, project_id, trace_id);
+    this.foldedCount++;
+  }
+
+  noteTurn(projectId: string, traceId: string): void {
+    noteTrace(this.turnTraces, projectId, traceId);
+  }
+
+  add(call: SpanCall): void {
+    this.calls.push(call);
+    this.evaluations.push(...call.evaluations);
+    this.characters += countCharacters(call);
+    const { project_id, trace_id, parent_id, op_name } = call.call;
+    if (AGENT_SPANS.includes(op_name)) noteTrace(this.agentTraces, project_id, trace_id);
+    if (parent_id !== null) noteTrace(this.belowTraces, project_id, trace_id);
+    noteTrace(this.turnTraces, project_id, trace_id);
+  }
+
+  hasRoomFor(call: SpanCall): boolean {
+    if (this.calls.length === 0) return true;
+    const characters = this.characters + countCharacters(call);
+    return this.calls.length < PART_CALLS && characters <= PART_CHARACTERS;
+  }
+}
+
+function noteTrace(traces: Map<string, Set<string>>, projectId: string, traceId: string): void {
+  const traceIds = traces.get(projectId);
+  if (traceIds) traceIds.add(traceId);
+  else traces.set(projectId, new Set([traceId]));
+}
+
+const countCharacters = ({ documents }: WholeCall) =>
+  Object.values(documents).reduce((sum, text) => sum + text.length, 0);
