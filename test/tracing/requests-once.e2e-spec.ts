@@ -189,7 +189,7 @@ describe('one request counts once', () => {
   );
 
   it.each([['AGENT'], ['CHAIN']])(
-    'that an %s of OpenInference adds up, without a model',
+    'that %s of OpenInference adds up, without a model',
     async (kind) => {
       const project_id = aProject();
       const model = { 'llm.model_name': 'gpt-4o-mini' };
@@ -239,6 +239,54 @@ describe('one request counts once', () => {
     ); // prettier-ignore
     expect(await counted(project_id)).toEqual([45, 17]);
     expect(await rolledUp(project_id)).toEqual([45, 17]);
+  });
+
+  it('that OpenInference tells beside the client of Langfuse, whichever comes first', async () => {
+    const project_id = aProject();
+    const langfuse = {
+      'langfuse.observation.type': 'generation',
+      'langfuse.observation.model.name': 'gpt-4o-mini-2024-07-18',
+      'langfuse.observation.usage_details':
+        '{"prompt_tokens":20,"completion_tokens":8,"total_tokens":28}',
+    };
+    const model = {
+      'llm.model_name': 'gpt-4o-mini-2024-07-18',
+      'output.mime_type': 'application/json',
+    };
+    const ofOther = (id: number, second: number) => ({
+      ...{ id, parent: 1, second, scope: 'openinference.instrumentation.openai' },
+      attributes: inference('LLM', 20, 8, {
+        ...model,
+        'output.value': `{"id":"chatcmpl-${id}abc","usage":{}}`,
+      }),
+    });
+    const ofLangfuse = (id: number, second: number) => ({
+      ...{ id, parent: 1, second, seconds: 3, scope: 'langfuse-sdk', attributes: langfuse },
+    });
+    await sendSpans(project_id, { id: 1, seconds: 900, attributes: {} });
+    await sendSpans(project_id, ofLangfuse(2, 0), ofLangfuse(3, 400), ofLangfuse(4, 800));
+    expect(await counted(project_id)).toEqual([60, 24]);
+    await sendSpans(project_id, ofOther(5, 1));
+    expect(await counted(project_id)).toEqual([60, 24]);
+    await sendSpans(project_id, ofOther(6, 401));
+    expect(await counted(project_id)).toEqual([60, 24]);
+    expect(await rolledUp(project_id)).toEqual([60, 24]);
+    await done('/calls/purge', { project_id, call_ids: [hex(5, 16)] });
+    expect(await counted(project_id)).toEqual([60, 24]);
+    await done('/calls/purge', { project_id, call_ids: [hex(2, 16)] });
+    expect(await counted(project_id)).toEqual([40, 16]);
+  });
+
+  it('of which an agent tells the sum under the name that it asked for', async () => {
+    const project_id = aProject();
+    await sendSpans(
+      project_id,
+      { id: 1, seconds: 9, attributes: { ...chat(40, 16), 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.response.model': 'gpt-4o-mini' } },
+      { id: 2, parent: 1, attributes: chat(20, 8, { 'gen_ai.response.model': 'gpt-4o-mini-2024-07-18', 'gen_ai.response.id': 'chatcmpl-a' }) },
+      { id: 3, parent: 1, attributes: chat(20, 8, { 'gen_ai.response.model': 'gpt-4o-mini-2024-07-18', 'gen_ai.response.id': 'chatcmpl-b' }) },
+    ); // prettier-ignore
+    expect(await counted(project_id)).toEqual([40, 16]);
+    expect(await rolledUp(project_id)).toEqual([40, 16]);
   });
 
   it('that Langfuse tells of an agent and of its generations', async () => {

@@ -3,7 +3,13 @@ import { CONVENTIONS } from './conventions.js';
 import { findIn, type Found, WHOLE } from './found.js';
 import { isStorable, MAX_THREAD_BYTES } from '../../platform/http/dto.js';
 import { isObject } from '../../platform/json/is-object.js';
-import { agentOf, idOfSum, MADE_ID, responseIdOf } from '../../tracing/calls/calls.service.js';
+import {
+  agentOf,
+  idOfSum,
+  idOfTwin,
+  MADE_ID,
+  responseIdOf,
+} from '../../tracing/calls/calls.service.js';
 import { reportedUsage } from '../../tracing/usage/usage.js';
 import type { Origin, Span } from './otlp.js';
 
@@ -68,7 +74,7 @@ export function toCall(
   const findId = () => {
     if (!summary.usage) return null;
     if (isToldTwice(found, own, record)) return idOfPair(span, summary.usage);
-    return isOfOthers ? idOfSum(id) : findResponse(found);
+    return isOfOthers ? idOfSum(id) : (findResponse(found) ?? twinOf(origin, parentId, id));
   };
   return { call, documents, responseId: findId(), agent, movesTurn: !isAlwaysTurn };
 }
@@ -116,6 +122,13 @@ function isToldTwice(found: Found, own: Attributes, record: string | undefined):
   const isOfModel = own.has(AG2_TYPE) && operationsOf(found).includes('llm');
   return record === MODEL_CALL || (isOfModel && !found.values.has('response'));
 }
+
+/**
+ * The client of Langfuse for OpenAI (`langfuse.openai`, 3 to 5) tells no id, and its span stands around that of another instrumentation, beside
+ * it: it does not become the parent.
+ */
+const twinOf = ({ scope }: Origin, parentId: string | null, id: string): string | null =>
+  parentId !== null && scope.name === 'langfuse-sdk' ? idOfTwin(parentId, id) : null;
 
 /**
  * AG2 1.2 tells of each request twice: by a span of type `llm`, and beside it by one that its accounting makes (`record_usage model_call`).

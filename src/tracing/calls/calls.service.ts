@@ -303,7 +303,7 @@ export class CallsService {
 /** For doors, which hand over what a span says. */
 export { agentOf, PLAIN_SPAN } from './ingest/agent-columns.js';
 export { AGENT_EVENTS, AGENT_SPANS } from './agent-turns/agent-turns.js';
-export { idOfSum, MADE_ID, responseIdOf } from './ingest/response-id.js';
+export { idOfSum, idOfTwin, MADE_ID, responseIdOf } from './ingest/response-id.js';
 export type { AgentColumns };
 
 /** Documents of a call that every connection may read: at most so many bytes, however well they are compressed. */

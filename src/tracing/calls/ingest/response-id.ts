@@ -6,6 +6,11 @@ import { isObject } from '../../../platform/json/is-object.js';
  */
 export const MADE_ID = '~';
 
+/** The id of a call that tells no id, and of whose request a call beside it may tell too: the calls of one parent are found by it. */
+export const idOfTwin = (parentId: string, callId: string): string =>
+  `${MADE_TWIN}${parentId}/${callId}`;
+export const MADE_TWIN = `${MADE_ID}twin/`;
+
 /** The id of a call whose usage, with 0 requests, adds up what others say. */
 export const idOfSum = (callId: string): string => `${MADE_ID}sum/${callId}`;
 

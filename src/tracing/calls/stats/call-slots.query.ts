@@ -5,6 +5,7 @@ import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { sql, type Sql } from '../../../platform/query/sql.js';
 import { BYTES } from '../read/calls.query.js';
 import { IS_TIMED, visibleIn } from '../../visible-calls.js';
+import { MADE_TWIN } from '../ingest/response-id.js';
 import { countedUsage, endsWalks, REACH_MINUTES } from '../usage/counted-usage.query.js';
 import { detailSums } from '../usage/details.query.js';
 
@@ -68,6 +69,12 @@ export const namedSlots = (projectId: string, { parents, responses, slots }: Nam
   WITH RECURSIVE up AS (
     SELECT c.id, c.parent_id, c.trace_id, c.started_at, ${endsWalks(projectId)} AS is_last FROM calls c
     WHERE ${visibleIn(projectId)} AND c.id = ANY(${parents}::text[])
+    UNION
+    SELECT c.* FROM unnest(${parents}::text[]) AS p (id) ${lookedUp(
+      sql`SELECT c.id, c.parent_id, c.trace_id, c.started_at, false AS is_last FROM calls c
+        WHERE ${visibleIn(projectId)} AND c.response_id >= ${MADE_TWIN}::text || p.id || '/' AND c.response_id < ${MADE_TWIN}::text || p.id || '0'`,
+      'c',
+    )}
     UNION
     SELECT c.* FROM (SELECT DISTINCT response, slot
       FROM unnest(${responses}::text[], ${slots}::timestamptz[]) AS s (response, slot)) s ${lookedUp(

@@ -3,7 +3,7 @@ import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { addsUp } from '../../costs/costs.service.js';
 import { visibleIn } from '../../visible-calls.js';
-import { MADE_ID } from '../ingest/response-id.js';
+import { MADE_ID, MADE_TWIN } from '../ingest/response-id.js';
 import { detailsLeft, detailSums } from './details.query.js';
 
 /**
@@ -17,6 +17,9 @@ const REACH = sql`make_interval(mins => ${REACH_MINUTES}::int)`;
 
 /** So many calls of a response are looked at before a call, and as many behind it. Clients make a handful of them. */
 export const MAX_NEAR = 20;
+
+/** So many calls that begin within one are looked at for the one beside it that tells of its request. */
+export const MAX_INSIDE = 200;
 
 /** It names no response: `MADE_ID`. */
 const isMade = sql`c.response_id LIKE ${`${MADE_ID}%`}`;
@@ -56,7 +59,14 @@ function isRepeated(projectId: string, scope: Sql): Sql {
   const [isSumHere, isSumThere] = [addsUp(), addsUp(sql`d`)];
   const isAlike = sql`NOT ${isMade} AND ${isSumThere} = ${isSumHere}`;
   const isBehind = sql`${isSumHere} AND NOT ${isSumThere}`;
+  const inside = sql`(SELECT d.trace_id, d.parent_id, d.response_id, d.ended_at, d.usage, d.counts_gross FROM calls d
+    WHERE ${allOf(sql`d.project_id = ${projectId} AND d.op_name IS NOT NULL AND d.deleted_at IS NULL`, scope)}
+      AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= c.ended_at
+    ORDER BY d.started_at, d.id LIMIT ${MAX_INSIDE}::bigint) d
+    WHERE d.parent_id = c.parent_id AND d.trace_id = c.trace_id AND d.ended_at <= c.ended_at AND d.usage IS NOT NULL
+      AND coalesce(d.response_id, '') NOT LIKE ${`${MADE_ID}%`} AND ${isSame}`;
   return sql`(c.response_id IS NOT NULL AND (
+    (c.response_id LIKE ${`${MADE_TWIN}%`} AND EXISTS (SELECT FROM ${inside})) OR
     EXISTS (SELECT FROM ${earlier} AND (${isBehind} OR (${isAlike} AND d.trace_id <> c.trace_id)))
     OR (${isSumHere} AND EXISTS (SELECT FROM ${later} AND ${isBehind}))
     OR coalesce((SELECT d.trace_id = c.trace_id FROM ${later} AND ${isAlike} ORDER BY d.started_at, d.id LIMIT 1), false)))`;

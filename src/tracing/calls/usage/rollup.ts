@@ -4,9 +4,10 @@ import { groupedBy } from '../../../platform/query/grouped-by.js';
 import { Turn } from '../../../platform/time/turn.js';
 import { detailsLeft, detailsTogether, inputTokens, type Tokens } from '../../usage/tokens.js';
 import type { CountedUsage, Spending } from '../../costs/costs.service.js';
-import { MADE_ID } from '../ingest/response-id.js';
+import { MADE_ID, MADE_TWIN } from '../ingest/response-id.js';
 import {
   GRACE_SECONDS,
+  MAX_INSIDE,
   MAX_NEAR,
   MODEL_AFFIXES,
   REACH_MINUTES,
@@ -213,10 +214,11 @@ function usageLeft(
   };
 }
 
-/** A call that may tell of the request of others: its start, its end and how long others may follow it, in microseconds, and its tokens. */
+/** A call that may tell of the request of others: its start, its end and until when others may follow it, in microseconds, and its tokens. */
 interface Teller {
   call: Spender;
   start: number;
+  ended: number;
   end: number;
   tokens: string;
 }
@@ -227,13 +229,49 @@ function repeated(calls: readonly Spender[]): Set<Spender> {
   const repeats = new Set<Spender>();
   for (const same of groupedBy(telling, ({ responseId }) => responseId!).values()) {
     if (same.length === 1) continue;
-    const tellers = same
-      .map(tellerOf)
-      .toSorted((a, b) => a.start - b.start || byCodePoint(a.call.id, b.call.id));
+    const tellers = same.map(tellerOf).toSorted(byStart);
     for (const [place, teller] of tellers.entries())
       if (isRepeat(teller, tellers, place)) repeats.add(teller.call);
   }
+  for (const twin of twinsTold(calls)) repeats.add(twin);
   return repeats;
+}
+
+/** Calls without an id within which one begins and ends, beside them, that tells of just as many tokens. */
+function twinsTold(calls: readonly Spender[]): Spender[] {
+  const isTwin = ({ responseId, own }: Spender) =>
+    responseId?.startsWith(MADE_TWIN) === true && own.size > 0;
+  const twins = calls.filter(isTwin);
+  const placeOf = ({ traceId, parentId }: Spender) => JSON.stringify([traceId, parentId]);
+  const places = new Set(twins.map(placeOf));
+  const beside = groupedBy(
+    calls.filter((call) => call.own.size > 0 && !hasMadeId(call) && places.has(placeOf(call))),
+    placeOf,
+  );
+  const sorted = new Map(
+    [...beside].map(([place, list]) => [place, list.map(tellerOf).toSorted(byStart)]),
+  );
+  return twins.filter((twin) => {
+    const { start, ended, tokens } = tellerOf(twin);
+    const others = sorted.get(placeOf(twin)) ?? [];
+    const first = firstAt(others, start);
+    return others
+      .slice(first, first + MAX_INSIDE)
+      .some((other) => other.start <= ended && other.ended <= ended && other.tokens === tokens);
+  });
+}
+
+const byStart = (a: Teller, b: Teller) => a.start - b.start || byCodePoint(a.call.id, b.call.id);
+
+/** The place of the first that begins then or later. */
+function firstAt(tellers: readonly Teller[], start: number): number {
+  let [low, high] = [0, tellers.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (tellers[middle]!.start < start) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function isRepeat(teller: Teller, tellers: readonly Teller[], place: number): boolean {
@@ -259,7 +297,7 @@ function tellerOf(call: Spender): Teller {
   const end = Math.min(ended + GRACE_SECONDS * 1e6, start + REACH_MINUTES * 60e6);
   const models = [...call.own.values()];
   const tokens = `${sumOf(models.map(inputOf))}/${sumOf(models.map(outputOf))}`;
-  return { call, start, end, tokens };
+  return { call, start, ended, end, tokens };
 }
 
 /** Of a time with six digits behind the point. */
