@@ -29,7 +29,8 @@ const aCall = (n: number) => ({
   started_at: new Date(START + n * 1000).toISOString(),
   ended_at: new Date(START + n * 1000 + 500).toISOString(),
   inputs: {},
-  output: {},
+  // two calls tell of each request
+  output: { response_metadata: { id: `msg_${Math.floor(n / 10)}_${n % 5}` } },
   attributes: n % 2 === 0 ? { weave: WEAVE } : {},
   summary: { usage: USAGES[n % USAGES.length] },
 });
@@ -63,7 +64,7 @@ describe('calls of an older build', () => {
     expect(stored.usage.call_usage['older-1'].claude.prompt_tokens).toBe(1000);
     expect(stored.usage.call_usage['older-11'].claude.prompt_tokens).toBe(1000);
     await app.query(
-      `UPDATE calls SET usage = NULL, counts_gross = false, has_unread_usage = true WHERE project_id = $1`,
+      `UPDATE calls SET usage = NULL, response_id = NULL, counts_gross = false, has_unread_usage = true WHERE project_id = $1`,
       [project_id],
     );
     await ran(app.url, 'usage of older calls');

@@ -7,6 +7,7 @@ import { isObject } from '../../../platform/json/is-object.js';
 import { Pace } from '../../../platform/erasing/pace.js';
 import { countsGross, storedUsage } from '../../usage/stored-usage.js';
 import { CALLS } from '../call.entity.js';
+import { responseIdOf } from '../ingest/response-id.js';
 import {
   type ReadRow,
   unreadCalls,
@@ -68,12 +69,14 @@ export class UnreadUsageFiller {
   }
 }
 
-function read({ id, usage, summary, weave }: UnreadRow): ReadRow {
+function read({ id, usage, summary, weave, output }: UnreadRow): ReadRow {
   const whole = parsed(summary);
+  const stored = storedUsage(isObject(whole) ? whole['usage'] : parsed(usage));
   return {
     id,
-    usage: storedUsage(isObject(whole) ? whole['usage'] : parsed(usage)),
+    usage: stored,
     countsGross: countsGross(parsed(weave)),
+    responseId: stored && output?.includes('"id"') ? responseIdOf(parsed(output)) : null,
   };
 }
 

@@ -36,13 +36,16 @@ export interface UnreadRow {
   /** The whole of it where PostgreSQL cannot take it apart. */
   summary: string | null;
   weave: string | null;
+  /** What may hold the id of the response, of a call that has none. */
+  output: string | null;
 }
 
 /** Locks rows in the order in which every other write does, and answers what is to be read of them. */
 export const unreadLock = (projectId: string, ids: readonly string[]) => sql<UnreadRow>`
   SELECT c.id, CASE WHEN NOT c.is_opaque THEN (c.summary -> 'usage')::text END AS usage,
     CASE WHEN c.is_opaque THEN c.summary::text END AS summary,
-    ((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END) -> 'weave')::text AS weave
+    ((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END) -> 'weave')::text AS weave,
+    CASE WHEN c.response_id IS NULL THEN c.output::text END AS output
   FROM calls c WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} AND ${IS_UNREAD}
   ORDER BY c.id FOR UPDATE`;
 
@@ -51,13 +54,15 @@ export interface ReadRow {
   id: string;
   usage: StoredUsage[] | null;
   countsGross: boolean;
+  responseId: string | null;
 }
 
 /** How the client counts stays as it was read before: the attributes that tell it may be gone. */
 export const usageSet = (projectId: string, rows: readonly ReadRow[]) => sql`
-  UPDATE calls c SET usage = r.usage, has_unread_usage = false,
+  UPDATE calls c SET usage = r.usage, has_unread_usage = false, response_id = coalesce(c.response_id, r.response_id),
     counts_gross = CASE WHEN c.has_unread_usage THEN r.counts_gross::boolean ELSE c.counts_gross END
   FROM unnest(${textArray(rows.map(({ id }) => id))}::text[],
     ${jsonArray(rows.map(({ usage }) => usage && JSON.stringify(usage)))}::json[],
-    ${textArray(rows.map(({ countsGross }) => String(countsGross)))}::text[]) r (id, usage, counts_gross)
+    ${textArray(rows.map(({ countsGross }) => String(countsGross)))}::text[],
+    ${textArray(rows.map(({ responseId }) => responseId))}::text[]) r (id, usage, counts_gross, response_id)
   WHERE c.project_id = ${projectId} AND c.id = r.id`;
