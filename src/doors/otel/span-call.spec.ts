@@ -300,7 +300,10 @@ describe('usage', () => {
   it('without a model is not lost, and without counts not made up', () => {
     expect(mapped({ 'gen_ai.usage.input_tokens': 1 }).summary.usage).toHaveProperty('unknown');
     const noCounts = { 'gen_ai.response.model': 'm', 'gen_ai.usage.input_tokens': 'many' };
-    expect(mapped(noCounts).summary).toEqual({});
+    // a count that cannot be read is kept, so that its cost is unknown and not 0
+    expect(mapped(noCounts).summary).toEqual({
+      usage: { m: { requests: 1, prompt_tokens: 'many' } },
+    });
   });
 });
 

@@ -260,10 +260,23 @@ const USAGE = [...new Set(CONVENTIONS.map(([, target]) => target))].flatMap((tar
   target.startsWith('usage.') ? [{ target, member: target.slice('usage.'.length) }] : [],
 );
 
+/** A sum that tells none of these adds nothing up: steps of Vercel's SDK 7 tell only the thoughts of their chat. */
+const COUNTS = [
+  'prompt_tokens',
+  'completion_tokens',
+  'total_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'unit',
+];
+
 function makeSummary(found: Found, isOfOthers: boolean, opName: NameModel): Summary {
   const { values } = found;
   const usage = countTokens(values);
-  if (Object.keys(usage).length === 0 || values.has('repeated')) return {};
+  const isEmpty = isOfOthers
+    ? !COUNTS.some((member) => member in usage)
+    : Object.keys(usage).length === 0;
+  if (isEmpty || values.has('repeated')) return {};
   const model = firstText(values.get('model'));
   const name = model ? opName(model, firstText(values.get('provider'))) : 'unknown';
   return { usage: { [name]: { requests: isOfOthers ? 0 : 1, ...usage } } };

@@ -292,7 +292,7 @@ const brokenOthers = (counts: UsageCounts, member: string): unknown[] => {
 const brokenText = (value: unknown) =>
   typeof value === 'number' || typeof value === 'boolean'
     ? value
-    : (JSON.stringify(value) ?? '').slice(0, 64);
+    : (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, 64);
 
 const pickNumbers = (usage: Usage) =>
   Object.fromEntries(
