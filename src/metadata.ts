@@ -110,9 +110,10 @@ export async function metadata(): Promise<Record<string, unknown>> {
           SearchCallsToolDto: { max_tokens: { required: false, type: () => Number, nullable: true } },
         }],
         [import("./doors/otel/otel.dto.js"), {
-          LogsExportedDto: { partialSuccess: { required: false, type: () => t["./doors/otel/otel.dto.js"].LogsRefusedDto, description: "Absent when all records were taken." } },
+          LogsExportedDto: { partialSuccess: { required: false, type: () => t["./doors/otel/otel.dto.js"].LogsRefusedDto, description: "Absent when all records were kept." } },
           LogsRefusedDto: { rejectedLogRecords: { required: false, type: () => String, description: "A whole number." }, errorMessage: { required: false, type: () => String } },
-          MetricsExportedDto: { partialSuccess: { required: false, type: () => Object, description: "Never there: nothing is kept, and nothing refused." } },
+          MetricsExportedDto: { partialSuccess: { required: false, type: () => t["./doors/otel/otel.dto.js"].MetricsRefusedDto, description: "Absent when there were no data points: none are kept." } },
+          MetricsRefusedDto: { rejectedDataPoints: { required: false, type: () => String, description: "A whole number." }, errorMessage: { required: false, type: () => String } },
           SpansExportedDto: { partialSuccess: { required: false, type: () => t["./doors/otel/otel.dto.js"].SpansRefusedDto, description: "Absent when all spans were stored." } },
           SpansRefusedDto: { rejectedSpans: { required: false, type: () => String, description: "A whole number." }, errorMessage: { required: false, type: () => String } },
         }],
@@ -685,8 +686,8 @@ export async function metadata(): Promise<Record<string, unknown>> {
         [import("./doors/otel/otel.controller.js"), {
           OtelController: {
             traces: { summary: "Takes spans of OTLP/HTTP, in protobuf or JSON, as calls. Bad ones are counted in `partialSuccess`, the rest is stored. The addresses\nare those that exporters, Weave and Langfuse use; on the last, a user name of Basic that is a project names it." },
-            logs: { summary: "Takes log records of OTLP/HTTP, in protobuf or JSON. Events of generative AI that carry messages give these to the call of their\nspan, which may come before or after them. Events of coding agents become calls. Nothing else is kept." },
-            ignored: { summary: "Takes metrics of OTLP/HTTP, for exporters that send them along, and keeps nothing of them." },
+            logs: { summary: "Takes log records of OTLP/HTTP, in protobuf or JSON. Events of generative AI that carry messages give these to the call of their\nspan, which may come before or after them. Events of coding agents become calls. `partialSuccess` says how many others there were." },
+            ignored: { summary: "Takes metrics of OTLP/HTTP, for exporters that send them along, and keeps nothing of them: `partialSuccess` says how many there were." },
           },
         }],
         [import("./platform/audit/audit.controller.js"), {

@@ -146,7 +146,7 @@ describe('OTLP over gRPC', () => {
     expect(await readCall(id)).not.toBeNull();
   });
 
-  it('gives messages of log records to their calls, and takes metrics', async () => {
+  it('gives messages of log records to their calls, and tells of the others and of metrics', async () => {
     const id = aSpanId();
     await client.export('Trace', exportOf([id]), withKey());
     const record = {
@@ -162,6 +162,28 @@ describe('OTLP over gRPC', () => {
     expect((await client.export('Logs', logs, withKey())).code).toBe(0);
     expect(JSON.stringify((await readCall(id)).inputs)).toContain('hello');
     expect((await client.export('Metrics', Buffer.from('any'), withKey())).code).toBe(0);
+    const other = LOGS.encode(
+      LOGS.fromObject({ resourceLogs: [{ scopeLogs: [{ logRecords: [{}, { flags: 1 }] }] }] }),
+    ).finish();
+    const toldLogs = await client.export('Logs', other, withKey());
+    const LOGS_TOLD = lookupType('collector.logs.v1.ExportLogsServiceResponse');
+    expect([toldLogs.code, LOGS_TOLD.decode(toldLogs.body!).toJSON()]).toEqual([
+      0,
+      { partialSuccess: { rejectedLogRecords: '2', errorMessage: expect.any(String) } },
+    ]);
+    // resource_metrics { scope_metrics { metrics { sum { data_points {} data_points {} } } } }
+    const points = Buffer.from('0a0a12081206' + '3a04' + '0a000a00', 'hex');
+    const toldMetrics = await client.export('Metrics', points, withKey());
+    // the numbers of the fields are those of the answer for logs
+    expect([toldMetrics.code, LOGS_TOLD.decode(toldMetrics.body!).toJSON()]).toEqual([
+      0,
+      {
+        partialSuccess: {
+          rejectedLogRecords: '2',
+          errorMessage: expect.stringContaining('no metrics'),
+        },
+      },
+    ]);
   });
 
   it('inflates what is compressed', async () => {

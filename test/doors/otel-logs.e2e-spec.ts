@@ -73,10 +73,16 @@ const details = (spanId: string, attributes: Record<string, string>, at = 3) => 
 const spansOf = (...list: object[]) => ({ resourceSpans: [{ scopeSpans: [{ spans: list }] }] });
 const logsOf = (...list: object[]) => ({ resourceLogs: [{ scopeLogs: [{ logRecords: list }] }] });
 const toProject = { headers: { project_id } };
-const post = async (path: string, body: object, url = app.url) => {
+const post = async (path: string, body: object, url = app.url, dropped = 0) => {
   const told = await send(url + path, body, { authorization: basic(app.key), project_id });
-  expect([told.status, told.text]).toEqual([200, '{}']);
+  expect([told.status, told.body]).toEqual([200, dropped === 0 ? {} : saysDropped(dropped)]);
 };
+const saysDropped = (count: number) => ({
+  partialSuccess: {
+    rejectedLogRecords: `${count}`,
+    errorMessage: expect.stringMatching(/^Skein keeps log records that .*not kept\.$/),
+  },
+});
 const read = async (id: string, project = project_id) =>
   (await app.post('/call/read', { project_id: project, id })).body.call;
 const saidOf = async (id: string) => {
@@ -220,15 +226,19 @@ describe('messages in log records', () => {
   });
 
   it.each([
-    ['of another trace', (id: string) => ({ ...question(id, 'hi'), traceId: 'f'.repeat(32) })],
-    ['without a trace', (id: string) => ({ ...question(id, 'hi'), traceId: undefined })],
-    ['without content', (id: string) => aRecord(id, 'gen_ai.user.message', {})],
-    ['of another kind', (id: string) => aRecord(id, 'app.gen_ai.user.message', { content: 'hi' })],
-  ])('are not given to the call: %s', async (_, recordOf) => {
+    ['of another trace', (id: string) => ({ ...question(id, 'hi'), traceId: 'f'.repeat(32) }), 0],
+    ['without a trace', (id: string) => ({ ...question(id, 'hi'), traceId: undefined }), 1],
+    ['without content', (id: string) => aRecord(id, 'gen_ai.user.message', {}), 1],
+    [
+      'of another kind',
+      (id: string) => aRecord(id, 'app.gen_ai.user.message', { content: 'hi' }),
+      1,
+    ],
+  ])('are not given to the call: %s', async (_, recordOf, dropped) => {
     const id = aSpanId();
-    await post(LOGS, logsOf(recordOf(id)));
+    await post(LOGS, logsOf(recordOf(id)), app.url, dropped);
     await post(SPANS, spansOf(aSpan(id)));
-    await post(LOGS, logsOf(recordOf(id)));
+    await post(LOGS, logsOf(recordOf(id)), app.url, dropped);
     expect(await saidOf(id)).toEqual({ inputs: {}, output: null });
   });
 
@@ -406,7 +416,24 @@ describe('log records', () => {
     const refused = await app.post(LOGS, logsOf(question(aSpanId(), 'hi')), { key });
     expect([refused.status, refused.body.errors[0].path]).toEqual([400, 'project_id']);
     const other = aRecord(aSpanId(), 'gen_ai.client.operation.exception', 'about gen_ai.');
-    expect((await app.post(LOGS, logsOf(other), { key })).text).toBe('{}');
+    expect((await app.post(LOGS, logsOf(other), { key })).body).toEqual(saysDropped(1));
+  });
+
+  it('of other things are told beside those that are kept, and beside those that are wrong', async () => {
+    const id = aSpanId();
+    const other = { ...aRecord(id, '', 'GET /'), eventName: undefined };
+    await post(LOGS, logsOf(other, question(id, 'hi'), other, answer(id, 'ho')), app.url, 2);
+    await post(SPANS, spansOf(aSpan(id)));
+    expect(await saidOf(id)).toEqual({
+      inputs: { messages: [ASKED] },
+      output: { messages: [ANSWERED] },
+    });
+    const bad = { ...question(id, 'hi'), traceId: 'x' };
+    const { body } = await app.post(LOGS, logsOf(other, bad, question(id, 'hi'), other), toProject);
+    expect(body.partialSuccess).toEqual({
+      rejectedLogRecords: '3',
+      errorMessage: expect.stringMatching(/hexadecimal; Skein keeps log records that /),
+    });
   });
 
   it('need a key that may write', async () => {

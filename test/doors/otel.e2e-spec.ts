@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import protobuf from 'protobufjs';
 import { basic, send, useApp } from '../support/app.js';
 
 const app = useApp({ MAX_BODY_BYTES: '100000' });
@@ -281,36 +282,6 @@ describe('a span that is exported again', () => {
   });
 });
 
-describe('a span that is as long as a body', () => {
-  const large = useApp();
-
-  it.each([9, 20])(
-    'is stored with its call of %i MiB, and its child below it',
-    async (mebibytes) => {
-      const picture = 'QUJD'.repeat((mebibytes * 1024 * 1024) / 4);
-      const messages = `[{"role":"user","content":[{"type":"image","data":"${picture}"}], "n":1.0}]`;
-      const parent = aSpan({ attributes: [text('gen_ai.input.messages', messages), text('picture', picture), text('a', 'b')].slice(0, mebibytes > 9 ? 1 : 3) }); // prettier-ignore
-      const child = aSpan({ parentSpanId: parent.spanId });
-      const { text: answer } = await large.post(PATH, request([child, parent]), toProject);
-      expect(answer).toBe('{}');
-      const { body, text: json } = await large.post('/call/read', {
-        project_id,
-        id: parent.spanId,
-      });
-      expect(json).toContain(`"messages":${messages}`);
-      const { call } = body;
-      if (mebibytes === 9) expect(call.attributes).toMatchObject({ picture, a: 'b' });
-      const kept = call.attributes.otel_span.attributes;
-      expect(kept[0].value.stringValue).toBe(
-        `[left out by Skein: ${messages.length.toLocaleString('en-US')} characters]`,
-      );
-      expect(JSON.stringify(kept).length).toBeLessThan(1000);
-      const { body: trace } = await large.post('/calls/query', { project_id, filter: { parent_ids: [parent.spanId] }, columns: ['id'] }); // prettier-ignore
-      expect(trace.calls.map(({ id }: { id: string }) => id)).toEqual([child.spanId]);
-    },
-  );
-});
-
 describe('the project of a span', () => {
   const other = 'acme/other';
 
@@ -453,7 +424,7 @@ it('prices an embedding by the provider that its span names', async () => {
 
 describe('metrics and logs', () => {
   it.each(['/otel/v1/metrics', '/otel/v1/logs', '/v1/metrics', '/v1/logs'])(
-    'are taken on %s, counted and not kept',
+    'are taken on %s and counted',
     async (path) => {
       const count = async () => {
         const page = await (await fetch(`${app.url}/metrics`)).text();
@@ -467,6 +438,144 @@ describe('metrics and logs', () => {
       expect([answer.status, answer.text]).toEqual([200, '']);
       expect(await count()).toBe(before + 2);
       expect((await send(app.url + path, {}, {})).status).toBe(401);
+    },
+  );
+
+  // opentelemetry-proto v1.11.0: metrics/v1, logs/v1, collector/metrics/v1, collector/logs/v1
+  const { root } = protobuf.parse(`syntax = "proto3";
+    message Request { repeated ResourceMetrics resource_metrics = 1; }
+    message ResourceMetrics { Attributes resource = 1; repeated ScopeMetrics scope_metrics = 2; string schema_url = 3; }
+    message Attributes { repeated Point attributes = 1; }
+    message ScopeMetrics { Attributes scope = 1; repeated Metric metrics = 2; }
+    message Metric {
+      string name = 1; string unit = 3;
+      oneof data { Data gauge = 5; Data sum = 7; Data histogram = 9; Data exponential_histogram = 10; Data summary = 11; }
+    }
+    message Data { repeated Point data_points = 1; int32 aggregation_temporality = 2; bool is_monotonic = 3; }
+    message Point { fixed64 start_time_unix_nano = 2; fixed64 time_unix_nano = 3; double as_double = 4; string key = 1; repeated Point exemplars = 5; }
+    message Logs { repeated ResourceLogs resource_logs = 1; }
+    message ResourceLogs { Attributes resource = 1; repeated ScopeLogs scope_logs = 2; }
+    message ScopeLogs { Attributes scope = 1; repeated Record log_records = 2; }
+    message Record { fixed64 time_unix_nano = 1; Text body = 5; }
+    message Text { string string_value = 1; }
+    message Response { Partial partial_success = 1; }
+    message LogsResponse { LogsPartial partial_success = 1; }
+    message LogsPartial { int64 rejected_log_records = 1; string error_message = 2; }
+    message Partial { int64 rejected_data_points = 1; string error_message = 2; }`);
+  const [METRICS, METRICS_TOLD] = [root.lookupType('Request'), root.lookupType('Response')];
+  const [LOGS, LOGS_TOLD] = [root.lookupType('Logs'), root.lookupType('LogsResponse')];
+  const points = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({
+      timeUnixNano: '1767225600123456789',
+      asDouble: i,
+      exemplars: [{ asDouble: 1 }],
+    }));
+  const metricsOf = (metrics: object[]) => ({
+    resourceMetrics: [
+      { resource: { attributes: [{ key: 'a' }, { key: 'b' }] }, scopeMetrics: [] },
+      { scopeMetrics: [{ metrics: [] }, { scope: {}, metrics }] },
+    ],
+  });
+  const aRecord = { timeUnixNano: '1767225600123456789', body: { stringValue: 'GET /' } };
+  const logsOf = (...counts: number[]) => ({
+    resourceLogs: counts.map((count) => ({
+      resource: { attributes: [{ key: 'service.name' }] },
+      scopeLogs: [{ scope: {}, logRecords: Array(count).fill(count > 100 ? {} : aRecord) }],
+    })),
+  });
+  const NO_METRICS = {
+    rejects: 'rejectedDataPoints',
+    why: /no metrics.*OTEL_METRICS_EXPORTER=none/,
+  };
+  const NO_LOGS = { rejects: 'rejectedLogRecords', why: /gen_ai\.\*.*Claude Code.*not kept/ };
+
+  it.each([
+    ['a gauge', '/v1/metrics', metricsOf([{ gauge: { dataPoints: points(2) } }]), '2', NO_METRICS],
+    [
+      'metrics of each kind',
+      '/otel/v1/metrics',
+      metricsOf([
+        { name: 'a', gauge: { dataPoints: points(1) } },
+        { name: 'b', sum: { dataPoints: points(20), isMonotonic: true } },
+        {
+          name: 'c',
+          unit: 'ms',
+          histogram: { dataPoints: points(30), aggregationTemporality: 2 },
+        },
+        { name: 'd', exponentialHistogram: { dataPoints: points(40) } },
+        { name: 'e', summary: { dataPoints: points(50) } },
+        { name: 'none', gauge: {} },
+      ]),
+      '141',
+      NO_METRICS,
+    ],
+    ['log records', '/v1/logs', logsOf(2, 0, 3), '5', NO_LOGS],
+    ['more log records than are read', '/otel/v1/logs', logsOf(12_000), '12000', NO_LOGS],
+  ])(
+    'are told how many of them are not kept: %s',
+    async (_, path, body, count, { rejects, why }) => {
+      const [request, response] = path.endsWith('logs')
+        ? [LOGS, LOGS_TOLD]
+        : [METRICS, METRICS_TOLD];
+      const partialSuccess = { [rejects]: count, errorMessage: expect.stringMatching(why) };
+      const json = gzipSync(JSON.stringify(body));
+      const told = await app.post(path, json, { headers: { 'content-encoding': 'gzip' } });
+      expect([told.status, told.body]).toEqual([200, { partialSuccess }]);
+      const bytes = gzipSync(request.encode(request.fromObject(body)).finish());
+      const answer = await fetch(app.url + path, {
+        method: 'POST',
+        headers: {
+          authorization: basic(app.key),
+          'content-type': 'application/x-protobuf',
+          'content-encoding': 'gzip',
+        },
+        body: bytes,
+      });
+      expect(answer.status).toBe(200);
+      const decoded = response.decode(new Uint8Array(await answer.arrayBuffer())).toJSON();
+      expect(decoded).toEqual({ partialSuccess });
+    },
+  );
+
+  it.each([
+    ['nothing', {}],
+    ['members of other names and shapes', { resourceLogs: [{ scopeMetrics: 1 }], resourceMetrics: [null, 1, 'x', [[]]] }], // prettier-ignore
+    [
+      'points outside of metrics',
+      { dataPoints: [{}], resourceMetrics: [{ scopeMetrics: [{ x: { metrics: [{ gauge: { dataPoints: [{}] } }] } }] }] },
+    ], // prettier-ignore
+  ])('count no data points in %s', async (_, body) => {
+    expect(await app.post('/v1/metrics', body)).toMatchObject({ status: 200, text: '{}' });
+  });
+});
+
+// the last one: its app ends the metrics of the process when it closes
+describe('a span that is as long as a body', () => {
+  const large = useApp();
+
+  it.each([9, 20])(
+    'is stored with its call of %i MiB, and its child below it',
+    async (mebibytes) => {
+      const picture = 'QUJD'.repeat((mebibytes * 1024 * 1024) / 4);
+      const messages = `[{"role":"user","content":[{"type":"image","data":"${picture}"}], "n":1.0}]`;
+      const parent = aSpan({ attributes: [text('gen_ai.input.messages', messages), text('picture', picture), text('a', 'b')].slice(0, mebibytes > 9 ? 1 : 3) }); // prettier-ignore
+      const child = aSpan({ parentSpanId: parent.spanId });
+      const { text: answer } = await large.post(PATH, request([child, parent]), toProject);
+      expect(answer).toBe('{}');
+      const { body, text: json } = await large.post('/call/read', {
+        project_id,
+        id: parent.spanId,
+      });
+      expect(json).toContain(`"messages":${messages}`);
+      const { call } = body;
+      if (mebibytes === 9) expect(call.attributes).toMatchObject({ picture, a: 'b' });
+      const kept = call.attributes.otel_span.attributes;
+      expect(kept[0].value.stringValue).toBe(
+        `[left out by Skein: ${messages.length.toLocaleString('en-US')} characters]`,
+      );
+      expect(JSON.stringify(kept).length).toBeLessThan(1000);
+      const { body: trace } = await large.post('/calls/query', { project_id, filter: { parent_ids: [parent.spanId] }, columns: ['id'] }); // prettier-ignore
+      expect(trace.calls.map(({ id }: { id: string }) => id)).toEqual([child.spanId]);
     },
   );
 });

@@ -14,6 +14,7 @@ import { Turn } from '../../platform/time/turn.js';
 import { AgentTurns } from '../../tracing/calls/agent-turns/agent-turns.service.js';
 import { CostsService } from '../../tracing/costs/costs.service.js';
 import { type AgentEvent, readAgentEvent } from './agent-events.js';
+import { addDropped, DROPPED_LOGS } from './dropped.js';
 import { type Evaluation, readEvaluation } from './evaluations.js';
 import { EvaluationsService } from './evaluations.service.js';
 import { toldBy, type Told } from './log-messages.js';
@@ -44,7 +45,7 @@ export class LogsService {
 
   /**
    * Stores messages for the calls of spans, whether these are there or not, makes calls of the events of coding agents and
-   * feedback of evaluations, and leaves all other log records. `project` is what the request's header names.
+   * feedback of evaluations, and tells how many other log records were left. `project` is what the request's header names.
    * @throws ApiError when nothing could be stored because its project is missing or not the key's.
    */
   async export(
@@ -58,12 +59,16 @@ export class LogsService {
     const spoken = new Map<string, Spoken>();
     const events: AgentEvent[] = [];
     const evaluations: Evaluation[] = [];
+    let dropped = 0;
     const modelName: NameModel = (model, provider) => this.costs.modelName(model, provider);
     for (const received of records) {
       if (turn.isOver) await turn.next();
       try {
         const record = received.read();
-        if (!record) continue;
+        if (!record) {
+          dropped++;
+          continue;
+        }
         const { origin } = received;
         const event = readAgentEvent(record, origin, () => findProject(origin), modelName);
         if (event) {
@@ -75,6 +80,7 @@ export class LogsService {
         const told = evaluation ? null : toldBy(record);
         if (evaluation) evaluations.push(evaluation);
         else if (told) add(spoken, findProject(origin), told);
+        else dropped++;
       } catch (error) {
         refused.add(error as Error);
       }
@@ -84,7 +90,7 @@ export class LogsService {
     await this.storeEvents(events, caller, refused);
     for (const error of await this.evaluations.store(evaluations, caller)) refused.add(error);
     await this.store([...spoken.values()], caller, refused);
-    return refused.told;
+    return addDropped(dropped, DROPPED_LOGS, refused.told);
   }
 
   /** Stores the calls of each session, in parts, and finds the turns that they are of. */

@@ -24,6 +24,13 @@ import {
 } from '../../platform/http/body.guard.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { isProjectId } from '../../platform/http/dto.js';
+import {
+  type Dropped,
+  DROPPED_LOGS,
+  DROPPED_METRICS,
+  metricsResponse,
+  tellDropped,
+} from './dropped.js';
 import { LogsExportedDto, MetricsExportedDto, SpansExportedDto } from './otel.dto.js';
 import { LogsService } from './logs.service.js';
 import { OtelService } from './otel.service.js';
@@ -38,24 +45,32 @@ const DECODED_WEIGHT = 8;
 
 /** How what is exported is read, stored and answered. */
 interface Signal<Item> {
-  /** Whether the bytes may hold something to be stored; if not, they are not read. */
-  mayTell?: (bytes: Uint8Array) => boolean;
+  /** Items that are not kept: a body in which `mayTell` finds no others is not decoded. */
+  dropped?: Dropped;
   ofProtobuf: (bytes: Uint8Array) => Promise<Item[]>;
   ofJson: (bytes: Uint8Array) => Promise<Item[]>;
   store: (items: Item[], project: string | undefined) => Promise<PartialSuccess | null>;
   response: typeof spansResponse;
 }
 
-const isProtobuf = (context: Context): boolean => readMediaType(context)[0] === PROTOBUF;
-
-const answered = (
-  isBinary: boolean,
-  response: Signal<never>['response'],
-  partialSuccess: PartialSuccess | null,
-): StreamableFile =>
-  isBinary
-    ? new StreamableFile(response.protobuf(partialSuccess), { type: PROTOBUF })
-    : new StreamableFile(response.json(partialSuccess), { type: 'application/json' });
+/** Answers in the form of the body what `take` says of it. */
+async function answerBody(
+  context: Context,
+  response: typeof spansResponse,
+  take: (bytes: Buffer, isBinary: boolean) => Promise<PartialSuccess | null>,
+): Promise<StreamableFile> {
+  const isBinary = readMediaType(context)[0] === PROTOBUF;
+  if (!isBinary) assertJson(context, `${PROTOBUF} or application/json`);
+  const bytes = await readBytes(context);
+  try {
+    const partialSuccess = await take(bytes, isBinary);
+    return isBinary
+      ? new StreamableFile(response.protobuf(partialSuccess), { type: PROTOBUF })
+      : new StreamableFile(response.json(partialSuccess), { type: 'application/json' });
+  } finally {
+    freeBytes(bytes);
+  }
+}
 
 /** The operation takes an export of a signal, by the name of its message. */
 const Export = (paths: string[], message: string) =>
@@ -124,7 +139,7 @@ export class OtelController {
 
   /**
    * Takes log records of OTLP/HTTP, in protobuf or JSON. Events of generative AI that carry messages give these to the call of their
-   * span, which may come before or after them. Events of coding agents become calls. Nothing else is kept.
+   * span, which may come before or after them. Events of coding agents become calls. `partialSuccess` says how many others there were.
    */
   @Export(['otel/v1/logs', 'v1/logs'], 'logs.v1.ExportLogsServiceRequest')
   @ApiExported(LogsExportedDto)
@@ -133,7 +148,7 @@ export class OtelController {
     @Headers('project_id') header: string | undefined,
   ): Promise<StreamableFile> {
     return this.exportItems(context, header, {
-      mayTell,
+      dropped: DROPPED_LOGS,
       ofProtobuf: logsOfProtobuf,
       ofJson: logsOfJson,
       store: (records, project) => this.messages.export(records, project, context.caller),
@@ -141,37 +156,31 @@ export class OtelController {
     });
   }
 
-  /** Takes metrics of OTLP/HTTP, for exporters that send them along, and keeps nothing of them. */
+  /** Takes metrics of OTLP/HTTP, for exporters that send them along, and keeps nothing of them: `partialSuccess` says how many there were. */
   @Operation(['otel/v1/metrics', 'v1/metrics'], 'writer')
   @NoProjectField('keeps nothing')
   @ApiConsumes(PROTOBUF, 'application/json')
   @ApiExported(MetricsExportedDto)
-  ignored(@Ctx() context: Context): StreamableFile {
-    return answered(isProtobuf(context), spansResponse, null);
+  ignored(@Ctx() context: Context): Promise<StreamableFile> {
+    return answerBody(context, metricsResponse, (bytes, isBinary) =>
+      tellDropped(bytes, isBinary, DROPPED_METRICS),
+    );
   }
 
-  private async exportItems<Item>(
+  private exportItems<Item>(
     context: Context,
     project: string | undefined,
     signal: Signal<Item>,
   ): Promise<StreamableFile> {
     const { caller, hold } = context;
     if (isProjectId(project)) context.assertReaches(project);
-    const isBinary = isProtobuf(context);
-    if (!isBinary) assertJson(context, `${PROTOBUF} or application/json`);
-    const bytes = await readBytes(context);
-    let partialSuccess: PartialSuccess | null = null;
-    try {
-      if (!signal.mayTell || signal.mayTell(bytes)) {
-        if (!isBinary) assertUtf8(bytes);
-        await hold.add(bytes.length * DECODED_WEIGHT);
-        const items = await (isBinary ? signal.ofProtobuf(bytes) : signal.ofJson(bytes));
-        await caller.assertValid();
-        partialSuccess = await signal.store(items, project);
-      }
-    } finally {
-      freeBytes(bytes);
-    }
-    return answered(isBinary, signal.response, partialSuccess);
+    return answerBody(context, signal.response, async (bytes, isBinary) => {
+      if (signal.dropped && !mayTell(bytes)) return tellDropped(bytes, isBinary, signal.dropped);
+      if (!isBinary) assertUtf8(bytes);
+      await hold.add(bytes.length * DECODED_WEIGHT);
+      const items = await (isBinary ? signal.ofProtobuf(bytes) : signal.ofJson(bytes));
+      await caller.assertValid();
+      return signal.store(items, project);
+    });
   }
 }

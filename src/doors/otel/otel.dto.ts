@@ -20,12 +20,18 @@ export class LogsRefusedDto {
 }
 
 export class LogsExportedDto {
-  /** Absent when all records were taken. */
+  /** Absent when all records were kept. */
   partialSuccess?: LogsRefusedDto;
 }
 
+/** Members that are absent are 0, or empty. */
+export class MetricsRefusedDto {
+  /** A whole number. */
+  @ApiPropertyOptional({ example: '1' }) rejectedDataPoints?: string;
+  errorMessage?: string;
+}
+
 export class MetricsExportedDto {
-  /** Never there: nothing is kept, and nothing refused. */
-  @ApiPropertyOptional({ type: 'object', maxProperties: 0, additionalProperties: false })
-  partialSuccess?: object;
+  /** Absent when there were no data points: none are kept. */
+  partialSuccess?: MetricsRefusedDto;
 }
