@@ -2709,24 +2709,32 @@ SELECT row_to_json(t)::text AS row FROM (
   SELECT c.* FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
   AND c.started_at >= s.slot AND c.started_at < s.slot + interval '5 minutes' OFFSET 0) "c") c CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
   WHERE NOT (c.response_id IS NOT NULL AND (
+  (c.response_id LIKE $5 AND EXISTS (SELECT FROM (SELECT d.trace_id, d.parent_id, d.response_id, d.ended_at, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $6 AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND TRUE
+  AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= c.ended_at
+  ORDER BY d.started_at, d.id LIMIT $7::bigint) d
+  WHERE d.parent_id = c.parent_id AND d.trace_id = c.trace_id AND d.ended_at <= c.ended_at AND d.usage IS NOT NULL
+  AND coalesce(d.response_id, '') NOT LIKE $8 AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u))) OR
   EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $5 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $6::int)
-  ORDER BY d.started_at DESC, d.id DESC LIMIT $7::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $8::float8), d.started_at + make_interval(mins => $9::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  WHERE d.project_id = $9 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $10::int)
+  ORDER BY d.started_at DESC, d.id DESC LIMIT $11::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $12::float8), d.started_at + make_interval(mins => $13::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $10 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $14 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
   OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $11 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $12::float8), c.started_at + make_interval(mins => $13::int))
-  ORDER BY d.started_at, d.id LIMIT $14::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
-  OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $15 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $16::float8), c.started_at + make_interval(mins => $17::int))
   ORDER BY d.started_at, d.id LIMIT $18::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $19 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))
+  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
+  OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $19 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $20::float8), c.started_at + make_interval(mins => $21::int))
+  ORDER BY d.started_at, d.id LIMIT $22::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $23 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))
   ), walk AS (
   SELECT DISTINCT o.id AS owner, CASE WHEN NOT o.is_sum THEN o.response_id END AS response_id, o.tells_one, o.id, o.trace_id, CASE WHEN o.tells_one THEN o.response_id END AS inside,
   true AS goes_on, false AS is_below, false AS is_same FROM own o
@@ -2737,34 +2745,42 @@ SELECT row_to_json(t)::text AS row FROM (
   c.says AND CASE WHEN w.inside IS NULL THEN true WHEN w.tells_one THEN c.told IS NULL AND NOT c.is_sum
   ELSE c.is_sum OR (c.told IS NOT NULL AND c.told <> w.inside) END,
   c.says AND c.response_id = w.response_id
-  FROM walk w CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.response_id, CASE WHEN NOT c.response_id LIKE $20 THEN c.response_id END AS told,
+  FROM walk w CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.response_id, CASE WHEN NOT c.response_id LIKE $24 THEN c.response_id END AS told,
   (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND (
-  EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $21 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $22::int)
-  ORDER BY d.started_at DESC, d.id DESC LIMIT $23::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $24::float8), d.started_at + make_interval(mins => $25::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  (c.response_id LIKE $25 AND EXISTS (SELECT FROM (SELECT d.trace_id, d.parent_id, d.response_id, d.ended_at, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $26 AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND TRUE
+  AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= c.ended_at
+  ORDER BY d.started_at, d.id LIMIT $27::bigint) d
+  WHERE d.parent_id = c.parent_id AND d.trace_id = c.trace_id AND d.ended_at <= c.ended_at AND d.usage IS NOT NULL
+  AND coalesce(d.response_id, '') NOT LIKE $28 AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $26 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  FROM skein_usage(c.usage, c.counts_gross) u))) OR
+  EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $29 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $30::int)
+  ORDER BY d.started_at DESC, d.id DESC LIMIT $31::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $32::float8), d.started_at + make_interval(mins => $33::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $34 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
   OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $27 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $28::float8), c.started_at + make_interval(mins => $29::int))
-  ORDER BY d.started_at, d.id LIMIT $30::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  WHERE d.project_id = $35 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $36::float8), c.started_at + make_interval(mins => $37::int))
+  ORDER BY d.started_at, d.id LIMIT $38::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
   OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $31 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $32::float8), c.started_at + make_interval(mins => $33::int))
-  ORDER BY d.started_at, d.id LIMIT $34::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  WHERE d.project_id = $39 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $40::float8), c.started_at + make_interval(mins => $41::int))
+  ORDER BY d.started_at, d.id LIMIT $42::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $35 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AS says, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $36 AND json_array_length(c.usage) = 1
+  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $43 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AS says, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $44 AND json_array_length(c.usage) = 1
   AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1') AS tells_one, (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AS is_sum FROM calls c
-  WHERE c.project_id = $37 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
+  WHERE c.project_id = $45 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
   WHERE w.goes_on
   ), below AS MATERIALIZED (
   SELECT w.owner, u.llm_id, sum(u.input_tokens)::bigint AS input, sum(u.completion_tokens)::bigint AS output,
   sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created,
   (CASE WHEN count(u.details) > 0 THEN ARRAY[coalesce(sum(u.details[1]), 0), coalesce(sum(u.details[2]), 0), coalesce(sum(u.details[3]), 0), coalesce(sum(u.details[4]), 0), coalesce(sum(u.details[5]), 0), coalesce(sum(u.details[6]), 0), coalesce(sum(u.details[7]), 0), coalesce(sum(u.details[8]), 0), coalesce(sum(u.details[9]), 0), coalesce(sum(u.details[10]), 0), coalesce(sum(u.details[11]), 0)] END)::bigint[] AS details
-  FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $38 AND c.id = w.id OFFSET 0) "c"
+  FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $46 AND c.id = w.id OFFSET 0) "c"
   CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
   WHERE w.is_below GROUP BY 1, 2
   ), totals AS (
@@ -2777,8 +2793,8 @@ SELECT row_to_json(t)::text AS row FROM (
   greatest(o.said_created - coalesce(b.created, 0), 0) AS created, b.details AS details_below,
   CASE WHEN o.is_sum THEN t.more_input ELSE 0 END AS more_input, CASE WHEN o.is_sum THEN t.more_output ELSE 0 END AS more_output,
   t.is_one AND count(*) OVER (PARTITION BY o.id) = 1 AND o.said_input = t.input AND o.said_output = t.output
-  AND (starts_with(regexp_replace(lower(o.llm_id), $39, '', 'g'), regexp_replace(lower(t.llm_id), $40, '', 'g')) OR starts_with(regexp_replace(lower(t.llm_id), $41, '', 'g'), regexp_replace(lower(o.llm_id), $42, '', 'g'))
-  OR $43 IN (o.llm_id, t.llm_id)) AS is_all
+  AND (starts_with(regexp_replace(lower(o.llm_id), $47, '', 'g'), regexp_replace(lower(t.llm_id), $48, '', 'g')) OR starts_with(regexp_replace(lower(t.llm_id), $49, '', 'g'), regexp_replace(lower(o.llm_id), $50, '', 'g'))
+  OR $51 IN (o.llm_id, t.llm_id)) AS is_all
   FROM own o JOIN totals t ON t.owner = o.id LEFT JOIN below b ON b.owner = o.id AND b.llm_id = o.llm_id
   ), remaining AS (
   SELECT y.*, greatest(y.input - greatest(y.more_input - (sum(y.input) OVER before - y.input), 0), 0)::bigint AS input_tokens,
@@ -2798,7 +2814,7 @@ SELECT row_to_json(t)::text AS row FROM (
   least(t.created, t.input_tokens - least(t.read, t.input_tokens)) AS cache_creation_input_tokens FROM tokens t
   )
   SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens, CASE WHEN c.said_details IS NOT NULL THEN skein_details_left(c.said_details, c.details_below,
-  ARRAY[c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens, c.completion_tokens, c.cache_read_input_tokens, c.cache_creation_input_tokens], $44::int[]) END AS details FROM cached c) u GROUP BY 1, 2, 3, 4) t;
+  ARRAY[c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens, c.completion_tokens, c.cache_read_input_tokens, c.cache_creation_input_tokens], $52::int[]) END AS details FROM cached c) u GROUP BY 1, 2, 3, 4) t;
 
 SELECT row_to_json(t)::text FROM (
   SELECT c.id AS evaluation_run_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS evaluation, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $3::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $4::text[])) AS model, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
@@ -3540,53 +3556,72 @@ WITH RECURSIVE tainted AS (
 
 WITH RECURSIVE up AS (
   SELECT c.id, c.parent_id, c.trace_id, c.started_at, ((c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND (
+  (c.response_id LIKE $1 AND EXISTS (SELECT FROM (SELECT d.trace_id, d.parent_id, d.response_id, d.ended_at, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $2 AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND TRUE
+  AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= c.ended_at
+  ORDER BY d.started_at, d.id LIMIT $3::bigint) d
+  WHERE d.parent_id = c.parent_id AND d.trace_id = c.trace_id AND d.ended_at <= c.ended_at AND d.usage IS NOT NULL
+  AND coalesce(d.response_id, '') NOT LIKE $4 AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u))) OR
   EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $1 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $2::int)
-  ORDER BY d.started_at DESC, d.id DESC LIMIT $3::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $4::float8), d.started_at + make_interval(mins => $5::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  WHERE d.project_id = $5 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $6::int)
+  ORDER BY d.started_at DESC, d.id DESC LIMIT $7::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $8::float8), d.started_at + make_interval(mins => $9::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $6 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $10 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
   OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $7 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $8::float8), c.started_at + make_interval(mins => $9::int))
-  ORDER BY d.started_at, d.id LIMIT $10::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
-  OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $11 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $12::float8), c.started_at + make_interval(mins => $13::int))
   ORDER BY d.started_at, d.id LIMIT $14::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $15 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AND NOT (c.response_id IS NOT NULL AND NOT c.response_id LIKE $16 AND json_array_length(c.usage) = 1
+  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
+  OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $15 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $16::float8), c.started_at + make_interval(mins => $17::int))
+  ORDER BY d.started_at, d.id LIMIT $18::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $19 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AND NOT (c.response_id IS NOT NULL AND NOT c.response_id LIKE $20 AND json_array_length(c.usage) = 1
   AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1')) AS is_last FROM calls c
-  WHERE c.project_id = $17 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY($18::text[])
+  WHERE c.project_id = $21 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY($22::text[])
+  UNION
+  SELECT c.* FROM unnest($23::text[]) AS p (id) CROSS JOIN LATERAL (SELECT c.id, c.parent_id, c.trace_id, c.started_at, false AS is_last FROM calls c
+  WHERE c.project_id = $24 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.response_id >= $25::text || p.id || '/' AND c.response_id < $26::text || p.id || '0' OFFSET 0) "c"
   UNION
   SELECT c.* FROM (SELECT DISTINCT response, slot
-  FROM unnest($19::text[], $20::timestamptz[]) AS s (response, slot)) s CROSS JOIN LATERAL (SELECT c.id, c.parent_id, c.trace_id, c.started_at, false AS is_last FROM calls c
-  WHERE c.project_id = $21 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.response_id = s.response
-  AND c.started_at >= s.slot - make_interval(mins => $22::int) AND c.started_at < s.slot + interval '5 minutes' + make_interval(mins => $23::int) OFFSET 0) "c"
+  FROM unnest($27::text[], $28::timestamptz[]) AS s (response, slot)) s CROSS JOIN LATERAL (SELECT c.id, c.parent_id, c.trace_id, c.started_at, false AS is_last FROM calls c
+  WHERE c.project_id = $29 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.response_id = s.response
+  AND c.started_at >= s.slot - make_interval(mins => $30::int) AND c.started_at < s.slot + interval '5 minutes' + make_interval(mins => $31::int) OFFSET 0) "c"
   UNION
   SELECT c.* FROM up CROSS JOIN LATERAL (SELECT c.id, c.parent_id, c.trace_id, c.started_at, ((c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND (
-  EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $24 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $25::int)
-  ORDER BY d.started_at DESC, d.id DESC LIMIT $26::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $27::float8), d.started_at + make_interval(mins => $28::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  (c.response_id LIKE $32 AND EXISTS (SELECT FROM (SELECT d.trace_id, d.parent_id, d.response_id, d.ended_at, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $33 AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND TRUE
+  AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= c.ended_at
+  ORDER BY d.started_at, d.id LIMIT $34::bigint) d
+  WHERE d.parent_id = c.parent_id AND d.trace_id = c.trace_id AND d.ended_at <= c.ended_at AND d.usage IS NOT NULL
+  AND coalesce(d.response_id, '') NOT LIKE $35 AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $29 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  FROM skein_usage(c.usage, c.counts_gross) u))) OR
+  EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $36 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $37::int)
+  ORDER BY d.started_at DESC, d.id DESC LIMIT $38::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $39::float8), d.started_at + make_interval(mins => $40::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $41 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
   OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $30 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $31::float8), c.started_at + make_interval(mins => $32::int))
-  ORDER BY d.started_at, d.id LIMIT $33::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  WHERE d.project_id = $42 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $43::float8), c.started_at + make_interval(mins => $44::int))
+  ORDER BY d.started_at, d.id LIMIT $45::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
   OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $34 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $35::float8), c.started_at + make_interval(mins => $36::int))
-  ORDER BY d.started_at, d.id LIMIT $37::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  WHERE d.project_id = $46 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $47::float8), c.started_at + make_interval(mins => $48::int))
+  ORDER BY d.started_at, d.id LIMIT $49::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $38 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AND NOT (c.response_id IS NOT NULL AND NOT c.response_id LIKE $39 AND json_array_length(c.usage) = 1
+  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $50 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AND NOT (c.response_id IS NOT NULL AND NOT c.response_id LIKE $51 AND json_array_length(c.usage) = 1
   AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1')) AS is_last FROM calls c
-  WHERE c.project_id = $40 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = up.parent_id AND (c.trace_id = up.trace_id) IS TRUE OFFSET 0) "c"
+  WHERE c.project_id = $52 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = up.parent_id AND (c.trace_id = up.trace_id) IS TRUE OFFSET 0) "c"
   WHERE NOT up.is_last
   )
   SELECT DISTINCT s.slot::text, s.slot >= now() - interval '5 minutes' AS is_open, (extract(epoch FROM s.slot) * 1000)::float8 AS ms
@@ -3670,24 +3705,32 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   SELECT c.* FROM calls c WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
   AND c.started_at >= r.since AND c.started_at < r.until AND TRUE) c) c CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
   WHERE NOT (c.response_id IS NOT NULL AND (
+  (c.response_id LIKE $8 AND EXISTS (SELECT FROM (SELECT d.trace_id, d.parent_id, d.response_id, d.ended_at, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $9 AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND TRUE
+  AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= c.ended_at
+  ORDER BY d.started_at, d.id LIMIT $10::bigint) d
+  WHERE d.parent_id = c.parent_id AND d.trace_id = c.trace_id AND d.ended_at <= c.ended_at AND d.usage IS NOT NULL
+  AND coalesce(d.response_id, '') NOT LIKE $11 AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u))) OR
   EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $8 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $9::int)
-  ORDER BY d.started_at DESC, d.id DESC LIMIT $10::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $11::float8), d.started_at + make_interval(mins => $12::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  WHERE d.project_id = $12 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $13::int)
+  ORDER BY d.started_at DESC, d.id DESC LIMIT $14::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $15::float8), d.started_at + make_interval(mins => $16::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $13 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $17 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
   OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $14 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $15::float8), c.started_at + make_interval(mins => $16::int))
-  ORDER BY d.started_at, d.id LIMIT $17::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
-  OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $18 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $19::float8), c.started_at + make_interval(mins => $20::int))
   ORDER BY d.started_at, d.id LIMIT $21::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $22 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))
+  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
+  OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $22 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $23::float8), c.started_at + make_interval(mins => $24::int))
+  ORDER BY d.started_at, d.id LIMIT $25::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $26 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))
   ), walk AS (
   SELECT DISTINCT o.id AS owner, CASE WHEN NOT o.is_sum THEN o.response_id END AS response_id, o.tells_one, o.id, o.trace_id, CASE WHEN o.tells_one THEN o.response_id END AS inside,
   true AS goes_on, false AS is_below, false AS is_same FROM own o
@@ -3698,34 +3741,42 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   c.says AND CASE WHEN w.inside IS NULL THEN true WHEN w.tells_one THEN c.told IS NULL AND NOT c.is_sum
   ELSE c.is_sum OR (c.told IS NOT NULL AND c.told <> w.inside) END,
   c.says AND c.response_id = w.response_id
-  FROM walk w CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.response_id, CASE WHEN NOT c.response_id LIKE $23 THEN c.response_id END AS told,
+  FROM walk w CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.response_id, CASE WHEN NOT c.response_id LIKE $27 THEN c.response_id END AS told,
   (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND (
-  EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $24 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $25::int)
-  ORDER BY d.started_at DESC, d.id DESC LIMIT $26::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $27::float8), d.started_at + make_interval(mins => $28::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  (c.response_id LIKE $28 AND EXISTS (SELECT FROM (SELECT d.trace_id, d.parent_id, d.response_id, d.ended_at, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $29 AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND TRUE
+  AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= c.ended_at
+  ORDER BY d.started_at, d.id LIMIT $30::bigint) d
+  WHERE d.parent_id = c.parent_id AND d.trace_id = c.trace_id AND d.ended_at <= c.ended_at AND d.usage IS NOT NULL
+  AND coalesce(d.response_id, '') NOT LIKE $31 AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $29 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  FROM skein_usage(c.usage, c.counts_gross) u))) OR
+  EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $32 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $33::int)
+  ORDER BY d.started_at DESC, d.id DESC LIMIT $34::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $35::float8), d.started_at + make_interval(mins => $36::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $37 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
   OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $30 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $31::float8), c.started_at + make_interval(mins => $32::int))
-  ORDER BY d.started_at, d.id LIMIT $33::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  WHERE d.project_id = $38 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $39::float8), c.started_at + make_interval(mins => $40::int))
+  ORDER BY d.started_at, d.id LIMIT $41::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
   OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $34 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $35::float8), c.started_at + make_interval(mins => $36::int))
-  ORDER BY d.started_at, d.id LIMIT $37::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  WHERE d.project_id = $42 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $43::float8), c.started_at + make_interval(mins => $44::int))
+  ORDER BY d.started_at, d.id LIMIT $45::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $38 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AS says, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $39 AND json_array_length(c.usage) = 1
+  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $46 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AS says, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $47 AND json_array_length(c.usage) = 1
   AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1') AS tells_one, (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AS is_sum FROM calls c
-  WHERE c.project_id = $40 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
+  WHERE c.project_id = $48 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
   WHERE w.goes_on
   ), below AS MATERIALIZED (
   SELECT w.owner, u.llm_id, sum(u.input_tokens)::bigint AS input, sum(u.completion_tokens)::bigint AS output,
   sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created,
   (CASE WHEN count(u.details) > 0 THEN ARRAY[coalesce(sum(u.details[1]), 0), coalesce(sum(u.details[2]), 0), coalesce(sum(u.details[3]), 0), coalesce(sum(u.details[4]), 0), coalesce(sum(u.details[5]), 0), coalesce(sum(u.details[6]), 0), coalesce(sum(u.details[7]), 0), coalesce(sum(u.details[8]), 0), coalesce(sum(u.details[9]), 0), coalesce(sum(u.details[10]), 0), coalesce(sum(u.details[11]), 0)] END)::bigint[] AS details
-  FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $41 AND c.id = w.id OFFSET 0) "c"
+  FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $49 AND c.id = w.id OFFSET 0) "c"
   CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
   WHERE w.is_below GROUP BY 1, 2
   ), totals AS (
@@ -3738,8 +3789,8 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   greatest(o.said_created - coalesce(b.created, 0), 0) AS created, b.details AS details_below,
   CASE WHEN o.is_sum THEN t.more_input ELSE 0 END AS more_input, CASE WHEN o.is_sum THEN t.more_output ELSE 0 END AS more_output,
   t.is_one AND count(*) OVER (PARTITION BY o.id) = 1 AND o.said_input = t.input AND o.said_output = t.output
-  AND (starts_with(regexp_replace(lower(o.llm_id), $42, '', 'g'), regexp_replace(lower(t.llm_id), $43, '', 'g')) OR starts_with(regexp_replace(lower(t.llm_id), $44, '', 'g'), regexp_replace(lower(o.llm_id), $45, '', 'g'))
-  OR $46 IN (o.llm_id, t.llm_id)) AS is_all
+  AND (starts_with(regexp_replace(lower(o.llm_id), $50, '', 'g'), regexp_replace(lower(t.llm_id), $51, '', 'g')) OR starts_with(regexp_replace(lower(t.llm_id), $52, '', 'g'), regexp_replace(lower(o.llm_id), $53, '', 'g'))
+  OR $54 IN (o.llm_id, t.llm_id)) AS is_all
   FROM own o JOIN totals t ON t.owner = o.id LEFT JOIN below b ON b.owner = o.id AND b.llm_id = o.llm_id
   ), remaining AS (
   SELECT y.*, greatest(y.input - greatest(y.more_input - (sum(y.input) OVER before - y.input), 0), 0)::bigint AS input_tokens,
@@ -3759,9 +3810,9 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   least(t.created, t.input_tokens - least(t.read, t.input_tokens)) AS cache_creation_input_tokens FROM tokens t
   )
   SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens, CASE WHEN c.said_details IS NOT NULL THEN skein_details_left(c.said_details, c.details_below,
-  ARRAY[c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens, c.completion_tokens, c.cache_read_input_tokens, c.cache_creation_input_tokens], $47::int[]) END AS details FROM cached c) u GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name") t GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name" LIMIT $48::bigint)
+  ARRAY[c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens, c.completion_tokens, c.cache_read_input_tokens, c.cache_creation_input_tokens], $55::int[]) END AS details FROM cached c) u GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name") t GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name" LIMIT $56::bigint)
   SELECT size.is_too_large, found.* FROM (
-  SELECT count(*) > $49::bigint OR sum(octet_length(found::text)) > $50::bigint AS is_too_large FROM found) size
+  SELECT count(*) > $57::bigint OR sum(octet_length(found::text)) > $58::bigint AS is_too_large FROM found) size
   LEFT JOIN found ON NOT size.is_too_large WHERE size.is_too_large OR found.bucket IS NOT NULL ORDER BY bucket, llm_id COLLATE "C", "op_name", segment, tier, unknown_kinds;
 
 WITH gone AS (DELETE FROM "retention_policies" t WHERE t.project_id = $1 RETURNING 1)
