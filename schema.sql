@@ -885,7 +885,7 @@ CREATE INDEX calls_response_idx ON calls USING btree (project_id, response_id, s
 
 CREATE INDEX calls_root_latency_idx ON calls USING btree (project_id, (((EXTRACT(epoch FROM (ended_at - started_at)) * (1000)::numeric))::double precision) DESC NULLS LAST, id) WHERE (((parent_id IS NULL) OR is_orphan) AND (ended_at IS NOT NULL));
 
-CREATE INDEX calls_roots_idx ON calls USING btree (project_id, started_at DESC, id) WHERE (((parent_id IS NULL) OR is_orphan) AND (op_name IS NOT NULL) AND (deleted_at IS NULL));
+CREATE INDEX calls_roots_idx ON calls USING btree (project_id, started_at DESC, id) INCLUDE (parent_id, trace_id) WHERE (((parent_id IS NULL) OR is_orphan) AND (op_name IS NOT NULL) AND (deleted_at IS NULL));
 
 CREATE INDEX calls_running_idx ON calls USING btree (project_id, started_at) WHERE (ended_at IS NULL);
 

@@ -310,9 +310,9 @@ describe('events of claude-code', () => {
       own('api_error', {
         model: 'claude-sonnet-4-5',
         error: 'Overloaded',
-        status_code: 529,
-        duration_ms: 100,
-        attempt: 3,
+        status_code: '529',
+        duration_ms: '100',
+        attempt: '3',
       }),
       own('tool_decision', {
         tool_name: 'Bash',

@@ -222,6 +222,7 @@ describe('the edge', () => {
       draining: false,
     });
     expect(await get('/server_info')).toEqual({
+      otlp_fold: expect.stringContaining('codex*'),
       min_required_weave_python_version: '0.0.1',
       trace_server_version: VERSION,
       commit: expect.any(String),

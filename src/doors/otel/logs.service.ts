@@ -34,6 +34,45 @@ interface Spoken {
   places: Map<string, number>;
 }
 
+/** The readings of the records of a request: events of agents, evaluations, messages, and how many are none of these. */
+class LogReadings {
+  readonly events: AgentEvent[] = [];
+  readonly evaluations: Evaluation[] = [];
+  readonly spoken = new Map<string, Spoken>();
+  dropped = 0;
+
+  constructor(
+    private readonly findProject: ReturnType<typeof projectFinder>,
+    private readonly modelName: NameModel,
+  ) {}
+
+  get isEmpty(): boolean {
+    return this.spoken.size + this.events.length + this.evaluations.length === 0;
+  }
+
+  /** @throws Error when the record cannot be stored */
+  add(received: ReceivedLog): void {
+    const { origin } = received;
+    const record = received.read();
+    if (!record) {
+      this.dropped++;
+      return;
+    }
+    const findProject = () => this.findProject(origin);
+    const event = readAgentEvent(record, origin, findProject, this.modelName);
+    if (event) {
+      this.events.push(event);
+      for (const told of toldOf(event)) add(this.spoken, event.projectId, told);
+      return;
+    }
+    const evaluation = readEvaluation(record, findProject);
+    const told = evaluation ? null : toldBy(record);
+    if (evaluation) this.evaluations.push(evaluation);
+    else if (told) add(this.spoken, findProject(), told);
+    else this.dropped++;
+  }
+}
+
 @Injectable()
 export class LogsService {
   constructor(
@@ -56,37 +95,18 @@ export class LogsService {
     const turn = new Turn();
     const findProject = projectFinder(project, caller);
     const refused = new Refusals();
-    const spoken = new Map<string, Spoken>();
-    const events: AgentEvent[] = [];
-    const evaluations: Evaluation[] = [];
-    let dropped = 0;
     const modelName: NameModel = (model, provider) => this.costs.modelName(model, provider);
+    const readings = new LogReadings(findProject, modelName);
     for (const received of records) {
       if (turn.isOver) await turn.next();
       try {
-        const record = received.read();
-        if (!record) {
-          dropped++;
-          continue;
-        }
-        const { origin } = received;
-        const event = readAgentEvent(record, origin, () => findProject(origin), modelName);
-        if (event) {
-          events.push(event);
-          for (const told of toldOf(event)) add(spoken, event.projectId, told);
-          continue;
-        }
-        const evaluation = readEvaluation(record, () => findProject(origin));
-        const told = evaluation ? null : toldBy(record);
-        if (evaluation) evaluations.push(evaluation);
-        else if (told) add(spoken, findProject(origin), told);
-        else dropped++;
+        readings.add(received);
       } catch (error) {
         refused.add(error as Error);
       }
     }
-    if (spoken.size + events.length + evaluations.length === 0 && refused.first instanceof ApiError)
-      throw refused.first;
+    if (readings.isEmpty && refused.first instanceof ApiError) throw refused.first;
+    const { events, evaluations, spoken, dropped } = readings;
     await this.storeEvents(events, caller, refused);
     for (const error of await this.evaluations.store(evaluations, caller)) refused.add(error);
     await this.store([...spoken.values()], caller, refused);

@@ -15,7 +15,8 @@ export class Orphans1766530000000 implements MigrationInterface {
     await runner.query('ALTER TABLE calls ADD COLUMN is_orphan boolean NOT NULL DEFAULT false');
     await runner.query('DROP INDEX calls_roots_idx, calls_root_latency_idx');
     await runner.query(
-      `CREATE INDEX calls_roots_idx ON calls (project_id, started_at DESC, id) WHERE ${IS_TOP} AND ${VISIBLE}`,
+      `CREATE INDEX calls_roots_idx ON calls (project_id, started_at DESC, id) INCLUDE (parent_id, trace_id)
+        WHERE ${IS_TOP} AND ${VISIBLE}`,
     );
     await runner.query(
       `CREATE INDEX calls_root_latency_idx ON calls (project_id, ${LATENCY}, id) WHERE ${IS_TOP} AND ended_at IS NOT NULL`,

@@ -413,7 +413,7 @@ export const mostBytesQuery = (projectId: string, ids: readonly string[]) => sql
   FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
 
 /** Calls of a trace that may be its root, the first of them, are looked at. */
-const MAX_TOPS = 100;
+const MAX_TOPS = 50;
 
 /** The first call that tells of a response of a provider. */
 export const responseQuery = (projectId: string, responseId: string) => sql<{ id: string }>`
