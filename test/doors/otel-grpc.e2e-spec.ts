@@ -172,7 +172,7 @@ describe('OTLP over gRPC', () => {
       { partialSuccess: { rejectedLogRecords: '2', errorMessage: expect.any(String) } },
     ]);
     // resource_metrics { scope_metrics { metrics { sum { data_points {} data_points {} } } } }
-    const points = Buffer.from('0a0a12081206' + '3a04' + '0a000a00', 'hex');
+    const points = Buffer.from('0a0a120812063a040a000a00', 'hex');
     const toldMetrics = await client.export('Metrics', points, withKey());
     // the numbers of the fields are those of the answer for logs
     expect([toldMetrics.code, LOGS_TOLD.decode(toldMetrics.body!).toJSON()]).toEqual([

@@ -513,7 +513,7 @@ describe('metrics and logs', () => {
     ['more log records than are read', '/otel/v1/logs', logsOf(12_000), '12000', NO_LOGS],
   ])(
     'are told how many of them are not kept: %s',
-    async (_, path, body, count, { rejects, why }) => {
+    async (...[, path, body, count, { rejects, why }]) => {
       const [request, response] = path.endsWith('logs')
         ? [LOGS, LOGS_TOLD]
         : [METRICS, METRICS_TOLD];

@@ -255,7 +255,7 @@ function List({ project, search, chosen, isLive, shown: told, onSearch }: ListPr
             {waiting ? `${waiting} new` : sort ? 'From the first' : 'Newest'}
           </Newer>
         )}
-        {search.orphans && <AllTraces search={search} onSearch={onSearch} />}
+        <AllTraces search={search} onSearch={onSearch} />
         {goOn && (
           <Button onClick={goOn}>Older than these {rows.length.toLocaleString('en-US')}</Button>
         )}
@@ -281,11 +281,9 @@ function List({ project, search, chosen, isLive, shown: told, onSearch }: ListPr
 }
 
 /** Leads back from the roots whose parent is not stored. */
-function AllTraces({
-  search: { orphans: _, ...rest },
-  onSearch,
-}: Pick<ListProps, 'search' | 'onSearch'>) {
-  return <Button onClick={() => onSearch(rest)}>All traces</Button>;
+function AllTraces({ search, onSearch }: Pick<ListProps, 'search' | 'onSearch'>) {
+  const { orphans, ...rest } = search;
+  return orphans ? <Button onClick={() => onSearch(rest)}>All traces</Button> : null;
 }
 
 function Chosen(props: Parameters<typeof Selection>[0]) {

@@ -60,7 +60,7 @@ export function tracesSearch(search: Record<string, unknown>): TracesSearch {
 export type CallsRequest = RequestBody<'/calls/stream_query'>;
 
 /** One direction for both, so that an index finds a page wherever it lies. */
-export const NEWEST_FIRST = ['started_at', 'id'].map((field) => ({
+const NEWEST_FIRST = ['started_at', 'id'].map((field) => ({
   field,
   direction: 'desc' as const,
 }));

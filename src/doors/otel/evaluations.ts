@@ -7,7 +7,7 @@ import type { LogRecord } from './otlp-logs.js';
 import { isId } from './span-call.js';
 
 /** Semantic conventions of generative AI since v1.38, and of open-telemetry/semantic-conventions-genai (model/gen-ai/events.yaml). */
-export const EVALUATION = 'gen_ai.evaluation.result';
+const EVALUATION = 'gen_ai.evaluation.result';
 
 /** An evaluation of what a span did. */
 export interface Evaluation {

@@ -30,7 +30,7 @@ const postgresProcessBytes = (memoryBytes: number) =>
 /** Where exporters look for it. The service starts without this port, and with no other one that is set. */
 export const OTLP_GRPC_PORT = 4317;
 /** Internal spans of Codex 0.171 (500 for a prompt) and Claude Code 2.1. */
-export const OTLP_FOLD = 'codex*,!codex*/session_task.turn,com.anthropic.claude_code.*';
+const OTLP_FOLD = 'codex*,!codex*/session_task.turn,com.anthropic.claude_code.*';
 
 export const WIRE_DIALECTS = ['svc', 'weave'] as const;
 
