@@ -97,7 +97,8 @@ export class LangfuseController {
   /** Announces a medium, whose bytes go to `uploadUrl` by PUT, unless they are here. */
   @Post('media')
   @Allow('writer')
-  @ApiResponse({ status: HttpStatus.CREATED, type: MediaUploadUrlDto })
+  @HttpCode(HttpStatus.OK)
+  @ApiOkResponse({ type: MediaUploadUrlDto })
   announceMedia(@Body() body: MediaUploadDto, @Ctx() context: Context): Promise<MediaUploadUrlDto> {
     return this.media.announce(body, projectInScope(context), context);
   }
