@@ -70,6 +70,17 @@ async function fill(app: TestApp) {
   const { build_id } = (await post('/build/create', body)).body;
   await post('/build/submit', { project_id, build_id, model_id });
   await post('/index/create', { project_id, field: 'inputs.n' });
+  const folded = {
+    traceId: 'f'.repeat(32),
+    spanId: 'f'.repeat(16),
+    name: 'internal',
+    startTimeUnixNano: '1767225600000000000',
+  };
+  await post(
+    '/v1/traces',
+    { resourceSpans: [{ scopeSpans: [{ scope: { name: 'codex_core' }, spans: [folded] }] }] },
+    { headers: { project_id } },
+  );
 }
 
 /** What the refreshers of the running service move from one to the other, at any time. */
@@ -83,6 +94,7 @@ const MOVING = [
   'trial_marks',
   'projects',
   'project_marks',
+  'orphan_walks',
 ];
 
 /** Every other table with its rows as text. */
