@@ -3629,16 +3629,17 @@ WITH RECURSIVE up AS (
 
 WITH doomed AS MATERIALIZED (
   SELECT f.id FROM unnest($1::text[]) r (ref) CROSS JOIN LATERAL (
-  SELECT f.id FROM feedback f WHERE f.project_id = $2 AND f.ref = r.ref
+  (SELECT f.id FROM feedback f WHERE f.project_id = $2 AND f.ref >= r.ref AND f.ref <= r.ref
+  ORDER BY f.ref LIMIT $3::bigint)
   UNION ALL
-  SELECT f.id FROM feedback f
-  WHERE f.project_id = $3 AND f.ref > r.ref || '/' AND f.ref < r.ref || '0') f
-  LIMIT $4::bigint
+  (SELECT f.id FROM feedback f WHERE f.project_id = $4 AND f.ref > r.ref || '/' AND f.ref < r.ref || '0'
+  ORDER BY f.ref LIMIT $5::bigint)) f
+  LIMIT $6::bigint
   ), locked AS MATERIALIZED (
-  SELECT f.id FROM feedback f WHERE f.project_id = $5 AND f.id IN (SELECT id FROM doomed)
+  SELECT f.id FROM feedback f WHERE f.project_id = $7 AND f.id IN (SELECT id FROM doomed)
   ORDER BY f.id FOR UPDATE
   )
-  DELETE FROM feedback f USING locked l WHERE f.project_id = $6 AND f.id = l.id RETURNING 1;
+  DELETE FROM feedback f USING locked l WHERE f.project_id = $8 AND f.id = l.id RETURNING 1;
 
 WITH f AS (
   INSERT INTO feedback AS f (project_id, id, user_id, is_opaque, "feedback_type", "ref", "annotation_ref", "runnable_ref", "call_ref", "trigger_ref", "queue_id", "creator", "span_agent_name", "span_agent_version", "span_status_code", "span_conversation_id", "span_trace_id", "scorer_trace_id", "scorer_tags", "scorer_tag_reasons", "scorer_tag_confidences", "scorer_ratings", "scorer_rating_reasons", "scorer_rating_confidences", "payload")
