@@ -3630,10 +3630,10 @@ WITH RECURSIVE up AS (
 WITH doomed AS MATERIALIZED (
   SELECT f.id FROM unnest($1::text[]) r (ref) CROSS JOIN LATERAL (
   (SELECT f.id FROM feedback f WHERE f.project_id = $2 AND f.ref >= r.ref AND f.ref <= r.ref
-  ORDER BY f.ref LIMIT $3::bigint)
+  ORDER BY f.ref, f.id LIMIT $3::bigint)
   UNION ALL
   (SELECT f.id FROM feedback f WHERE f.project_id = $4 AND f.ref > r.ref || '/' AND f.ref < r.ref || '0'
-  ORDER BY f.ref LIMIT $5::bigint)) f
+  ORDER BY f.ref, f.id LIMIT $5::bigint)) f
   LIMIT $6::bigint
   ), locked AS MATERIALIZED (
   SELECT f.id FROM feedback f WHERE f.project_id = $7 AND f.id IN (SELECT id FROM doomed)

@@ -13,10 +13,10 @@ export const feedbackErase = (projectId: string, refs: readonly string[]) => sql
   WITH doomed AS MATERIALIZED (
     SELECT f.id FROM unnest(${refs}::text[]) r (ref) CROSS JOIN LATERAL (
       (SELECT f.id FROM feedback f WHERE f.project_id = ${projectId} AND f.ref >= r.ref AND f.ref <= r.ref
-        ORDER BY f.ref LIMIT ${MAX_FEEDBACK}::bigint)
+        ORDER BY f.ref, f.id LIMIT ${MAX_FEEDBACK}::bigint)
       UNION ALL
       (SELECT f.id FROM feedback f WHERE f.project_id = ${projectId} AND f.ref > r.ref || '/' AND f.ref < r.ref || '0'
-        ORDER BY f.ref LIMIT ${MAX_FEEDBACK}::bigint)) f
+        ORDER BY f.ref, f.id LIMIT ${MAX_FEEDBACK}::bigint)) f
     LIMIT ${MAX_FEEDBACK}::bigint
   ), locked AS MATERIALIZED (
     SELECT f.id FROM feedback f WHERE f.project_id = ${projectId} AND f.id IN (SELECT id FROM doomed)
