@@ -198,7 +198,7 @@ function npmVersion(name, { SKEIN_CLIENTS_NPM, SKEIN_OTLP_NPM }) {
 
 const OUTCOMES = { passed: 'passed', failed: 'FAILED', pending: 'not run' };
 
-/** What the programs of a run wrote of their costs, by the name of their test: `expectStatistics` of test/support/client.ts. */
+/** Ratios that the programs of a run wrote, by the name of their test: `expectStatistics` of test/support/client.ts. */
 const ratiosIn = (file) =>
   new Map(
     (existsSync(file) ? lines(file) : []).map((line) => {

@@ -18,7 +18,7 @@ export const callUser = (call: CallRow): string | null => call[wire.userId] ?? n
 export const shownUser = (call: CallRow): string =>
   derivedSummary(call).trace_user ?? callUser(call) ?? '';
 
-/** Of the call, or of its whole trace where it is a root that does not tell all of this itself and the list asked for it. */
+/** Costs of the call. A root that does not tell all costs of its trace has those of the trace, if the list asked for them. */
 const costsOf = (call: CallRow): Record<string, Costs> => {
   const { costs, trace_costs } = derivedSummary(call);
   return trace_costs && Object.keys(trace_costs).length > 0 ? trace_costs : (costs ?? {});

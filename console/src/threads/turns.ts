@@ -73,7 +73,7 @@ async function stepsOf(project_id: string, parent_ids: string[], signal: AbortSi
 type TurnTexts = Schema<'TurnTextDto'>;
 type Side = 'question' | 'answer';
 
-/** What was asked and answered in turns whose own calls do not say it, by their ids. */
+/** Questions and answers of turns whose own calls do not say them, by the ids of the turns. */
 async function textsBelow(project_id: string, turn_ids: string[], signal: AbortSignal) {
   if (turn_ids.length === 0) return new Map<string, TurnTexts>();
   const { turns } = await post('/threads/turns/query', { project_id, turn_ids }, { signal });

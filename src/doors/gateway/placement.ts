@@ -117,7 +117,7 @@ export function projectRequired(): Error {
   ]);
 }
 
-/** Where the headers put the call, or the body where they name no thread. @throws ApiError `invalid_request` */
+/** The place of the call by the headers, or by the body if the headers name no thread. @throws ApiError `invalid_request` */
 export function readPlacement(
   context: Context,
   projectId: string,

@@ -60,7 +60,7 @@ export class EventTimes {
     return true;
   }
 
-  /** The same for a member that keeps the value of the earliest event. */
+  /** Decides in this way for a member that keeps the value of the earliest event. */
   takesFirst(name: string, order: EventOrder): boolean {
     const known = this.orders.get(name);
     if (known !== undefined && order >= known) return false;

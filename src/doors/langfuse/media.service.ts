@@ -16,7 +16,7 @@ import { announceMediaQuery, keepMediaQuery } from './media.query.js';
 const URL_SECONDS = 60 * 60;
 const ID_LENGTH = 22;
 const SECRET_BYTES = 32;
-/** What an upload holds while it passes: some chunks. */
+/** Bytes in memory while an upload passes: some chunks. */
 const UPLOAD_BYTES = 1024 * 1024;
 
 type Method = 'GET' | 'PUT';

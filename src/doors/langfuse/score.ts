@@ -10,7 +10,7 @@ import { DATE_TIME_RULE, InvalidEvent } from './observation.js';
 /** Members that become fields of the feedback; all others are its payload. */
 const FIELDS = new Set(['id', 'name', 'traceId', 'observationId']);
 
-/** What a score is about; of several the first counts. */
+/** The item that a score is about. If it names several, the first counts. */
 const SUBJECTS = ['observationId', 'traceId', 'sessionId', 'datasetRunId'] as const;
 
 /** A score as it was sent: feedback of its name on its subject. What it leaves out or says is null stays as it was. */

@@ -118,7 +118,7 @@ async function held(rows: AsyncIterable<string>, limit: number) {
 
 const FACTS = ['id', 'trace_id', 'op_name', 'started_at', 'ended_at'];
 
-/** What stands in the place of a document that says nothing. */
+/** The text in the place of a document that says nothing. */
 const STAND_INS = [
   ['inputs', 'question'],
   ['output', 'answer'],

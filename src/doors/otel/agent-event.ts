@@ -9,7 +9,7 @@ import { isId } from './span-call.js';
 /** A coding agent whose log records are events: where these say the session, the prompt and the version. */
 interface Agent {
   name: string;
-  /** What the names of its events begin with, and the scope of an agent that leaves it out. */
+  /** Prefix of the names of its events. An agent that leaves it out is known by its scope. */
   prefix: string;
   scope?: string;
   session: string;
@@ -170,5 +170,5 @@ const isOfStream = (name: string, own: Attributes): boolean =>
 export const idOf = ({ agent, session, prompt, name }: ReadEvent, ...parts: unknown[]) =>
   callId(agent.name, session, prompt ?? null, name, ...parts);
 
-/** Of events that have no id: what tells one from another. */
+/** Tells events without an id from one another. */
 export const place = ({ own, at }: ReadEvent) => [`${at}`, own.get('event.sequence') ?? null];

@@ -6,7 +6,7 @@ import type { Origin } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
 import { describeOrigin, type NameModel, toTimestamp } from './span-call.js';
 
-/** What a record of a coding agent becomes. */
+/** The event that a log record of a coding agent becomes. */
 export interface AgentEvent {
   projectId: string;
   session: string;

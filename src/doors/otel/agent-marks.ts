@@ -1,2 +1,2 @@
-/** What the names of the events of coding agents begin with. */
+/** Prefixes of the names of coding agents' events. */
 export const AGENT_MARKS = ['claude_code.', 'codex.', 'gemini_cli.'] as const;

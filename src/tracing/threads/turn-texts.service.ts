@@ -37,7 +37,7 @@ export interface TurnTexts {
 const NEITHER: TurnTexts = { question: null, answer: null };
 
 /**
- * What was asked and answered in turns. Frameworks whose own span of a turn says nothing say it on spans below: the first question
+ * Questions and answers of turns. Frameworks whose own span of a turn says nothing say it on spans below: the first question
  * and the last answer there count. It looks at a bounded number of calls, which indexes find.
  */
 @Injectable()
