@@ -82,7 +82,10 @@ export const runStates = (projectId: string, runIds: readonly string[]) => sql<{
 export const trialIds = (projectId: string, runId: string, limit: number) => sql<{ id: string }>`
   SELECT c.id FROM calls c WHERE ${visibleIn(projectId)} AND c.parent_id = ${runId} AND ${isTrial} LIMIT ${limit}::bigint`;
 
-/** Trials of a run as `KeptTrial` tells, in any order; null for one of more than `maxLength` characters. */
+/**
+ * Trials of a run as `KeptTrial` tells, in any order; null for one of more than `maxLength` characters. Each is looked up by its id
+ * alone: before the first ANALYZE of calls, PostgreSQL would read all trials of the run for each of them.
+ */
 export const trialRecords = (
   projectId: string,
   runId: string,
@@ -95,8 +98,9 @@ export const trialRecords = (
       SELECT json_build_array(s.id, s.digest, date_part('epoch', s.started_at), ${SCORES}, k.late, k.latency, k.spent, k.judges)::text AS json,
         coalesce(json_typeof(k.late) = 'boolean', false) AS is_much
       FROM unnest(${ids}::text[]) r (id)
-      CROSS JOIN LATERAL ${trialsWhere(projectId, sql`c.id = r.id AND c.parent_id = ${runId}`, true)}
-      ${lookedUp(below, 'k')}) t`;
+      CROSS JOIN LATERAL ${trialsWhere(projectId, sql`c.id = r.id`, true)}
+      ${lookedUp(below, 'k')}
+      WHERE s.parent_id = ${runId}) t`;
 };
 
 /** A chunk as it is stored, each column as JSON text. */
