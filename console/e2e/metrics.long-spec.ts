@@ -21,7 +21,7 @@ describeConsole('metrics', () => {
           op_name,
           started_at: new Date(start).toISOString(),
           inputs: {},
-          attributes: {},
+          attributes: n === 3 ? { 'user.id': 'customer-7' } : {},
         },
       },
     },
@@ -77,7 +77,7 @@ describeConsole('metrics', () => {
     ]);
   });
 
-  it('counts by op and by user', async () => {
+  it('counts by op, by the user of the application and by that of the key', async () => {
     await admin.getByRole('tab', { name: 'By op' }).click();
     await admin.getByRole('cell', { name: 'rank' }).waitFor();
     expect(await cells(admin, 'rank')).toEqual([
@@ -96,6 +96,8 @@ describeConsole('metrics', () => {
     expect(admin.url()).toContain('by=op&sort=-p99');
     expect(await admin.getByRole('row').nth(1).getByRole('cell').first().innerText()).toBe('rank');
     await admin.getByRole('tab', { name: 'By user' }).click();
+    await admin.getByRole('cell', { name: 'customer-7', exact: true }).waitFor();
+    await admin.getByRole('tab', { name: 'By key user' }).click();
     await admin.getByRole('link', { name: 'ada', exact: true }).waitFor();
     await admin.getByRole('tab', { name: 'By model' }).click();
     await admin.getByRole('link', { name: 'gpt-4o-mini' }).click();

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { ROLES, type Role } from '../../src/platform/auth/api-key.entity.js';
 import { newSecret } from '../../src/platform/auth/secret.js';
@@ -15,6 +15,7 @@ import {
 } from '../support/operations.js';
 import { Browser, startProvider, type TestProvider } from '../support/provider.js';
 import { freePort } from '../support/server.js';
+import { announced } from '../support/media.js';
 import { contents, plant, type Planted } from '../support/planted.js';
 
 const OWN = 'acme/demo';
@@ -322,6 +323,28 @@ describe.each(CASES)('$route by $scheme', (one) => {
       expect(one!.status).toBe(404);
       expect(one!.text.replaceAll(UUID, '')).toBe(other!.text.replaceAll(UUID, ''));
     });
+});
+
+it('a signed address stores and shows a medium without a key', async () => {
+  const bytes = randomBytes(20);
+  const of = (address: string) => {
+    const { pathname, search } = new URL(address);
+    return { params: { id: pathname.split('/').at(-2)! }, query: search };
+  };
+  const headers = { authorization: basic(app.key, OWN) };
+  const announce = await send(`${app.url}/api/public/media`, announced(bytes), headers);
+  const uploaded = await ask('PUT /api/public/media/:id/content', {
+    ...of(announce.body.uploadUrl),
+    body: bytes,
+  });
+  expect(uploaded.status).toBe(200);
+  const shown = await ask(
+    'GET /api/public/media/:id',
+    { params: { id: announce.body.mediaId } },
+    headers.authorization,
+  );
+  const { url } = JSON.parse(shown.text);
+  expect((await ask('GET /api/public/media/:id/content', of(url))).status).toBe(200);
 });
 
 it('every route answers what openapi.json says', () => {
