@@ -668,7 +668,7 @@ export async function metadata(): Promise<Record<string, unknown>> {
           },
           MediaContentController: {
             upload: { summary: "Takes the bytes that `POST /api/public/media` has announced.", type: t["./doors/langfuse/media.dto.js"].MediaReportedDto },
-            content: { summary: "The bytes of a medium." },
+            content: { summary: "The bytes of a medium, as the media type that was announced." },
           },
           LangfuseHealthController: {
             health: { summary: "The process is up.", type: t["./doors/langfuse/langfuse.dto.js"].LangfuseHealthDto },

@@ -152,9 +152,9 @@ export class MediaContentController {
     return { mediaId: id };
   }
 
-  /** The bytes of a medium. */
+  /** The bytes of a medium, as the media type that was announced. */
   @Get()
-  @ApiProduces(BYTES)
+  @ApiProduces('*/*')
   @ApiOkResponse({ schema: { type: 'string', format: 'binary' } })
   async content(@Param('id') id: string, @Ctx() context: Context): Promise<StreamableFile> {
     const { bytes, length, contentType } = await this.media.content(id, context);
