@@ -1,6 +1,7 @@
 // Requests made from the OpenAPI document, each from its number alone: a small valid body, of which one or two parts are
 // pushed to a limit (many, deep, long, wide, repeated, odd), and which may be compressed.
 import { AT, COMPRESS, field, multipart, times } from './client.mjs';
+import { oddRequestOf } from './odd.mjs';
 
 /** Random numbers from 0 to 1 that follow from the seed (mulberry32). */
 function randomFrom(seed) {
@@ -352,11 +353,19 @@ export function operationsOf(document) {
   );
 }
 
-/** The request with the number: method, path, body, headers, and how it was made. */
-export function requestOf(document, operations, { seed, number, stored }) {
+/** Every so many requests one has odd members of what real clients send (odd.mjs). */
+const ODD_EVERY = 20;
+
+/**
+ * The request with the number: method, path, body, headers, and how it was made; of an odd one also what it expects. With `isOdd` all are
+ * odd ones.
+ */
+export function requestOf(document, operations, { seed, number, stored, isOdd }) {
   const random = randomFrom(seed * 0x9e3779b1 + number * 0x85ebca6b);
   for (let i = 0; i < 3; i++) random();
   const maker = new Maker(document, number, random, stored);
+  if (isOdd) return oddRequestOf(maker, number);
+  if (!stored.large && number % ODD_EVERY === 0) return oddRequestOf(maker, number / ODD_EVERY);
   const operation = maker.one(operations);
   maker.begin(operation);
   const headers = {};

@@ -1,18 +1,19 @@
 // Looks for requests that cost the service much: 10⁵ bodies made from its own OpenAPI document (bodies.mjs), sent a few
 // at a time to the built service. The groups in which the event loop was blocked longest, or memory grew most for what was sent, are sent
 // again request by request; the ten worst of each kind are printed, and each 5xx that is not a 503.
+// One of twenty requests has odd members of what real clients send (odd.mjs); with --odd all have. What such a write acknowledges is read back.
 // With --pairs each body is small, and asks about one of the large things that were stored before.
-//   npm run attack:generate -- [--cases 100000] [--minutes 600] [--seed 1] [--pairs [--mib 8]]
+//   npm run attack:generate -- [--cases 100000] [--minutes 600] [--seed 1] [--odd] [--pairs [--mib 8]]
 //   [--state FILE] keeps in a file what was found so far, and goes on behind it: many short runs are one long run, and each
 //   prints the worst of all; with --minutes 0 it only prints
 //   [--case N] sends one again and prints it; exits 1 on a 5xx, on a delay above 1 s (with --pairs 0.5 s), above 1 GB, and
 //   above 4 GB of PostgreSQL
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { operationsOf, requestOf } from './bodies.mjs';
 import { AT, Client, FORM, multipart, times } from './client.mjs';
-import { Service } from './service.mjs';
+import { basic, Service } from './service.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -20,6 +21,7 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: '1' },
     case: { type: 'string' },
     minutes: { type: 'string', default: '600' },
+    odd: { type: 'boolean', default: false },
     pairs: { type: 'boolean', default: false },
     mib: { type: 'string', default: '8' },
     state: { type: 'string' },
@@ -51,12 +53,16 @@ const REPLACES = /delete|purge|erase|retention|call\/(start|end|upsert)|complete
 const operations = operationsOf(document).filter(
   ({ path, method }) => !options.pairs || !(REPLACES.test(path) || method === 'DELETE'),
 );
-const stored = await store('acme/stored');
+/** @type {any} */
+const stored = { ...(await store('acme/stored')), langfuse: await storeMedia('acme/stored') };
 if (options.pairs) stored.large = await storeLarge(stored.project);
 const seed = Number(options.seed);
+const makers = ['bodies.mjs', 'odd.mjs'].map((name) =>
+  readFileSync(new URL(name, import.meta.url), 'utf8'),
+);
 /** Of the same requests for the same numbers. */
 const version = createHash('sha256')
-  .update(JSON.stringify([document, seed, options.pairs && options.mib]))
+  .update(JSON.stringify([document, seed, options.odd, options.pairs && options.mib, makers]))
   .digest('hex');
 /** What was found so far. Of groups only the numbers and what they cost are kept, of the worst requests what is printed. */
 const found = {
@@ -107,6 +113,30 @@ async function store(project) {
     row: table.row_digests[0],
     file: file.digest,
   };
+}
+
+/** How a client of Langfuse signs in, and media that are announced. */
+async function storeMedia(project) {
+  const [, secret] = Buffer.from(basic(service.keys.attacker).slice(6), 'base64')
+    .toString()
+    .split(':');
+  const authorization = `Basic ${Buffer.from(`${project}:${secret}`).toString('base64')}`;
+  const media = [];
+  for (const length of [1, 1000, 3_000_000]) {
+    const bytes = randomBytes(length);
+    const sha256Hash = createHash('sha256').update(bytes).digest('base64');
+    const { text } = await client.send(
+      '/api/public/media',
+      {
+        ...{ traceId: 't', field: 'input', contentType: 'image/png' },
+        ...{ contentLength: length, sha256Hash },
+      },
+      { headers: { authorization } },
+    );
+    const { pathname, search } = new URL(JSON.parse(text).uploadUrl);
+    media.push({ url: pathname + search, bytes });
+  }
+  return { authorization, media };
 }
 
 /** Large documents, each in every place where one may be stored, and what leads to them. */
@@ -170,7 +200,7 @@ async function cost(numbers) {
   const timeoutMs = numbers.length === 1 ? ALONE_TIMEOUT_MS : TIMEOUT_MS;
   const requests = numbers.map((number) => ({
     number,
-    ...requestOf(document, operations, { seed, number, stored }),
+    ...requestOf(document, operations, { seed, number, stored, isOdd: options.odd }),
   }));
   await service.probe.report();
   service.resetPeak();
@@ -186,6 +216,7 @@ async function cost(numbers) {
       const as = path.includes('/trainer/') ? 'trainer' : 'attacker';
       const answer = await client.send(path, body, { method, headers, as, timeoutMs });
       Object.assign(request, { status: answer.status, text: answer.text, answered: answer.size });
+      if (request.returned && answer.status === 200) await readBack(request);
     }),
   );
   clearInterval(watch);
@@ -200,9 +231,27 @@ async function cost(numbers) {
   return { requests, blocked, grown, sent, isAlive, ms, postgres };
 }
 
+/** Longer answers are not kept as a whole. */
+const READ_CHARACTERS = 7_000_000;
+
+/** Reads an acknowledged call: it is to have the text as it was sent. */
+async function readBack(request) {
+  const { id, text } = request.returned;
+  const body = JSON.parse(request.body);
+  const { project_id } = body.start;
+  const answer = await client.send('/call/read', { project_id, id }, { timeoutMs: TIMEOUT_MS });
+  if (answer.status === 'timeout' || answer.status === 503) return;
+  const isThere =
+    answer.status === 200 &&
+    (text.length > READ_CHARACTERS ? answer.size > text.length : answer.text.includes(text));
+  if (!isThere) request.status = `${request.status}, and read back ${answer.status} another text`;
+}
+
 /** One that was late beside others may have had no turn: it is sent again alone. */
-const isFailure = ({ status }, isAlone) =>
-  status === 'timeout' ? isAlone : status >= 500 ? status !== 503 : status === 'cut';
+const isFailure = ({ status, answers = [] }, isAlone) => {
+  if (status === 'timeout') return isAlone;
+  return typeof status === 'string' || (status >= 500 && ![503, ...answers].includes(status));
+};
 const described = ({ number, method, path, status, how, body }) =>
   `case ${number}: ${method} ${path.slice(0, 80)} (${how}; ${body?.length ?? 0} bytes) answered ${status}`;
 

@@ -39,11 +39,48 @@ export const WHOLE = {
   numbers: () => `{"choices":[${'1,'.repeat(15 * MIB)}1]}`,
   keys: () => `{${Array.from({ length: 2e6 }, (_, i) => `"k${i}":1`).join(',')}}`,
   'long line': () => `"${'x'.repeat(40 * MIB)}`,
+  'constant id': () =>
+    '{"id":"chatcmpl-constant","model":"m","choices":[],"usage":{"prompt_tokens":1,"total_tokens":3}}',
   'no JSON': () => 'null,"weave_call_id":"of another"',
+};
+
+/** Parts of tool calls of one stream, which share indexes and ids, or have none. */
+export const ODD_TOOL_CALLS = {
+  'tool calls at one index': [
+    { index: 0, id: 'a', function: { name: 'f', arguments: '{' } },
+    { index: 0, id: 'b', function: { name: 'g', arguments: '{}' } },
+    { index: 0, function: { arguments: '}' } },
+  ],
+  'tool calls without index': [
+    { id: 'a', function: { name: 'f', arguments: '{' } },
+    { function: { arguments: '}' } },
+    { id: 'b', function: { name: 'g' } },
+  ],
+  'tool calls of one id': [
+    { index: 0, id: 'a', function: { name: 'f', arguments: '{}' } },
+    { index: 1, id: 'a', function: { name: 'f', arguments: '{}' } },
+    { index: 0, id: 'a', function: { name: 'f', arguments: '{}' } },
+  ],
+  'tool calls without anything': [{}, { index: null, id: null, function: null }, null, 1, [], ''],
+  'tool calls of odd indexes': [-1, 0.5, 1e9, '0', 2 ** 53, null, {}].map((index) => ({
+    index,
+    id: '',
+    function: { name: '', arguments: {} },
+  })),
 };
 
 /** Streams, as pieces. */
 export const STREAMS = {
+  ...Object.fromEntries(
+    Object.entries(ODD_TOOL_CALLS).map(([name, calls]) => [
+      name,
+      () =>
+        calls.map(
+          (call) =>
+            `data: ${JSON.stringify({ model: 'm', choices: [{ index: 0, delta: { tool_calls: [call] } }] })}\n\n`,
+        ),
+    ]),
+  ),
   'open levels': () => [`data: ${'['.repeat(30 * MIB)}\n\n`],
   'empty events': () => repeated('data:\n\n'.repeat(10_000), 150),
   'empty lines': () => repeated('\n\n'.repeat(32_000), 150),

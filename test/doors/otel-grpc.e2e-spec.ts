@@ -8,7 +8,7 @@ import { basic, useApp } from '../support/app.js';
 import { grpcClient, listenForGrpc } from '../support/grpc.js';
 import { until } from '../support/until.js';
 
-const MAX_BODY_BYTES = 100_000;
+const MAX_BODY_BYTES = 120_000;
 const app = useApp({
   MAX_BODY_BYTES: String(MAX_BODY_BYTES),
   MAX_CONNECTIONS: '32',
@@ -144,6 +144,21 @@ describe('OTLP over gRPC', () => {
       partialSuccess: { rejectedSpans: '1', errorMessage: expect.stringMatching(/spanId/) },
     });
     expect(await readCall(id)).not.toBeNull();
+  });
+
+  it('stores the head of a span of too many fields, and says so', async () => {
+    const id = aSpanId();
+    const many = Array.from({ length: 50_001 }, () => ({}));
+    const attributes = [{ key: 'list', value: { arrayValue: { values: many } } }, text('a', 'b')];
+    const { code, body } = await client.export('Trace', exportOf([id], attributes), withKey());
+    expect(code).toBe(0);
+    expect(RESPONSE.decode(body!).toJSON()).toEqual({
+      partialSuccess: { errorMessage: expect.stringMatching(/^Skein left out .* limit of 50000$/) },
+    });
+    expect((await readCall(id)).attributes).toMatchObject({
+      a: 'b',
+      'skein.left_out': expect.stringContaining('50000'),
+    });
   });
 
   it('gives messages of log records to their calls, and tells of the others and of metrics', async () => {

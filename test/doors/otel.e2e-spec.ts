@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import protobuf from 'protobufjs';
+import { lookupType } from '../../src/doors/otel/otlp.js';
 import { basic, send, useApp } from '../support/app.js';
 
 const app = useApp({ MAX_BODY_BYTES: '100000' });
@@ -24,6 +25,7 @@ const request = (list: unknown[], ...attributes: object[]) => ({
 });
 
 const PATH = '/otel/v1/traces';
+const SPANS = lookupType('collector.trace.v1.ExportTraceServiceRequest');
 const toProject = { headers: { project_id } };
 const read = async (id: string, project = project_id) =>
   (await app.post('/call/read', { project_id: project, id })).body.call;
@@ -552,6 +554,64 @@ describe('metrics and logs', () => {
 // the last one: its app ends the metrics of the process when it closes
 describe('a span that is as long as a body', () => {
   const large = useApp();
+
+  const values = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ intValue: String(i) }));
+  /** A generation of 60,000 fields and values and more: 30,000 numbers of two each. */
+  const aWideSpan = () =>
+    aSpan({
+      name: 'chat gpt-4o',
+      attributes: [
+        { key: 'tokens', value: { arrayValue: { values: values(30_000) } } },
+        text('gen_ai.operation.name', 'chat'),
+        text('gen_ai.request.model', 'gpt-4o'),
+        { key: 'gen_ai.usage.input_tokens', value: { intValue: '7' } },
+      ],
+      events: [{ name: 'e', timeUnixNano: '1767225600123456789' }],
+    });
+  const NESTED = Array.from({ length: 110 }).reduce<object>(
+    (value) => ({ arrayValue: { values: [value] } }),
+    { stringValue: 'x' },
+  );
+  const aDeepSpan = () => aSpan({ name: 'chat gpt-4o', attributes: [{ key: 'd', value: NESTED }] });
+  const asJson = (list: object[]) => JSON.stringify(request(list));
+  const asProtobuf = (list: any[]) => {
+    const bytes = (hex: string | undefined) => hex && Buffer.from(hex, 'hex');
+    const spans = list.map(({ traceId, spanId, parentSpanId, ...span }) => ({
+      ...span,
+      ...{ traceId: bytes(traceId), spanId: bytes(spanId), parentSpanId: bytes(parentSpanId) },
+    }));
+    return Buffer.from(SPANS.encode(SPANS.fromObject(request(spans))).finish());
+  };
+
+  it.each([
+    ['JSON', 'of 60,000 values', 'application/json', asJson, aWideSpan],
+    ['protobuf', 'of 60,000 values', 'application/x-protobuf', asProtobuf, aWideSpan],
+    ['JSON', 'deeper than is read', 'application/json', asJson, aDeepSpan],
+  ])(
+    'is stored without its long attributes, and says so: %s, %s',
+    async (...[, , type, encode, make]) => {
+      const [parent, child] = [make(), aSpan()];
+      const body = encode([parent, { ...child, parentSpanId: parent.spanId }]);
+      const headers = { project_id, 'content-type': type };
+      const answer = await large.post(PATH, body, { headers });
+      expect(answer.status).toBe(200);
+      const told = type === 'application/json' ? answer.body.partialSuccess.errorMessage : answer.text; // prettier-ignore
+      expect(told).toMatch(/Skein left out .*(over the limit of 50000|depth)/);
+      expect(answer.body?.partialSuccess?.rejectedSpans).toBeUndefined();
+      const { call } = (await large.post('/call/read', { project_id, id: parent.spanId })).body;
+      expect(call).toMatchObject({
+        op_name: 'chat gpt-4o',
+        trace_id: TRACE,
+        summary: { svc: { latency_ms: 1000 } },
+        attributes: { 'skein.left_out': expect.stringMatching(/^Skein left out/) },
+      });
+      if (make === aWideSpan)
+        expect(call.summary.usage).toEqual({ 'gpt-4o': { requests: 1, prompt_tokens: 7 } });
+      const stored = await large.post('/call/read', { project_id, id: child.spanId });
+      expect(stored.body.call.parent_id).toBe(parent.spanId);
+    },
+  );
 
   it.each([9, 20])(
     'is stored with its call of %i MiB, and its child below it',

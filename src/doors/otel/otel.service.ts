@@ -10,7 +10,7 @@ import { Turn } from '../../platform/time/turn.js';
 import { CostsService } from '../../tracing/costs/costs.service.js';
 import { readAttributes } from './attributes.js';
 import { evaluationsOf } from './evaluations.js';
-import type { Origin, PartialSuccess, ReceivedSpan } from './otlp.js';
+import type { Origin, PartialSuccess, ReadSpan, ReceivedSpan } from './otlp.js';
 import { toCall, type NameModel } from './span-call.js';
 import { type SpanCall, SpanPart } from './span-part.js';
 import { SpanPartsService } from './span-parts.service.js';
@@ -42,6 +42,12 @@ export class OtelService {
     const findProject = projectFinder(project, caller);
     const refused = new Refusals();
     const modelName: NameModel = (model, provider) => this.costs.modelName(model, provider);
+    const callOf = (received: ReceivedSpan) => {
+      const projectId = findProject(received.origin);
+      const read = received.read();
+      if (read.note) refused.tell(new Error(read.note));
+      return spanCall(read, received.origin, projectId, modelName);
+    };
     let part = new SpanPart();
     let stored = 0;
     const store = async () => {
@@ -55,7 +61,7 @@ export class OtelService {
       if (turn.isOver) await turn.next();
       let next: SpanCall;
       try {
-        next = spanCall(received, findProject(received.origin), modelName);
+        next = callOf(received);
         if (this.isFolded(received, next)) {
           part.fold(next);
           foldedSpans.inc({ scope: received.origin.scope.name ?? '' });
@@ -80,9 +86,13 @@ export class OtelService {
 }
 
 /** The call of a span, with the text of the span and its evaluations. */
-function spanCall(received: ReceivedSpan, projectId: string, modelName: NameModel): SpanCall {
-  const { span, text } = received.read();
-  const { documents, ...call } = toCall(span, received.origin, projectId, modelName);
+function spanCall(
+  { span, text }: ReadSpan,
+  origin: Origin,
+  projectId: string,
+  modelName: NameModel,
+): SpanCall {
+  const { documents, ...call } = toCall(span, origin, projectId, modelName);
   const evaluations = evaluationsOf(span, projectId);
   return { ...call, documents: { ...documents, otel_dump: text }, evaluations };
 }

@@ -17,7 +17,7 @@ import {
   withIds,
 } from './otlp.js';
 import { isPlain, type Json, jsonOfBytes, compileMessage } from './protobuf-json.js';
-import { jsonIndex, LOGS, protobufIndex } from './span-index.js';
+import { jsonIndex, LOGS, protobufIndex, type SpanBytes } from './span-index.js';
 
 const REQUEST = lookupType('collector.logs.v1.ExportLogsServiceRequest');
 const RESPONSE = lookupType('collector.logs.v1.ExportLogsServiceResponse');
@@ -47,15 +47,29 @@ export const mayTell = (bytes: Uint8Array): boolean => {
 
 /** The log records of a request, all of which are decoded later, one by one. @throws ApiError `invalid_request`, `too_large` */
 export const logsOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedLog[]> =>
-  receive(await protobufIndex(bytes, compileMessage(REQUEST), LOGS), originOfBytes, (part) =>
-    mayTell(part) ? (jsonOfBytes(compileMessage(RECORD), part) as LogRecord) : null,
+  receive(
+    await protobufIndex(bytes, compileMessage(REQUEST), LOGS),
+    originOfBytes,
+    withinLimits((part) =>
+      mayTell(part) ? (jsonOfBytes(compileMessage(RECORD), part) as LogRecord) : null,
+    ),
   );
 
 /** The same of JSON, which must be UTF-8. Unknown members are ignored. */
 export const logsOfJson = async (bytes: Uint8Array): Promise<ReceivedLog[]> =>
-  receive(await jsonIndex(bytes, LOGS), originOfText, (part) =>
-    mayTell(part) ? readRecord(parsed(decodeText(part))) : null,
+  receive(
+    await jsonIndex(bytes, LOGS),
+    originOfText,
+    withinLimits((part) => (mayTell(part) ? readRecord(parsed(decodeText(part))) : null)),
   );
+
+/** A record over its limits is refused by itself. */
+const withinLimits =
+  (read: (part: Uint8Array) => LogRecord | null) =>
+  (part: SpanBytes): LogRecord | null => {
+    if (part instanceof Uint8Array) return read(part);
+    throw new Error(part.why);
+  };
 
 function readRecord(json: Json): LogRecord {
   if (isPlain(compileMessage(RECORD), json)) return json;

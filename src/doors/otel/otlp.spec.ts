@@ -175,10 +175,19 @@ describe('of both forms', () => {
     await expect(readSpans(resources)).rejects.toThrow(tooLarge(MAX_FIELDS));
   });
 
-  it.each(forms)('%s: refuses a span by itself that is too large', async (_, readSpans) => {
+  it.each(forms)('%s: keeps the head of a span of too many fields', async (_, readSpans) => {
     const long = { name: 'x'.repeat(MAX_SPAN_BYTES), kind: 1 };
-    const spans = await readSpans(withSpans([withValues(MAX_SPAN_FIELDS), long, { name: 'good' }]));
-    expect(() => spans[0]!.read()).toThrow(`over the limit of ${MAX_SPAN_FIELDS}`);
+    const model = { key: 'm', value: { stringValue: 'gpt' } };
+    const wide = {
+      ...{ name: 'wide', kind: 3, events: [{ name: 'e' }], links: [{}], status: { code: 2 } },
+      attributes: [...withValues(MAX_SPAN_FIELDS).attributes, model],
+    };
+    const spans = await readSpans(withSpans([wide, long, { name: 'good' }]));
+    const { span: head, text: headText, note } = spans[0]!.read();
+    expect(note).toContain(`over the limit of ${MAX_SPAN_FIELDS}`);
+    const attributes = [model, { key: 'skein.left_out', value: { stringValue: note } }];
+    expect(head).toEqual({ name: 'wide', kind: 3, attributes, status: { code: 2 } });
+    expect(JSON.parse(headText)).toEqual(head);
     const { span: whole, text } = spans[1]!.read(); // a long one is kept, without its long texts
     expect(whole.name).toHaveLength(MAX_SPAN_BYTES);
     expect(JSON.parse(text)).toEqual({
@@ -192,7 +201,7 @@ describe('of both forms', () => {
     ['JSON', 80],
     ['protobuf', 80],
     ['protobuf', 10_000],
-  ])('%s: refuses a span by itself that is %d lists deep', async (form, levels) => {
+  ])('%s: keeps the head of a span that is %d lists deep', async (form, levels) => {
     let json: object = {};
     let bytes: Uint8Array = new Uint8Array();
     const field = (id: number, content: Uint8Array) =>
@@ -210,7 +219,9 @@ describe('of both forms', () => {
       form === 'JSON'
         ? await ofJson(asRequest({ attributes: [{ key: 'a', value: json }] }, { name: 'good' }))
         : await spansOfProtobuf(field(1, field(2, Buffer.concat([deep, good]))));
-    expect(() => spans[0]!.read()).toThrow(/depth/);
+    const { span, note } = spans[0]!.read();
+    expect(note).toMatch(/depth/);
+    expect(span.attributes).toEqual([{ key: 'skein.left_out', value: { stringValue: note } }]);
     expect(spans[1]!.read().span.name).toBe('good');
   });
 

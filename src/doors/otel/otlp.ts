@@ -1,15 +1,17 @@
 import { fileURLToPath } from 'node:url';
 import protobuf from 'protobufjs';
 import protojson from 'protobufjs/ext/protojson.js';
-import { hasOpaqueEscapes, skipValue } from '../../platform/json/json-grammar.js';
-import { parseLight } from '../../platform/json/json-weight.js';
+import { hasOpaqueEscapes, skipValue, TooDeep } from '../../platform/json/json-grammar.js';
+import { JsonLimit, parseLight } from '../../platform/json/json-weight.js';
 import { Turn } from '../../platform/time/turn.js';
-import { isPlain, type Json, jsonOfBytes, compileMessage } from './protobuf-json.js';
+import { isPlain, type Json, jsonOfBytes, compileMessage, TOO_DEEP } from './protobuf-json.js';
+import { headOfBytes, headOfText, leftOut, NOTE } from './span-head.js';
 import {
   jsonIndex,
   MAX_SPAN_BYTES,
   noRequest,
   protobufIndex,
+  type SpanBytes,
   type SpanGroup,
 } from './span-index.js';
 
@@ -76,25 +78,83 @@ export interface Received<Item> {
   read(): Item;
 }
 
-/** A span, and its text: of JSON as it was sent, of protobuf its OTLP/JSON. */
-export type ReceivedSpan = Received<{ span: Span; text: string }>;
+/**
+ * A span, and its text: of JSON as it was sent, of protobuf its OTLP/JSON. A span over the limits of decoding is its head (span-head.ts),
+ * with what `note` says among its attributes.
+ */
+export interface ReadSpan {
+  span: Span;
+  text: string;
+  note?: string;
+}
+export type ReceivedSpan = Received<ReadSpan>;
 
 /** The spans of a request, all of which are decoded later, one by one. @throws ApiError `invalid_request`, `too_large` */
 export const spansOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
-  receive(await protobufIndex(bytes, compileMessage(REQUEST)), originOfBytes, (part) => {
-    const span: Span = jsonOfBytes(compileMessage(SPAN), part);
-    return { span, text: part.length > MAX_SPAN_BYTES ? shortened(span) : JSON.stringify(span) };
-  });
+  receive(
+    await protobufIndex(bytes, compileMessage(REQUEST)),
+    originOfBytes,
+    orHead(readSpanBytes, headOfBytes),
+  );
 
 /** The same of JSON, which must be UTF-8. Unknown members are ignored. */
 export const spansOfJson = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
-  receive(await jsonIndex(bytes), originOfText, (part) => {
-    const text = decodeText(part);
-    skipValue(text, 0); // throws where it is too deep to be stored
-    const json = parsed(text);
-    const span = isPlain(compileMessage(SPAN), json) ? json : spanJson(spanMessage(json));
-    return { span, text: part.length > MAX_SPAN_BYTES ? shortened(json) : text };
-  });
+  receive(
+    await jsonIndex(bytes),
+    originOfText,
+    orHead(readSpanText, (part, withAttributes) =>
+      Buffer.from(headOfText(decodeText(part), withAttributes)),
+    ),
+  );
+
+function readSpanBytes(part: Uint8Array): ReadSpan {
+  const span: Span = jsonOfBytes(compileMessage(SPAN), part);
+  return { span, text: part.length > MAX_SPAN_BYTES ? shortened(span) : JSON.stringify(span) };
+}
+
+function readSpanText(part: Uint8Array): ReadSpan {
+  const text = decodeText(part);
+  skipValue(text, 0); // throws where it is too deep to be stored
+  const json = parsed(text);
+  const span = isPlain(compileMessage(SPAN), json) ? json : spanJson(spanMessage(json));
+  return { span, text: part.length > MAX_SPAN_BYTES ? shortened(json) : text };
+}
+
+/** Reads spans, and of those over the limits of decoding the head: without any attribute where those that it keeps are too deep. */
+const orHead = (
+  readSpan: (part: Uint8Array) => ReadSpan,
+  headOf: (part: Uint8Array, withAttributes: boolean) => Uint8Array,
+) => {
+  const readHead = (part: Uint8Array, why: string): ReadSpan => {
+    const { span } = orElse(
+      () => readSpan(headOf(part, true)),
+      () => readSpan(headOf(part, false)),
+    );
+    const note = leftOut(why);
+    const attributes = [...(span.attributes ?? []), { key: NOTE, value: { stringValue: note } }];
+    const head = { ...span, attributes };
+    return { span: head, text: JSON.stringify(head), note };
+  };
+  return (part: SpanBytes): ReadSpan =>
+    part instanceof Uint8Array
+      ? orElse(
+          () => readSpan(part),
+          (why) => readHead(part, why),
+        )
+      : readHead(part.bytes, part.why);
+};
+
+/** The second where the first is over a limit of decoding. */
+function orElse(read: () => ReadSpan, readShorter: (why: string) => ReadSpan): ReadSpan {
+  try {
+    return read();
+  } catch (error) {
+    const { message } = error as Error;
+    const isLimit = error instanceof TooDeep || error instanceof JsonLimit || message === TOO_DEEP;
+    if (!isLimit) throw error;
+    return readShorter(message);
+  }
+}
 
 /** Characters of a text that a long span keeps. */
 const MAX_TEXT = 64 * 1024;
@@ -115,7 +175,7 @@ export const originOfText: Decode = (type, part) => checkPlain(type, parsed(deco
 export async function receive<Item>(
   groups: readonly SpanGroup[],
   decode: Decode,
-  readItem: (bytes: Uint8Array) => Item,
+  readItem: (part: SpanBytes) => Item,
 ): Promise<Received<Item>[]> {
   const turn = new Turn();
   const resources = new Map<SpanGroup['owner'], Json>();
@@ -132,13 +192,7 @@ export async function receive<Item>(
     const resource = resources.get(owner) ?? canonical(RESOURCE, owner.resource);
     resources.set(owner, resource);
     const origin = { resource, scope: canonical(SCOPE, scope) };
-    for (const part of parts) {
-      const read = () => {
-        if (typeof part === 'string') throw new Error(part);
-        return readItem(part);
-      };
-      items.push({ origin, read });
-    }
+    for (const part of parts) items.push({ origin, read: () => readItem(part) });
   }
   return items;
 }

@@ -37,6 +37,8 @@ export interface Message {
 export const LENGTH_DELIMITED = 2;
 /** Messages inside messages: as deep as protobufjs goes. */
 export const MAX_MESSAGES_DEEP = 100;
+/** The message of protobufjs 8 for a deeper one, which it tells by no class of errors. */
+export const TOO_DEEP = 'max depth exceeded';
 
 const messages = new Map<protobuf.Type, Message>();
 
@@ -104,7 +106,7 @@ class Decoder {
   /** Reads into `json`, since parts of one message may come apart. */
   message({ byId }: Message, end: number, json: Json): Json {
     const { reader } = this;
-    if (this.depth > MAX_MESSAGES_DEEP) throw new Error('max depth exceeded');
+    if (this.depth > MAX_MESSAGES_DEEP) throw new Error(TOO_DEEP);
     if (end > reader.len) throw new RangeError('a field ends behind its message');
     let last = -1;
     let isSorted = true;

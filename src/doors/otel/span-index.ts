@@ -14,7 +14,7 @@ import { LENGTH_DELIMITED, MAX_MESSAGES_DEEP, type Message } from './protobuf-js
 export const MAX_SPANS = 10_000;
 /** Fields of the whole request: an attribute with a text is four of them, a number in a list two. */
 export const MAX_FIELDS = 1_000_000;
-/** The same for one span, which is decoded in one go. */
+/** The same for one span that is decoded as a whole, in one go. */
 export const MAX_SPAN_FIELDS = 50_000;
 /** Of a log record, a resource or a scope. A span may fill the body: of a longer one the long texts are stored once. */
 export const MAX_SPAN_BYTES = 8 * 1024 * 1024;
@@ -49,8 +49,8 @@ export interface SpanGroup {
   spans: SpanBytes[];
 }
 
-/** A span over its limits is left undecoded, and refused by itself with this reason. */
-type SpanBytes = Uint8Array | string;
+/** An item over its limits is not decoded as a whole: `receive` says what becomes of it. */
+export type SpanBytes = Uint8Array | { bytes: Uint8Array; why: string };
 
 export const noRequest = (why: string) =>
   new ApiError('invalid_request', `the body is no OTLP export request: ${why.slice(0, 200)}`);
@@ -76,15 +76,16 @@ class SpanCounts {
     this.fieldsBefore = this.fields;
   }
 
-  /** What ends, or why it is refused. */
+  /** What ends, and why it is over its limits. */
   end(kind: Kept, bytes: Uint8Array): SpanBytes {
     const fields = this.fields - this.fieldsBefore;
     const what = kind === 'span' ? this.signal.item : kind;
     const isTooLong = what !== SPANS.item && bytes.length > MAX_SPAN_BYTES;
     if (!isTooLong && fields <= MAX_SPAN_FIELDS) return bytes;
-    return isTooLong
+    const why = isTooLong
       ? `a ${what} holds ${bytes.length} bytes, over the limit of ${MAX_SPAN_BYTES}`
       : `a ${what} holds ${fields} fields and values, over the limit of ${MAX_SPAN_FIELDS}`;
+    return { bytes, why };
   }
 }
 
@@ -108,7 +109,7 @@ class Groups {
   keep(kind: Kept, part: SpanBytes): void {
     const group = this.list.at(-1)!;
     if (kind === 'span') group.spans.push(part);
-    else if (typeof part === 'string') throw new ApiError('too_large', part);
+    else if ('why' in part) throw new ApiError('too_large', part.why);
     else if (kind === 'resource') this.owner.resource = part;
     else group.scope = part;
   }

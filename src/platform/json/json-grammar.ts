@@ -26,11 +26,13 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
 const ZERO = 0x30;
+const EIGHT = 0x38;
 const NINE = 0x39;
 const COLON = 0x3a;
 const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSE_BRACKET = 0x5d;
+const LETTER_C = 0x63;
 const LETTER_D = 0x64;
 const LETTER_U = 0x75;
 const OPEN_BRACE = 0x7b;
@@ -128,23 +130,22 @@ export function hasOpaqueEscapes(text: string): boolean {
 function isOpaqueEscape(text: string, at: number): boolean {
   const digit = text.charCodeAt(at + 2);
   if (digit !== ZERO && (digit | LOWER_CASE) !== LETTER_D) return false;
-  const unit = escapedUnit(text, at);
-  if (isHigh(unit)) return !isLow(escapedUnit(text, at + 6));
-  if (isLow(unit)) return !isHigh(escapedUnit(text, at - 6));
-  return unit === 0;
+  if (digit === ZERO) return text.startsWith('000', at + 3) && !isEscaped(text, at);
+  if (!isHalf(text, at) || isEscaped(text, at)) return false;
+  if (!isLow(text, at)) return !(isHalf(text, at + 6) && isLow(text, at + 6));
+  return !isHalf(text, at - 6) || isLow(text, at - 6) || isEscaped(text, at - 6);
 }
 
-const isHigh = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00;
-const isLow = (unit: number): boolean => unit >= 0xdc00 && unit < 0xe000;
+/** Whether a `\uXXXX` at `at` is half of a surrogate pair, if its backslash is not escaped itself. */
+const isHalf = (text: string, at: number): boolean =>
+  text.charCodeAt(at) === BACKSLASH &&
+  text.charCodeAt(at + 1) === LETTER_U &&
+  (text.charCodeAt(at + 2) | LOWER_CASE) === LETTER_D &&
+  text.charCodeAt(at + 3) >= EIGHT;
 
-/** The code unit that a `\uXXXX` at `at` stands for, NaN where there is none. */
-function escapedUnit(text: string, at: number): number {
-  const isUnit =
-    text.charCodeAt(at) === BACKSLASH &&
-    text.charCodeAt(at + 1) === LETTER_U &&
-    !isEscaped(text, at);
-  return isUnit ? Number.parseInt(text.slice(at + 2, at + 6), 16) : NaN;
-}
+/** Whether the half at `at` is the second one. */
+const isLow = (text: string, at: number): boolean =>
+  (text.charCodeAt(at + 3) | LOWER_CASE) >= LETTER_C;
 
 /**
  * The end of the value at `at` (white space before it is allowed). Throws `TooDeep` when the value, lying inside
