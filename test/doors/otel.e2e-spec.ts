@@ -552,7 +552,7 @@ describe('metrics and logs', () => {
 });
 
 // the last one: its app ends the metrics of the process when it closes
-describe('a span that is as long as a body', () => {
+describe('a span or log record that is as long as a body', () => {
   const large = useApp();
 
   const values = (count: number) =>
@@ -612,6 +612,45 @@ describe('a span that is as long as a body', () => {
       expect(stored.body.call.parent_id).toBe(parent.spanId);
     },
   );
+
+  const RECORDS = lookupType('collector.logs.v1.ExportLogsServiceRequest');
+  const aLongRecord = (traceId: unknown, spanId: unknown) => ({
+    ...{ timeUnixNano: '1767225600123456789', eventName: 'gen_ai.user.message', traceId, spanId },
+    body: { kvlistValue: { values: [text('content', 'x'.repeat(9 * 1024 * 1024))] } },
+  });
+  const recordsOf = (record: object) => ({
+    resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }],
+  });
+  const id = 'a'.repeat(16);
+  it.each([
+    ['JSON', 'application/json', () => JSON.stringify(recordsOf(aLongRecord(TRACE, id)))],
+    [
+      'protobuf',
+      'application/x-protobuf',
+      () => {
+        const record = aLongRecord(Buffer.from(TRACE, 'hex'), Buffer.from(id, 'hex'));
+        return Buffer.from(RECORDS.encode(RECORDS.fromObject(recordsOf(record))).finish());
+      },
+    ],
+  ])('is refused alone, and told, if it is a log record of 9 MiB: %s', async (_, type, body) => {
+    const headers = { project_id, 'content-type': type };
+    const { status, text: told } = await large.post('/v1/logs', body(), { headers });
+    expect(status).toBe(200);
+    expect(told).toMatch(/a log record holds \d+ bytes, over the limit of 8388608/);
+  });
+
+  it.each([
+    ['JSON', 'application/json', asJson],
+    ['protobuf', 'application/x-protobuf', asProtobuf],
+  ])('is refused alone, and told, if it is a span without a start: %s', async (_, type, encode) => {
+    const [good, bad] = [aSpan(), aSpan({ startTimeUnixNano: '0' })];
+    const headers = { project_id, 'content-type': type };
+    const { status, text: told } = await large.post(PATH, encode([bad, good]), { headers });
+    expect(status).toBe(200);
+    expect(told).toMatch(/startTimeUnixNano is required/);
+    const { body } = await large.post('/call/read', { project_id, id: good.spanId });
+    expect(body.call).not.toBeNull();
+  });
 
   it.each([9, 20])(
     'is stored with its call of %i MiB, and its child below it',

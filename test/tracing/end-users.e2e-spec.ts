@@ -1,4 +1,4 @@
-import { useApp } from '../support/app.js';
+import { basic, send, useApp } from '../support/app.js';
 import { useCalls } from '../support/calls.js';
 import { at } from '../support/factories.js';
 
@@ -76,6 +76,56 @@ it.each(NAMED)('a call names its user as %s does', async (_, documents, user) =>
   expect(body).toMatchObject({ calls: [{ id: 'a' }] });
   const roots = body.calls;
   expect(roots[0].summary.svc.trace_user).toBe(user);
+});
+
+it.each([
+  'user.id',
+  'enduser.id',
+  'langfuse.user.id',
+  'langfuse.trace.user_id',
+  'traceloop.association.properties.user_id',
+  'traceloop.association.properties.customer_id',
+])('a span and its children are found by the user that it names as %s', async (key) => {
+  const span = (spanId: string, parentSpanId: string, attributes: object[]) => ({
+    ...{ traceId: 'ab'.repeat(16), spanId: spanId.repeat(16), parentSpanId, name: 'work' },
+    ...{ startTimeUnixNano: '1769860800000000000', endTimeUnixNano: '1769860801000000000' },
+    attributes,
+  });
+  const named = (stringValue: string) => [{ key, value: { stringValue } }];
+  const spans = [
+    span('c', 'b'.repeat(16), []), // before those above it
+    span('a', '', named('ada "the first"')),
+    span('b', 'a'.repeat(16), []),
+    span('d', '', named('bob')),
+  ];
+  const { project_id } = calls;
+  const body = { resourceSpans: [{ scopeSpans: [{ spans }] }] };
+  const answer = await app.post('/v1/traces', body, { headers: { project_id } });
+  expect(answer.text).toBe('{}');
+  expect((await calls.idsOf(is('ada "the first"'))).toSorted()).toEqual(
+    ['a', 'b', 'c'].map((id) => id.repeat(16)),
+  );
+});
+
+it('events of Langfuse are found by the user of their trace', async () => {
+  const { project_id } = calls;
+  const event = (type: string, body: object) => ({
+    ...{ id: JSON.stringify(body), timestamp: at(1), type },
+    body: { ...body, startTime: at(1), timestamp: at(1) },
+  });
+  const batch = [
+    event('span-create', { id: 's', traceId: 't', name: 'work' }),
+    event('generation-create', { id: 'g', traceId: 't', parentObservationId: 's', model: 'm' }),
+    event('trace-create', { id: 't', name: 'chat', userId: 'ada' }),
+    event('trace-create', { id: 'other', name: 'chat', userId: 'bob' }),
+  ];
+  const answer = await send(
+    `${app.url}/api/public/ingestion`,
+    { batch },
+    { authorization: basic(app.key, project_id) },
+  );
+  expect(answer.body.errors).toEqual([]);
+  expect((await calls.idsOf(is('ada'))).toSorted()).toEqual(['g', 's', 't']);
 });
 
 it('a call below another has its user, unless it names one itself', async () => {

@@ -7,7 +7,7 @@ export const RESOURCES: Record<string, { name: string; description: string; text
 
 - call: one recorded run of an operation: a start, and later an end.
 - op: the operation that a call runs; op_name is its name or its ref.
-- trace: all calls with one trace_id, a tree by parent_id. The root has no parent.
+- trace: all calls with one trace_id, a tree by parent_id. The root has no parent, or one that is not stored here.
 - thread: the turns with one thread_id, a conversation. turn: a call whose id is its turn_id.
 - status: running (no end yet), error (the call has an exception), descendant_error (its client counted errors below it), success.
 - tokens: prompt, completion and cached tokens of all models of a call, without those of its descendants.
