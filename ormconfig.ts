@@ -53,6 +53,7 @@ import { UsageReader1766511000000 } from './src/platform/database/migrations/176
 import { Media1766541000000 } from './src/platform/database/migrations/1766541000000-media.js';
 import { EventTimes1766540000000 } from './src/platform/database/migrations/1766540000000-event-times.js';
 import { RenamedCalls1766550000000 } from './src/platform/database/migrations/1766550000000-renamed-calls.js';
+import { CallSources1766590000000 } from './src/platform/database/migrations/1766590000000-call-sources.js';
 import { UnknownDurations1766580000000 } from './src/platform/database/migrations/1766580000000-unknown-durations.js';
 import { FoldedSpans1766570000000 } from './src/platform/database/migrations/1766570000000-folded-spans.js';
 import { beginSession } from './src/platform/database/session.js';
@@ -203,6 +204,7 @@ export function dataSourceOptions(
       RenamedCalls1766550000000,
       FoldedSpans1766570000000,
       UnknownDurations1766580000000,
+      CallSources1766590000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

@@ -238,6 +238,8 @@ CREATE TABLE calls (
   thread_source text COLLATE "C",
   event_times json,
   is_renamed boolean NOT NULL DEFAULT false,
+  source text COLLATE "C" NOT NULL DEFAULT 'production'::text,
+  own_source text COLLATE "C",
   CONSTRAINT calls_pkey PRIMARY KEY (project_id, id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, toast.autovacuum_vacuum_scale_factor=0.02, toast.autovacuum_vacuum_threshold=5000);
 
@@ -888,6 +890,8 @@ CREATE INDEX calls_root_latency_idx ON calls USING btree (project_id, (((EXTRACT
 CREATE INDEX calls_roots_idx ON calls USING btree (project_id, started_at DESC, id) INCLUDE (parent_id, trace_id) WHERE (((parent_id IS NULL) OR is_orphan) AND (op_name IS NOT NULL) AND (deleted_at IS NULL));
 
 CREATE INDEX calls_running_idx ON calls USING btree (project_id, started_at) WHERE (ended_at IS NULL);
+
+CREATE INDEX calls_source_idx ON calls USING btree (project_id, started_at, id) WHERE (source <> 'production'::text);
 
 CREATE INDEX calls_spans_idx ON calls USING btree (project_id, started_at, id) WHERE (operation IS NOT NULL);
 

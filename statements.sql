@@ -1,6 +1,6 @@
 -- What operations and background tasks ask of the database, written by `npm run generate:statements`: nothing reads it but people.
 
-COPY calls (project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, is_orphan, thread_id, turn_id, thread_source, run_id, run_step, user_id, counts_gross, has_unread_usage, operation, agent_name, agent_version, linked_call_id, attributes, inputs, otel_dump, ended_at, exception, run_step_end, has_descendant_error, response_id, summary, output, usage) FROM STDIN (FORMAT binary);
+COPY calls (project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, is_orphan, thread_id, turn_id, thread_source, run_id, run_step, user_id, counts_gross, has_unread_usage, operation, agent_name, agent_version, linked_call_id, attributes, inputs, otel_dump, ended_at, exception, run_step_end, has_descendant_error, response_id, summary, output, usage, source, own_source) FROM STDIN (FORMAT binary);
 
 DELETE FROM "body_chunks" WHERE project_id = $1 AND "batch_id" = $2;
 
@@ -160,25 +160,27 @@ INSERT INTO call_slot_marks (project_id, slot, call_count, made_at)
 INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, instant_count,
   latency_sum, latency_min, latency_max, latencies, bytes)
   SELECT $1, s.slot, t.* FROM unnest($2::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
-  SELECT count(*) AS call_count, count(*) FILTER (WHERE c.ended_at >= c.started_at) AS ended_count, count(c.exception) AS error_count,
-  count(*) FILTER (WHERE c.ended_at = c.started_at) AS instant_count,
-  sum((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) AS latency_sum, min((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) AS latency_min, max((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) AS latency_max, string_agg(int8send((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint), ''::bytea ORDER BY (CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) AS latencies,
+  SELECT count(*) FILTER (WHERE c.source = 'production') AS call_count,
+  count(*) FILTER (WHERE c.ended_at >= c.started_at AND c.source = 'production') AS ended_count, count(c.exception) FILTER (WHERE c.source = 'production') AS error_count,
+  count(*) FILTER (WHERE c.ended_at = c.started_at AND c.source = 'production') AS instant_count,
+  sum((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE c.source = 'production') AS latency_sum, min((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE c.source = 'production') AS latency_min,
+  max((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE c.source = 'production') AS latency_max, string_agg(int8send((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint), ''::bytea ORDER BY (CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE c.source = 'production') AS latencies,
   coalesce(sum(coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_column_size(c.output), 0)
   + coalesce(pg_column_size(c.attributes), 0) + coalesce(pg_column_size(c.summary), 0)
   + coalesce(pg_column_size(c.otel_dump), 0)), 0) AS bytes FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
   AND c.started_at >= s.slot AND c.started_at < s.slot + interval '5 minutes') t
-  WHERE t.call_count > 0 RETURNING bytes::text;
+  WHERE t.call_count > 0 OR t.bytes > 0 RETURNING bytes::text;
 
 INSERT INTO calls AS c (
   project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
   run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
+  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
   SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
   coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "is_orphan", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "thread_source", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::json[], $10::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "attributes", "inputs")) w
+  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "is_orphan", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "thread_source", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::json[], $12::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "source", "own_source", "attributes", "inputs")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
   display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
@@ -229,7 +231,13 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -292,13 +300,13 @@ INSERT INTO calls AS c (
 INSERT INTO calls AS c (
   project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
   run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
+  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
   SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
   coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "is_orphan", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "thread_source", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::json[], $17::json[], $18::json[], $19::json[], $20::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "summary", "output", "usage")) w
+  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "is_orphan", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "thread_source", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::json[], $19::json[], $20::json[], $21::json[], $22::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "source", "own_source", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "summary", "output", "usage")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
   display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
@@ -349,7 +357,13 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -412,13 +426,13 @@ INSERT INTO calls AS c (
 INSERT INTO calls AS c (
   project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
   run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
+  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
   SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
   coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::json[], $22::json[], $23::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump")) w
+  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::json[], $27::json[], $28::json[], $29::json[], $30::json[], $31::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "source", "own_source", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
   display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
@@ -469,7 +483,13 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -532,13 +552,13 @@ INSERT INTO calls AS c (
 INSERT INTO calls AS c (
   project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
   run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
+  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
   SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
   coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::json[], $18::json[], $19::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "attributes", "inputs", "otel_dump")) w
+  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::json[], $18::json[], $19::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "attributes", "inputs", "otel_dump")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
   display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
@@ -589,7 +609,13 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -652,13 +678,13 @@ INSERT INTO calls AS c (
 INSERT INTO calls AS c (
   project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
   run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
+  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
   SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
   coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::json[], $19::json[], $20::json[], $21::json[], $22::json[], $23::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "ended_at", "attributes", "inputs", "otel_dump", "summary", "output", "usage")) w
+  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::json[], $19::json[], $20::json[], $21::json[], $22::json[], $23::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "ended_at", "attributes", "inputs", "otel_dump", "summary", "output", "usage")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
   display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
@@ -709,7 +735,13 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -772,13 +804,13 @@ INSERT INTO calls AS c (
 INSERT INTO calls AS c (
   project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
   run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
+  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
   SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
   coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::json[], $25::json[], $26::json[], $27::json[], $28::json[], $29::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")) w
+  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::json[], $25::json[], $26::json[], $27::json[], $28::json[], $29::json[], $30::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
   display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
@@ -829,7 +861,13 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -892,13 +930,13 @@ INSERT INTO calls AS c (
 INSERT INTO calls AS c (
   project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
   run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
+  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
   SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
   coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::json[], $25::json[], $26::json[], $27::json[], $28::json[], $29::json[], $30::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")) w
+  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::json[], $22::json[], $23::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
   display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
@@ -949,7 +987,13 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -1012,13 +1056,13 @@ INSERT INTO calls AS c (
 INSERT INTO calls AS c (
   project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
   run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
+  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
   SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
   coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "started_at", NULL::text AS "trace_id", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "is_orphan", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "thread_source", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::json[], $6::json[], $7::json[]) AS w ("id", "is_opaque", "ended_at", "summary", "output", "usage")) w
+  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "started_at", NULL::text AS "trace_id", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "is_orphan", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "thread_source", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::json[], $6::json[], $7::json[]) AS w ("id", "is_opaque", "ended_at", "summary", "output", "usage")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
   display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
@@ -1069,7 +1113,13 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -1132,13 +1182,13 @@ INSERT INTO calls AS c (
 INSERT INTO calls AS c (
   project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
   run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
+  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
   SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
   coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "started_at", NULL::text AS "trace_id", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "is_orphan", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "thread_source", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::json[], $12::json[], $13::json[]) AS w ("id", "is_opaque", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "summary", "output", "usage")) w
+  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "started_at", NULL::text AS "trace_id", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "is_orphan", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "thread_source", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::json[], $12::json[], $13::json[]) AS w ("id", "is_opaque", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "summary", "output", "usage")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
   display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
@@ -1189,7 +1239,13 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -1252,13 +1308,13 @@ INSERT INTO calls AS c (
 INSERT INTO calls AS c (
   project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
   run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
+  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
   SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
   coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times" FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::json[], $26::json[], $27::json[], $28::json[], $29::json[], $30::json[], skein_traces($1, $2::text[], $10::text[], $17::text[])) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "new_trace", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage", "found_trace")) w
+  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times" FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::json[], $26::json[], $27::json[], $28::json[], $29::json[], $30::json[], skein_traces($1, $2::text[], $10::text[], $17::text[])) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "new_trace", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage", "found_trace")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
   display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
@@ -1309,7 +1365,13 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -1373,13 +1435,13 @@ INSERT INTO calls AS c (
 INSERT INTO calls AS c (
   project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
   run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
+  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
   SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
   coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id" FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::json[], $19::json[], $20::json[], skein_traces($1, $2::text[], $10::text[], $17::text[])) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "new_trace", "attributes", "inputs", "otel_dump", "found_trace")) w
+  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id" FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::json[], $19::json[], $20::json[], skein_traces($1, $2::text[], $10::text[], $17::text[])) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "new_trace", "attributes", "inputs", "otel_dump", "found_trace")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
   display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
@@ -1430,7 +1492,13 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -1916,7 +1984,7 @@ SELECT bucket, count(*)::int AS count, ARRAY[(avg("n0"))::float8, (min("n0"))::f
   ELSE TRUE END OFFSET 0) "t" OFFSET 0) "v"
   GROUP BY GROUPING SETS ((bucket), ()) ORDER BY bucket;
 
-SELECT c.* FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT id, trace_id, parent_id, op_name, deleted_at IS NOT NULL AS is_deleted
+SELECT c.* FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT id, trace_id, parent_id, op_name, deleted_at IS NOT NULL AS is_deleted, linked_call_id, source, own_source
   FROM calls WHERE project_id = $2::text AND id = t.id OFFSET 0) "c";
 
 SELECT c.digest, min(c.key) AS key, count(*)::int AS calls, count(c.score)::int AS scored,
@@ -2707,7 +2775,7 @@ SELECT row_to_json(t)::text AS row FROM (
   FROM (SELECT s.slot, c.* FROM unnest($3::timestamptz[]) AS s (slot)
   CROSS JOIN LATERAL (
   SELECT c.* FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
-  AND c.started_at >= s.slot AND c.started_at < s.slot + interval '5 minutes' OFFSET 0) "c") c CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
+  AND c.started_at >= s.slot AND c.started_at < s.slot + interval '5 minutes' AND c.source = 'production' OFFSET 0) "c") c CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
   WHERE NOT (c.response_id IS NOT NULL AND (
   (c.response_id LIKE $5 AND EXISTS (SELECT FROM (SELECT d.trace_id, d.parent_id, d.response_id, d.ended_at, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $6 AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND TRUE
@@ -3665,6 +3733,45 @@ WITH file AS (
   SELECT $5, upload_id, 0, $6::bytea FROM file;
 
 WITH found AS MATERIALIZED (
+  SELECT c.* FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT c.id, c.parent_id, c.linked_call_id, c.source FROM calls c
+  WHERE c.project_id = $2 AND c.id = t.id AND c.own_source IS NULL LIMIT 1 OFFSET 0) "c"), above AS MATERIALIZED (
+  SELECT f.*, (SELECT a.source FROM calls a WHERE a.project_id = $3 AND a.id = f.parent_id AND a.op_name IS NOT NULL LIMIT 1) AS of_parent, (SELECT a.source FROM calls a WHERE a.project_id = $4 AND a.id = f.linked_call_id AND a.op_name IS NOT NULL LIMIT 1) AS of_linked
+  FROM found f
+  ), wanted AS MATERIALIZED (
+  SELECT w.id, w.taken FROM (
+  SELECT a.id, a.source, coalesce(nullif(a.of_parent, $5), nullif(a.of_linked, $6),
+  CASE WHEN a.parent_id IS NOT NULL AND a.of_parent IS NULL OR a.linked_call_id IS NOT NULL AND a.of_linked IS NULL
+  THEN a.source ELSE $7 END) AS taken
+  FROM above a) w
+  WHERE w.taken <> w.source LIMIT $8::bigint
+  ), locked AS MATERIALIZED (
+  SELECT c.id FROM calls c WHERE c.project_id = $9 AND c.id = ANY(ARRAY(SELECT id FROM wanted)) ORDER BY c.id FOR UPDATE)
+  UPDATE calls c SET source = (SELECT jsonb_object_agg(w.id, w.taken) FROM wanted w) ->> c.id
+  WHERE c.project_id = $10 AND c.id = ANY(ARRAY(SELECT id FROM locked)) AND c.own_source IS NULL
+  RETURNING c.id;
+
+WITH found AS MATERIALIZED (
+  SELECT c.* FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT c.id, c.parent_id, c.linked_call_id, c.source FROM calls c
+  WHERE c.project_id = $2 AND c.parent_id = t.id AND c.own_source IS NULL OFFSET 0) "c"
+  UNION
+  SELECT c.* FROM unnest($3::text[]) t (id) CROSS JOIN LATERAL (SELECT c.id, c.parent_id, c.linked_call_id, c.source FROM calls c
+  WHERE c.project_id = $4 AND c.linked_call_id = t.id AND c.own_source IS NULL OFFSET 0) "c"), above AS MATERIALIZED (
+  SELECT f.*, (SELECT a.source FROM calls a WHERE a.project_id = $5 AND a.id = f.parent_id AND a.op_name IS NOT NULL LIMIT 1) AS of_parent, (SELECT a.source FROM calls a WHERE a.project_id = $6 AND a.id = f.linked_call_id AND a.op_name IS NOT NULL LIMIT 1) AS of_linked
+  FROM found f
+  ), wanted AS MATERIALIZED (
+  SELECT w.id, w.taken FROM (
+  SELECT a.id, a.source, coalesce(nullif(a.of_parent, $7), nullif(a.of_linked, $8),
+  CASE WHEN a.parent_id IS NOT NULL AND a.of_parent IS NULL OR a.linked_call_id IS NOT NULL AND a.of_linked IS NULL
+  THEN a.source ELSE $9 END) AS taken
+  FROM above a) w
+  WHERE w.taken <> w.source LIMIT $10::bigint
+  ), locked AS MATERIALIZED (
+  SELECT c.id FROM calls c WHERE c.project_id = $11 AND c.id = ANY(ARRAY(SELECT id FROM wanted)) ORDER BY c.id FOR UPDATE)
+  UPDATE calls c SET source = (SELECT jsonb_object_agg(w.id, w.taken) FROM wanted w) ->> c.id
+  WHERE c.project_id = $12 AND c.id = ANY(ARRAY(SELECT id FROM locked)) AND c.own_source IS NULL
+  RETURNING c.id;
+
+WITH found AS MATERIALIZED (
   SELECT c.id FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT c.id FROM calls c WHERE c.project_id = $2 AND c.parent_id = t.id AND NOT c.is_orphan OFFSET 0) "c" WHERE c.id NOT IN (SELECT unnest($3::text[])) LIMIT $4::bigint),
   locked AS MATERIALIZED (
   SELECT c.id FROM calls c WHERE c.project_id = $5 AND c.id = ANY(ARRAY(SELECT id FROM found)) ORDER BY c.id FOR UPDATE)
@@ -3674,14 +3781,16 @@ WITH found AS MATERIALIZED (
 WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, "op_name", sum(call_count)::float8 AS call_count,
   sum(ended_count)::float8 AS ended_count, sum(error_count)::float8 AS error_count, sum(instant_count)::float8 AS instant_count, sum(latency_sum)::text AS latency_sum,
   min(latency_min)::text AS latency_min, max(latency_max)::text AS latency_max
-  FROM (SELECT width_bucket(c.started_at, $1::timestamptz[]) AS bucket, c.op_name AS "op_name", count(*) AS call_count, count(*) FILTER (WHERE c.ended_at >= c.started_at) AS ended_count, count(c.exception) AS error_count,
-  count(*) FILTER (WHERE c.ended_at = c.started_at) AS instant_count,
-  sum((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) AS latency_sum, min((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) AS latency_min, max((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) AS latency_max
+  FROM (SELECT width_bucket(c.started_at, $1::timestamptz[]) AS bucket, c.op_name AS "op_name", count(*) FILTER (WHERE TRUE) AS call_count,
+  count(*) FILTER (WHERE c.ended_at >= c.started_at AND TRUE) AS ended_count, count(c.exception) FILTER (WHERE TRUE) AS error_count,
+  count(*) FILTER (WHERE c.ended_at = c.started_at AND TRUE) AS instant_count,
+  sum((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE TRUE) AS latency_sum, min((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE TRUE) AS latency_min,
+  max((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE TRUE) AS latency_max
   FROM unnest($2::timestamptz[], $3::timestamptz[]) AS r (since, until) CROSS JOIN LATERAL (
   SELECT c.* FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
-  AND c.started_at >= r.since AND c.started_at < r.until AND TRUE) c GROUP BY bucket, "op_name") t GROUP BY bucket, "op_name" LIMIT $5::bigint)
+  AND c.started_at >= r.since AND c.started_at < r.until AND c.source = ANY($5::text[])) c GROUP BY bucket, "op_name") t GROUP BY bucket, "op_name" LIMIT $6::bigint)
   SELECT size.is_too_large, found.* FROM (
-  SELECT count(*) > $6::bigint OR sum(octet_length(found::text)) > $7::bigint AS is_too_large FROM found) size
+  SELECT count(*) > $7::bigint OR sum(octet_length(found::text)) > $8::bigint AS is_too_large FROM found) size
   LEFT JOIN found ON NOT size.is_too_large WHERE size.is_too_large OR found.bucket IS NOT NULL ORDER BY bucket, "op_name";
 
 WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, unknown_kinds, "op_name",
@@ -3704,34 +3813,34 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   u.cache_creation_input_tokens AS said_created, u.details AS said_details
   FROM (SELECT c.* FROM unnest($5::timestamptz[], $6::timestamptz[]) AS r (since, until) CROSS JOIN LATERAL (
   SELECT c.* FROM calls c WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
-  AND c.started_at >= r.since AND c.started_at < r.until AND TRUE) c) c CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
+  AND c.started_at >= r.since AND c.started_at < r.until AND c.source = ANY($8::text[])) c) c CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
   WHERE NOT (c.response_id IS NOT NULL AND (
-  (c.response_id LIKE $8 AND EXISTS (SELECT FROM (SELECT d.trace_id, d.parent_id, d.response_id, d.ended_at, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $9 AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND TRUE
+  (c.response_id LIKE $9 AND EXISTS (SELECT FROM (SELECT d.trace_id, d.parent_id, d.response_id, d.ended_at, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $10 AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND TRUE
   AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= c.ended_at
-  ORDER BY d.started_at, d.id LIMIT $10::bigint) d
+  ORDER BY d.started_at, d.id LIMIT $11::bigint) d
   WHERE d.parent_id = c.parent_id AND d.trace_id = c.trace_id AND d.ended_at <= c.ended_at AND d.usage IS NOT NULL
-  AND coalesce(d.response_id, '') NOT LIKE $11 AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  AND coalesce(d.response_id, '') NOT LIKE $12 AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(c.usage, c.counts_gross) u))) OR
   EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $12 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $13::int)
-  ORDER BY d.started_at DESC, d.id DESC LIMIT $14::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $15::float8), d.started_at + make_interval(mins => $16::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  WHERE d.project_id = $13 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $14::int)
+  ORDER BY d.started_at DESC, d.id DESC LIMIT $15::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $16::float8), d.started_at + make_interval(mins => $17::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $17 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $18 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
   OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $18 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $19::float8), c.started_at + make_interval(mins => $20::int))
-  ORDER BY d.started_at, d.id LIMIT $21::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  WHERE d.project_id = $19 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $20::float8), c.started_at + make_interval(mins => $21::int))
+  ORDER BY d.started_at, d.id LIMIT $22::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
   OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $22 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $23::float8), c.started_at + make_interval(mins => $24::int))
-  ORDER BY d.started_at, d.id LIMIT $25::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  WHERE d.project_id = $23 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $24::float8), c.started_at + make_interval(mins => $25::int))
+  ORDER BY d.started_at, d.id LIMIT $26::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $26 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))
+  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $27 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))
   ), walk AS (
   SELECT DISTINCT o.id AS owner, CASE WHEN NOT o.is_sum THEN o.response_id END AS response_id, o.tells_one, o.id, o.trace_id, CASE WHEN o.tells_one THEN o.response_id END AS inside,
   true AS goes_on, false AS is_below, false AS is_same FROM own o
@@ -3742,42 +3851,42 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   c.says AND CASE WHEN w.inside IS NULL THEN true WHEN w.tells_one THEN c.told IS NULL AND NOT c.is_sum
   ELSE c.is_sum OR (c.told IS NOT NULL AND c.told <> w.inside) END,
   c.says AND c.response_id = w.response_id
-  FROM walk w CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.response_id, CASE WHEN NOT c.response_id LIKE $27 THEN c.response_id END AS told,
+  FROM walk w CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.response_id, CASE WHEN NOT c.response_id LIKE $28 THEN c.response_id END AS told,
   (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND (
-  (c.response_id LIKE $28 AND EXISTS (SELECT FROM (SELECT d.trace_id, d.parent_id, d.response_id, d.ended_at, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $29 AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND TRUE
+  (c.response_id LIKE $29 AND EXISTS (SELECT FROM (SELECT d.trace_id, d.parent_id, d.response_id, d.ended_at, d.usage, d.counts_gross FROM calls d
+  WHERE d.project_id = $30 AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND TRUE
   AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= c.ended_at
-  ORDER BY d.started_at, d.id LIMIT $30::bigint) d
+  ORDER BY d.started_at, d.id LIMIT $31::bigint) d
   WHERE d.parent_id = c.parent_id AND d.trace_id = c.trace_id AND d.ended_at <= c.ended_at AND d.usage IS NOT NULL
-  AND coalesce(d.response_id, '') NOT LIKE $31 AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  AND coalesce(d.response_id, '') NOT LIKE $32 AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(c.usage, c.counts_gross) u))) OR
   EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $32 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $33::int)
-  ORDER BY d.started_at DESC, d.id DESC LIMIT $34::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $35::float8), d.started_at + make_interval(mins => $36::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  WHERE d.project_id = $33 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $34::int)
+  ORDER BY d.started_at DESC, d.id DESC LIMIT $35::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $36::float8), d.started_at + make_interval(mins => $37::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $37 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $38 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
   OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $38 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $39::float8), c.started_at + make_interval(mins => $40::int))
-  ORDER BY d.started_at, d.id LIMIT $41::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  WHERE d.project_id = $39 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $40::float8), c.started_at + make_interval(mins => $41::int))
+  ORDER BY d.started_at, d.id LIMIT $42::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
   OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
-  WHERE d.project_id = $42 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
-  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $43::float8), c.started_at + make_interval(mins => $44::int))
-  ORDER BY d.started_at, d.id LIMIT $45::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  WHERE d.project_id = $43 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
+  AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $44::float8), c.started_at + make_interval(mins => $45::int))
+  ORDER BY d.started_at, d.id LIMIT $46::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $46 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AS says, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $47 AND json_array_length(c.usage) = 1
+  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $47 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AS says, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $48 AND json_array_length(c.usage) = 1
   AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1') AS tells_one, (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AS is_sum FROM calls c
-  WHERE c.project_id = $48 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
+  WHERE c.project_id = $49 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
   WHERE w.goes_on
   ), below AS MATERIALIZED (
   SELECT w.owner, u.llm_id, sum(u.input_tokens)::bigint AS input, sum(u.completion_tokens)::bigint AS output,
   sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created,
   (CASE WHEN count(u.details) > 0 THEN ARRAY[coalesce(sum(u.details[1]), 0), coalesce(sum(u.details[2]), 0), coalesce(sum(u.details[3]), 0), coalesce(sum(u.details[4]), 0), coalesce(sum(u.details[5]), 0), coalesce(sum(u.details[6]), 0), coalesce(sum(u.details[7]), 0), coalesce(sum(u.details[8]), 0), coalesce(sum(u.details[9]), 0), coalesce(sum(u.details[10]), 0), coalesce(sum(u.details[11]), 0)] END)::bigint[] AS details
-  FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $49 AND c.id = w.id OFFSET 0) "c"
+  FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $50 AND c.id = w.id OFFSET 0) "c"
   CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
   WHERE w.is_below GROUP BY 1, 2
   ), totals AS (
@@ -3790,8 +3899,8 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   greatest(o.said_created - coalesce(b.created, 0), 0) AS created, b.details AS details_below,
   CASE WHEN o.is_sum THEN t.more_input ELSE 0 END AS more_input, CASE WHEN o.is_sum THEN t.more_output ELSE 0 END AS more_output,
   t.is_one AND count(*) OVER (PARTITION BY o.id) = 1 AND o.said_input = t.input AND o.said_output = t.output
-  AND (starts_with(regexp_replace(lower(o.llm_id), $50, '', 'g'), regexp_replace(lower(t.llm_id), $51, '', 'g')) OR starts_with(regexp_replace(lower(t.llm_id), $52, '', 'g'), regexp_replace(lower(o.llm_id), $53, '', 'g'))
-  OR $54 IN (o.llm_id, t.llm_id)) AS is_all
+  AND (starts_with(regexp_replace(lower(o.llm_id), $51, '', 'g'), regexp_replace(lower(t.llm_id), $52, '', 'g')) OR starts_with(regexp_replace(lower(t.llm_id), $53, '', 'g'), regexp_replace(lower(o.llm_id), $54, '', 'g'))
+  OR $55 IN (o.llm_id, t.llm_id)) AS is_all
   FROM own o JOIN totals t ON t.owner = o.id LEFT JOIN below b ON b.owner = o.id AND b.llm_id = o.llm_id
   ), remaining AS (
   SELECT y.*, greatest(y.input - greatest(y.more_input - (sum(y.input) OVER before - y.input), 0), 0)::bigint AS input_tokens,
@@ -3811,9 +3920,9 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   least(t.created, t.input_tokens - least(t.read, t.input_tokens)) AS cache_creation_input_tokens FROM tokens t
   )
   SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens, CASE WHEN c.said_details IS NOT NULL THEN skein_details_left(c.said_details, c.details_below,
-  ARRAY[c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens, c.completion_tokens, c.cache_read_input_tokens, c.cache_creation_input_tokens], $55::int[]) END AS details FROM cached c) u GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name") t GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name" LIMIT $56::bigint)
+  ARRAY[c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens, c.completion_tokens, c.cache_read_input_tokens, c.cache_creation_input_tokens], $56::int[]) END AS details FROM cached c) u GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name") t GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name" LIMIT $57::bigint)
   SELECT size.is_too_large, found.* FROM (
-  SELECT count(*) > $57::bigint OR sum(octet_length(found::text)) > $58::bigint AS is_too_large FROM found) size
+  SELECT count(*) > $58::bigint OR sum(octet_length(found::text)) > $59::bigint AS is_too_large FROM found) size
   LEFT JOIN found ON NOT size.is_too_large WHERE size.is_too_large OR found.bucket IS NOT NULL ORDER BY bucket, llm_id COLLATE "C", "op_name", segment, tier, unknown_kinds;
 
 WITH gone AS (DELETE FROM "retention_policies" t WHERE t.project_id = $1 RETURNING 1)

@@ -8,7 +8,9 @@ import {
   idOfSum,
   idOfTwin,
   MADE_ID,
+  ownSource,
   responseIdOf,
+  type CallSource,
 } from '../../tracing/calls/calls.service.js';
 import { reportedUsage } from '../../tracing/usage/usage.js';
 import type { Origin, Span } from './otlp.js';
@@ -76,8 +78,25 @@ export function toCall(
     if (isToldTwice(found, own, record)) return idOfPair(span, summary.usage);
     return isOfOthers ? idOfSum(id) : (findResponse(found) ?? twinOf(origin, parentId, id));
   };
-  return { call, documents, responseId: findId(), agent, movesTurn: !isAlwaysTurn };
+  const source = sourceOf(call, own, origin);
+  return { call, documents, responseId: findId(), agent, source, movesTurn: !isAlwaysTurn };
 }
+
+/** The source that the span says, or else its resource. */
+function sourceOf(call: SourcedCall, own: Attributes, origin: Origin): CallSource | null {
+  let resource = resources.get(origin);
+  if (!resource) {
+    resource = Object.fromEntries(readAttributes(origin.resource.attributes));
+    resources.set(origin, resource);
+  }
+  const isTop = call.parent_id === null;
+  return ownSource({ opName: call.op_name, isTop, attributes: own, resource });
+}
+
+type SourcedCall = { op_name: string; parent_id: string | null };
+
+/** The attributes of resources, which spans share. */
+const resources = new WeakMap<Origin, object>();
 
 /** When and how the call ended; null while it runs. */
 function endOf(span: Span, values: Found['values']) {

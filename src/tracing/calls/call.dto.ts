@@ -2,6 +2,7 @@ import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from 
 import { CallCostDto } from '../costs/costs.service.js';
 import { ANY_JSON } from '../../platform/http/dto.js';
 import { WIRE } from '../../platform/http/wire.js';
+import { type CallSource, SOURCES } from './source/call-source.js';
 
 /** A call. With `columns`, optional members are there when they were asked for, without it all of them but the sizes. */
 @ApiExtraModels(CallCostDto)
@@ -30,6 +31,8 @@ export class CallDto {
   deleted_at?: string | null;
   /** What the span of an agent does, such as `chat` or `execute_tool`. Only where `columns` names it. */
   operation?: string | null;
+  /** Why it was made: what the call says itself, or else the call above it. Only where `columns` names it. */
+  @ApiPropertyOptional({ type: 'string', enum: [...SOURCES] }) source?: CallSource;
   /** Free-form, as sent; `otel_span` is the span that the call came as. */
   @ApiPropertyOptional({ type: 'object', additionalProperties: true })
   attributes?: object;

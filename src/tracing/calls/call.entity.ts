@@ -1,6 +1,7 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 import { changeKind } from '../../platform/database/changes.js';
+import type { CallSource } from './source/call-source.js';
 
 export const CALLS = changeKind('calls');
 
@@ -9,6 +10,9 @@ const IS_TURN = `id = turn_id AND thread_id <> '' AND op_name IS NOT NULL AND de
 
 /** Calls whose usage an older reader made, or none: `USAGE_READER`. */
 const IS_UNREAD = `has_unread_usage OR usage IS NOT NULL AND (usage -> 0 ->> 'reader') IS DISTINCT FROM '1'`;
+
+/** Calls of evaluations and the playground. */
+const IS_OTHER = `source <> 'production'`;
 
 /** Log records that wait for their span: docs/adr/0059-messages-in-logs.md. */
 const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NULL AND logged_at IS NOT NULL`;
@@ -47,6 +51,7 @@ const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NUL
 @Index('calls_startless_idx', ['loggedAt', 'projectId', 'id'], { where: 'op_name IS NULL' })
 @Index('calls_named_idx', { synchronize: false })
 @Index('calls_orphans_idx', ['projectId', 'parentId'], { where: 'is_orphan' })
+@Index('calls_source_idx', ['projectId', 'startedAt', 'id'], { where: IS_OTHER })
 @Index('calls_unread_usage_idx', ['projectId', 'startedAt', 'id'], { where: IS_UNREAD })
 export class Call {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
@@ -115,4 +120,9 @@ export class Call {
   @Column('json', { name: 'event_times', nullable: true }) eventTimes!: unknown;
   /** The row is of a build that stored no usage, or of somebody's own SQL: `UnreadUsageFiller` reads its summary and its attributes. */
   @Column('boolean', { name: 'has_unread_usage', default: true }) hasUnreadUsage!: boolean;
+  /** Why it was made: `SOURCES`. Its own, or that of the call above it (docs/adr/0140-sources-of-calls.md). */
+  @Column({ type: 'text', collation: 'C', default: 'production' }) source!: CallSource;
+  /** What the call says itself, read when the start was stored; null where it says nothing. */
+  @Column({ type: 'text', name: 'own_source', nullable: true, collation: 'C' })
+  ownSource!: CallSource | null;
 }

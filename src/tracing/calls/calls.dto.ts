@@ -1,10 +1,12 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
+  ArrayMaxSize,
   ArrayNotEmpty,
   IsArray,
   IsBoolean,
+  IsIn,
   IsInt,
   IsOptional,
   Matches,
@@ -37,6 +39,7 @@ import { RefusalDto } from '../../platform/http/refusal.dto.js';
 import { WIRE } from '../../platform/http/wire.js';
 import type { Position } from '../../platform/query/after.js';
 import type { Sort } from '../../platform/query/columns.js';
+import { type CallSource, SOURCES } from './source/call-source.js';
 
 export const MAX_NAME = 1024;
 const MAX_LISTED = 1000;
@@ -58,6 +61,21 @@ const IsRefList = () =>
       message: 'must not hold quotation marks, backslashes or control characters',
     }),
     IsOptionalList(MAX_NAME),
+  );
+
+/** An optional list of sources of calls. */
+export const IsSources = () =>
+  applyDecorators(
+    IsOptional(),
+    IsArray(),
+    ArrayMaxSize(SOURCES.length),
+    IsIn(SOURCES, { each: true }),
+    ApiPropertyOptional({
+      type: 'array',
+      maxItems: SOURCES.length,
+      items: { type: 'string', enum: [...SOURCES] },
+      nullable: true,
+    }),
   );
 
 /** What is known when a call starts. */
@@ -202,6 +220,8 @@ export class CallsFilterDto {
   @IsOptional() @IsBoolean() trace_roots_only?: boolean | null;
   /** Roots that name a parent, which is not stored: without them these are the roots that name none. */
   @IsOptional() @IsBoolean() orphans_only?: boolean | null;
+  /** Calls of production, of evaluations, of the playground: docs/adr/0140-sources-of-calls.md. */
+  @IsSources() sources?: CallSource[] | null;
   @IsOptionalList(256) [WIRE.userIds]?: string[] | null;
   @IsOptionalList(MAX_NAME) [WIRE.runIds]?: string[] | null;
 }

@@ -18,6 +18,7 @@ import { Turns } from './ingest/turns.service.js';
 import { CallsV2Controller } from './ingest/calls-v2.controller.js';
 import { FoldedSpans } from './folded/folded-spans.service.js';
 import { AgentTurns } from './agent-turns/agent-turns.service.js';
+import { CallSources } from './source/call-sources.service.js';
 import { CallSlotsRefresher } from './stats/call-slots.refresher.js';
 import { CallCountsService } from './stats/call-counts.service.js';
 import { CallStatsController } from './stats/call-stats.controller.js';
@@ -49,6 +50,7 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
     CallsVacuum,
     CallsWriter,
     Turns,
+    CallSources,
     OrphansKeeper,
     CallMessagesService,
     CallStatsService,

@@ -60,6 +60,7 @@ import type { AgentColumns } from './ingest/calls.upsert.js';
 import { mend, mendParent } from './ingest/mended-texts.js';
 import { Turns } from './ingest/turns.service.js';
 import { CALLS } from './call.entity.js';
+import type { CallSource } from './source/call-source.js';
 import { MadeOfCalls } from './erasing/made-of-calls.service.js';
 
 /** For the doors, which take the same requests. */
@@ -137,13 +138,13 @@ export class CallsService {
   async storeCalls(calls: readonly WholeCall[], caller: Caller): Promise<ItemAnswer[]> {
     const items = await inTurns(
       calls,
-      ({ call, documents, responseId, agent, eventTimes, movesTurn }) => {
+      ({ call, documents, responseId, agent, source, eventTimes, movesTurn }) => {
         const item = checkedCall(call, documents, caller);
         if ('error' in item) return item;
         if (item.start && !item.end && (documents.output ?? documents.summary))
           item.end = openEnd(item.start);
         const id = responseId && storableResponseId(responseId);
-        return { ...item, responseId: id, agent, eventTimes, movesTurn };
+        return { ...item, responseId: id, agent, source, eventTimes, movesTurn };
       },
     );
     return this.storeItems(items, caller);
@@ -304,7 +305,8 @@ export class CallsService {
 export { agentOf, PLAIN_SPAN } from './ingest/agent-columns.js';
 export { AGENT_EVENTS, AGENT_SPANS } from './agent-turns/agent-turns.js';
 export { idOfSum, idOfTwin, MADE_ID, responseIdOf } from './ingest/response-id.js';
-export type { AgentColumns };
+export { ownSource } from './source/call-source.js';
+export type { AgentColumns, CallSource };
 
 /** Documents of a call that every connection may read: at most so many bytes, however well they are compressed. */
 export const SMALL_BYTES = 1024 * 1024;
@@ -329,6 +331,7 @@ interface Item {
   documents: Documents | undefined;
   responseId?: string | null;
   agent?: AgentColumns | null | undefined;
+  source?: CallSource | null | undefined;
   eventTimes?: string | undefined;
   movesTurn?: boolean | undefined;
 }
@@ -341,6 +344,8 @@ export interface WholeCall {
   responseId?: string | null;
   /** Columns of a span's attributes. Undefined: they are read from the parsed attributes, if the call has them. */
   agent?: AgentColumns | null;
+  /** The source that a span says itself. Undefined: it is read from the attributes. */
+  source?: CallSource | null;
   /** When the events were made that gave the call its members, as JSON that only their door reads. */
   eventTimes?: string;
   /** Whether it is a turn follows from where it stands among its trace: `settleTurns`. */
@@ -415,14 +420,9 @@ const openEnd = ({ project_id, id }: CallStartDto) => ({ project_id, id }) as Ca
 /** The write of an item, null for a refused one. */
 function toWrite(item: Item | Refusal, caller: Caller, traces: Traces): CallWrite | null {
   if ('error' in item) return null;
-  const { start, end, documents, responseId, agent, eventTimes, movesTurn } = item;
+  const { start, end, documents, responseId, ...extras } = item;
   if (!start) return endWrite(end!, documents);
-  const first = startWrite(start, documents, caller, {
-    newTrace: traces,
-    agent,
-    eventTimes,
-    movesTurn,
-  });
+  const first = startWrite(start, documents, caller, { ...extras, newTrace: traces });
   return end ? joined(first, endWrite(end, documents, responseId)) : first;
 }
 

@@ -3,6 +3,7 @@ import type { Caller } from '../../../platform/auth/caller.js';
 import { Database } from '../../../platform/database/database.js';
 import { CALLS } from '../call.entity.js';
 import { CallsService, type ItemAnswer, type WholeCall } from '../calls.service.js';
+import { CallSources } from '../source/call-sources.service.js';
 import { settledCalls } from './agent-turns.js';
 import {
   agentSpans,
@@ -25,6 +26,7 @@ export class AgentTurns {
   constructor(
     private readonly database: Database,
     private readonly calls: CallsService,
+    private readonly sources: CallSources,
   ) {}
 
   /** Stores calls of one session and finds their turns, in one transaction. */
@@ -63,6 +65,10 @@ export class AgentTurns {
     if (changed.length > 0) {
       await this.database.write(settleQuery(projectId, changed));
       this.database.note(projectId, CALLS);
+      await this.sources.settle(
+        projectId,
+        changed.map(({ id }) => id),
+      );
     }
     if (spans.length > 0) await this.calls.settleTurns(projectId, traceIds);
   }

@@ -31,7 +31,9 @@ const MAX_LEVELS = 200;
  * Hangs calls of the traces that are below folded spans below the nearest span above these that is not folded. It may not have come
  * yet: then it is passed over when it comes, and is folded.
  */
-export const unfoldQuery = (projectId: string, traceIds: readonly string[]): Sql => sql`
+export const unfoldQuery = (projectId: string, traceIds: readonly string[]) => sql<{
+  id: string;
+}>`
   WITH RECURSIVE found AS MATERIALIZED (
     SELECT c.id, c.parent_id FROM unnest(${traceIds}::text[]) t (id) ${lookedUp(
       sql`SELECT c.id, c.parent_id FROM calls c
@@ -49,6 +51,6 @@ export const unfoldQuery = (projectId: string, traceIds: readonly string[]): Sql
     SELECT DISTINCT ON (first) first, at, level FROM climb ORDER BY first, level DESC)
   UPDATE calls c SET parent_id = t.at, is_orphan = t.at IS NOT NULL
   FROM tops t, found f
-  WHERE t.level > 0 AND f.parent_id = t.first AND c.project_id = ${projectId} AND c.id = f.id AND c.parent_id = t.first`;
+  WHERE t.level > 0 AND f.parent_id = t.first AND c.project_id = ${projectId} AND c.id = f.id AND c.parent_id = t.first RETURNING c.id`;
 
 export const forgetFolded = sql`DELETE FROM folded_spans WHERE folded_at < now() - interval '1 day'`;

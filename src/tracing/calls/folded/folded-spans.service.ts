@@ -4,6 +4,7 @@ import { Database } from '../../../platform/database/database.js';
 import { STATEMENT_MS } from '../../../platform/database/limits.js';
 import { Schedule } from '../../../platform/database/schedule.js';
 import { CALLS } from '../call.entity.js';
+import { CallSources } from '../source/call-sources.service.js';
 import {
   foldQuery,
   type Folded,
@@ -27,6 +28,7 @@ export class FoldedSpans {
 
   constructor(
     private readonly database: Database,
+    private readonly sources: CallSources,
     schedule: Schedule,
   ) {
     schedule.every(EVERY_MS, 'folded spans', () => this.forget());
@@ -53,8 +55,13 @@ export class FoldedSpans {
     await this.database.alone(
       unfoldingLock(projectId),
       async () => {
-        const changed = await this.database.write(unfoldQuery(projectId, traceIds));
-        if (changed > 0) this.database.note(projectId, CALLS);
+        const changed = await this.database.query(unfoldQuery(projectId, traceIds));
+        if (changed.length === 0) return;
+        this.database.note(projectId, CALLS);
+        await this.sources.settle(
+          projectId,
+          changed.map(({ id }) => id),
+        );
       },
       'long',
     );

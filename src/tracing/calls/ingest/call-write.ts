@@ -6,6 +6,7 @@ import { hasOpaqueEscapes } from '../../../platform/json/json-grammar.js';
 import { type Texts } from '../../../platform/json/json-text.js';
 import { countsGross, storedUsage } from '../../usage/stored-usage.js';
 import type { CallEndDto, CallStartDto } from '../calls.dto.js';
+import { attributesIn, type CallSource, ownSource } from '../source/call-source.js';
 import { agentOf } from './agent-columns.js';
 import type { AgentColumns, CallWrite } from './calls.upsert.js';
 import { cutException } from './mended-texts.js';
@@ -23,6 +24,8 @@ interface StartExtras {
   newTrace?: (start: CallStartDto) => string;
   /** Columns that the attributes of a span fill; undefined where no door has read them. */
   agent?: AgentColumns | null | undefined;
+  /** The source that the span says itself; undefined where it is to be read from the attributes. */
+  source?: CallSource | null | undefined;
   /** When the events were made that gave the call its members. */
   eventTimes?: string | undefined;
   /** Whether it is a turn follows from where it stands: `turnChanges`. */
@@ -34,7 +37,7 @@ export function startWrite(
   start: CallStartDto,
   documents: Documents | undefined,
   caller: Caller,
-  { newTrace = () => uuidv7(), agent, eventTimes, movesTurn }: StartExtras = {},
+  { newTrace = () => uuidv7(), agent, source, eventTimes, movesTurn }: StartExtras = {},
 ): CallWrite {
   const id = start.id ?? uuidv7();
   const attributes = unlessNull(documents?.attributes);
@@ -63,10 +66,25 @@ export function startWrite(
       otel_dump: otelDump,
       counts_gross: flag(countsGross(memberText(start, 'attributes', attributes, 'weave'))),
       ...(agent === undefined ? plainAgent(start) : agent),
+      own_source: sourceOf(start, attributes, source),
       event_times: eventTimes,
     },
     isOpaque: isOpaque(attributes, inputs, otelDump),
   };
+}
+
+/** The source that a call says itself: `known`, or by the parsed copy of its attributes, or their text where a door gives texts alone. */
+function sourceOf(
+  start: CallStartDto,
+  text: string | null | undefined,
+  known: CallSource | null | undefined,
+): CallSource | null {
+  if (known !== undefined) return known;
+  const { op_name: opName, parent_id } = start;
+  const attributes = Object.hasOwn(start, 'attributes')
+    ? Object.entries(start.attributes ?? {})
+    : attributesIn(text);
+  return ownSource({ opName, isTop: !parent_id, attributes });
 }
 
 /** Columns of a call that is no span, whose attributes say what it does as a span's would. */

@@ -1,4 +1,5 @@
 import { copyInto, CopyRows, microsecondsOf } from '../../../platform/query/binary-copy.js';
+import { PRODUCTION } from '../source/call-source.js';
 import type { CallWrite } from './calls.upsert.js';
 
 /** In the order in which `addRow` has their values. */
@@ -35,6 +36,8 @@ const COPY = copyInto('calls', [
   'summary',
   'output',
   'usage',
+  'source',
+  'own_source',
 ]);
 
 /** Whether what is stored of a start follows from the write alone, if its call is not stored yet. The copy has no times of events. */
@@ -96,12 +99,17 @@ function addRow(rows: CopyRows, write: CallWrite): boolean {
   rows.text(end?.summary);
   rows.text(end?.output);
   rows.text(end?.usage);
+  rows.text(sourceOf(write));
+  rows.text(start!.own_source);
   return true;
 }
 
 /** The trace of a call that is not stored yet. */
 export const traceOf = ({ start, end }: CallWrite) =>
   start?.trace_id ?? end?.end_trace_id ?? start?.new_trace;
+
+/** The source that a call gets. */
+export const sourceOf = ({ start }: CallWrite) => start?.source ?? PRODUCTION;
 
 const step = (text: string | null | undefined) =>
   text === null || text === undefined ? null : Number(text);

@@ -27,6 +27,8 @@ const MORE_START_TEXTS = [
 ] as const;
 /** Of spans of agents: docs/adr/0135-agents.md. */
 const AGENT_TEXTS = ['operation', 'agent_name', 'agent_version', 'linked_call_id'] as const;
+/** `CallSources` finds `source`; null is production. `own_source` is what the call says itself. */
+const SOURCE_TEXTS = ['source', 'own_source'] as const;
 /** Of calls that events change: docs/adr/0055-langfuse.md. */
 const EVENT_DOCUMENTS = ['event_times'] as const;
 const NEW_TRACE = ['new_trace'] as const;
@@ -50,6 +52,7 @@ type Columns<Names extends readonly string[]> = {
 export type AgentColumns = Columns<typeof AGENT_TEXTS>;
 /** `new_trace` is the trace of a start that names none and whose parent is not stored. `markOrphans` sets `is_orphan`. */
 type StartColumns = Partial<AgentColumns> &
+  Partial<Columns<typeof SOURCE_TEXTS>> &
   Partial<Columns<typeof EVENT_DOCUMENTS>> &
   Columns<typeof START_TEXTS> &
   Columns<typeof MORE_START_TEXTS> &
@@ -90,6 +93,7 @@ const GROUPS: readonly Group[] = [
   { side: 'start', texts: MORE_START_TEXTS, documents: MORE_START_DOCUMENTS },
   { side: 'start', texts: NEW_TRACE, documents: [] },
   { side: 'start', texts: AGENT_TEXTS, documents: [] },
+  { side: 'start', texts: SOURCE_TEXTS, documents: [] },
   { side: 'start', texts: [], documents: EVENT_DOCUMENTS },
   { side: 'end', texts: END_TEXTS, documents: END_DOCUMENTS },
   { side: 'end', texts: MORE_END_TEXTS, documents: [] },
@@ -170,26 +174,26 @@ function upsert(groups: readonly Group[]): Sql<Merged> {
   INSERT INTO calls AS c (
     project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
     run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-    ${list(AGENT_TEXTS)}, ${list(DOCUMENTS)})
+    source, own_source, ${list(AGENT_TEXTS)}, ${list(DOCUMENTS)})
   SELECT ${project}::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
     CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
     parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
     coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-    ${list(AGENT_TEXTS)}, ${list(DOCUMENTS)}
+    coalesce(source, 'production'), own_source, ${list(AGENT_TEXTS)}, ${list(DOCUMENTS)}
   FROM (SELECT ${join([sql`w.*`, ...others])} FROM unnest(${join(columns)}) AS w (${list(names)})) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
     display_name = CASE WHEN NOT ${IS_START} THEN c.display_name WHEN ${IS_RENAMED} THEN nullif(c.display_name, '')
       ELSE coalesce(excluded.display_name, c.display_name) END,
     started_at = ${startsValue('started_at')}, trace_id = ${startsValue('trace_id')},
-    ${replacedWhen(IS_START, 'op_name', 'parent_id', 'is_orphan', 'thread_id', 'turn_id', 'thread_source', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump', 'counts_gross', ...AGENT_TEXTS, ...EVENT_DOCUMENTS)},
+    ${replacedWhen(IS_START, 'op_name', 'parent_id', 'is_orphan', 'thread_id', 'turn_id', 'thread_source', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump', 'counts_gross', ...SOURCE_TEXTS, ...AGENT_TEXTS, ...EVENT_DOCUMENTS)},
     ${replacedWhen(IS_END, 'ended_at', 'exception', 'run_step_end', 'has_descendant_error', 'response_id', 'summary', 'usage')},
     ${loggedWhen(IS_START, 'inputs')}, ${loggedWhen(IS_END, 'output')},
     is_opaque = c.is_opaque OR excluded.is_opaque
   ${isAnswering ? sql`RETURNING project_id, id, trace_id` : sql``}`;
 }
 
-/** The statements by their groups, made when first asked for. There are 19 sets of groups. */
+/** The statements by their groups, made when first asked for. There are 37 sets of groups. */
 const STATEMENTS = new Map<string, Omit<Prepared<Merged>, 'values'>>();
 
 function statement(groups: readonly Group[]) {
@@ -210,8 +214,8 @@ function groupsOf(writes: readonly CallWrite[]): Group[] {
       return values && names.some((name) => values[name] !== null && values[name] !== undefined);
     });
   };
-  const [start, moreStart, newTrace, agent, events, end, moreEnd] = GROUPS.map(isBrought);
-  const isIn = [start, moreStart || newTrace, newTrace, agent, events, end, moreEnd];
+  const [start, moreStart, newTrace, agent, source, events, end, moreEnd] = GROUPS.map(isBrought);
+  const isIn = [start, moreStart || newTrace, newTrace, agent, source, events, end, moreEnd];
   return GROUPS.filter((_, i) => isIn[i]);
 }
 

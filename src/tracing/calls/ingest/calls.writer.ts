@@ -11,6 +11,8 @@ import { leavingTrace, markOrphans, placesToRead } from './orphans.js';
 import { childrenMark, MAX_MARKED, placesQuery, type StoredPlace } from './orphans.query.js';
 import { type CallWrite, upsertQuery } from './calls.upsert.js';
 import { CALLS } from '../call.entity.js';
+import { CallSources } from '../source/call-sources.service.js';
+import { findSources, isSourceChanged, takesSource } from '../source/sources-found.js';
 import { Pace } from '../../../platform/erasing/pace.js';
 
 /**
@@ -33,8 +35,12 @@ export class CallsWriter implements OnApplicationShutdown {
   /** Projects of which a call was stored already when it was copied. */
   private readonly pauses = new LRUCache<string, Pause>({ max: MAX_PAUSES });
 
+  /** Projects in which calls were just written that are not of production. */
+  private readonly mixed = new LRUCache<string, true>({ max: MAX_PAUSES, ttl: MIXED_MS });
+
   constructor(
     private readonly database: Database,
+    private readonly sources: CallSources,
     pace: Pace,
   ) {
     pace.yieldTo(() => this.waitingRows);
@@ -109,15 +115,16 @@ export class CallsWriter implements OnApplicationShutdown {
   }
 
   private async upsert(writes: CallWrite[]) {
-    const stored = await this.markOrphans(writes, { areNew: false });
+    const stored = await this.findAbove(writes, { areNew: false });
     const rows = await this.database.query(upsertQuery(writes));
+    await this.spreadSources(writes, stored);
     const leaving = leavingTrace(writes, stored);
     if (leaving.length > 0) await markChildren(this.database, writes[0]!.projectId, leaving);
     return rows;
   }
 
   /** Parents are looked up before their children are stored: one that goes meanwhile marks the children itself. */
-  private async markOrphans(
+  private async findAbove(
     writes: CallWrite[],
     novelty: { areNew: boolean },
   ): Promise<Map<string, StoredPlace>> {
@@ -126,7 +133,25 @@ export class CallsWriter implements OnApplicationShutdown {
       ids.length > 0 ? await this.database.query(placesQuery(writes[0]!.projectId, ids)) : [];
     const stored = new Map(places.map((place) => [place.id, place]));
     markOrphans(writes, stored);
+    findSources(writes, stored);
+    if (writes.some(({ start }) => start?.source)) this.mixed.set(writes[0]!.projectId, true);
     return stored;
+  }
+
+  /**
+   * Passes sources on to calls that came before. In a project with several sources what is above a call may have changed while it was
+   * written, so it is looked up again: by whoever commits last, this or `spread`.
+   */
+  private async spreadSources(
+    writes: CallWrite[],
+    stored: ReadonlyMap<string, StoredPlace>,
+  ): Promise<void> {
+    const { projectId } = writes[0]!;
+    const changed = writes.filter((write) => isSourceChanged(write, stored));
+    if (changed.length > 0) await this.sources.spread(projectId, idsOf(changed));
+    if (!this.mixed.has(projectId)) return;
+    const below = writes.filter(takesSource);
+    if (below.length > 0) await this.sources.settle(projectId, idsOf(below));
   }
 
   /**
@@ -141,18 +166,23 @@ export class CallsWriter implements OnApplicationShutdown {
     // in the order in which every statement locks
     const sorted = writes.toSorted((a, b) => byCodePoint(a.id, b.id));
     const bytes = sorted.reduce((sum, write) => sum + writeLength(write), 0);
-    await this.markOrphans(sorted, { areNew: true });
+    const stored = await this.findAbove(sorted, { areNew: true });
     const { rows, left } = copyCalls(sorted, bytes);
     if (rows.count === 0) return writes;
     try {
       await this.database.copy(rows);
-      this.pauses.delete(projectId);
-      return left;
     } catch (error) {
       if (!isRowOfCopy(error)) throw error;
       this.pauses.set(projectId, new Pause(this.pauses.get(projectId)));
       return writes;
     }
+    this.pauses.delete(projectId);
+    const isLeft = new Set(left);
+    await this.spreadSources(
+      sorted.filter((write) => !isLeft.has(write)),
+      stored,
+    );
+    return left;
   }
 }
 
@@ -169,6 +199,8 @@ const ROWS_AT_ONCE = 500;
 /** So many calls at least are copied when others have to be upserted: below, two statements cost more than one. */
 const FEWEST_COPIED = 20;
 const MAX_PAUSES = 10_000;
+/** Longer than any write takes. */
+const MIXED_MS = 60_000;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
 
@@ -186,6 +218,8 @@ class Pause {
     return performance.now() >= this.end;
   }
 }
+
+const idsOf = (writes: readonly CallWrite[]) => writes.map(({ id }) => id);
 
 const placeOf = (write: CallWrite, key: string) => ({
   owner: { key, project: write.projectId },

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { lock, oneLock, tryLock } from '../../../platform/database/advisory-locks.js';
 import { Database } from '../../../platform/database/database.js';
 import { STATEMENT_MS } from '../../../platform/database/limits.js';
@@ -13,12 +13,15 @@ import {
   orphansClear,
   orphansMark,
   type ParentKey,
+  type WalkedCall,
   walkedCalls,
   walkEnd,
   walkMove,
   walksCount,
   walksLeft,
 } from './orphans.query.js';
+import { ownSource } from '../source/call-source.js';
+import { CallSources } from '../source/call-sources.service.js';
 import { Turns } from './turns.service.js';
 import { TURNS } from './turns.query.js';
 
@@ -28,14 +31,18 @@ const EVERY_MS = 5000;
 /** Batches of missing parents in one run: a million orphans are looked at within ten minutes. */
 const MAX_BATCHES = 5;
 
+/** What is read from calls of older builds in one walk. */
+const WALKED = ['parents', 'sources'];
+
 const FIRST: ParentKey = { project_id: '', parent_id: '' };
 
 /**
- * Marks the orphans among the calls of older builds, and takes marks away whose parent has come. Readers look up the parent of a marked
- * call, so the second makes them fast and not right. The first notes how far it is, and may be ended at any time.
+ * Marks the orphans among the calls of older builds and reads their sources, and takes marks away whose parent has come. Readers look up the
+ * parent of a marked call, so the second makes them fast and not right. The first notes how far it is, and may be ended at any time.
  */
 @Injectable()
 export class OrphansKeeper {
+  @Inject(CallSources) private readonly sources!: CallSources;
   private at = FIRST;
 
   constructor(
@@ -50,7 +57,7 @@ export class OrphansKeeper {
   private async run(): Promise<void> {
     const [counted] = await this.database.query(walksCount());
     if (counted!.walks > 0) await this.fill();
-    else if ('parents' in this.unfilled.counts) this.unfilled.set('parents', 0);
+    else for (const what of WALKED) if (what in this.unfilled.counts) this.unfilled.set(what, 0);
     await this.clear();
   }
 
@@ -60,7 +67,7 @@ export class OrphansKeeper {
       STATEMENT_MS.bulk,
     );
     for (let rows = left!.rows; ;) {
-      this.unfilled.set('parents', rows);
+      for (const what of WALKED) this.unfilled.set(what, rows);
       const looked = await this.batch(() => this.walk());
       if (looked === 0) return;
       rows = Math.max(rows - looked, 0);
@@ -94,10 +101,21 @@ export class OrphansKeeper {
       await this.turns.settleNamed(projectId, [...traceIds]);
       this.database.note(projectId, CALLS);
     }
+    await this.readSources(projectId, calls);
     const isDone = calls.length < MAX_WALKED;
     const to = isDone ? { id: '', started: before } : calls.at(-1)!;
     await this.database.query(isDone && isLast ? walkEnd(projectId) : walkMove(projectId, to));
     return Math.max(calls.length, 1);
+  }
+
+  /** Calls of older builds whose attributes nobody has read. */
+  private async readSources(projectId: string, calls: readonly WalkedCall[]): Promise<void> {
+    const said = calls.flatMap(({ id, op_name: opName, parent_id, attributes }) => {
+      const isTop = parent_id === null;
+      const source = ownSource({ opName, isTop, attributes: Object.entries(attributes ?? {}) });
+      return source ? [{ id, source }] : [];
+    });
+    if (said.length > 0) await this.sources.say(projectId, said);
   }
 
   /** Goes on through the marked calls, from where the last run ended. */
@@ -110,7 +128,8 @@ export class OrphansKeeper {
       const byProject = new Map<string, string[]>();
       for (const { project_id, parent_id } of parents)
         byProject.set(project_id, [...(byProject.get(project_id) ?? []), parent_id]);
-      for (const [projectId, ids] of byProject)
+      for (const [projectId, ids] of byProject) {
+        await this.sources.settleOrphans(projectId, ids);
         while (
           (await this.batch(() =>
             this.database.alone(lock(TURNS, projectId), () =>
@@ -118,6 +137,7 @@ export class OrphansKeeper {
             ),
           )) === MAX_MARKED
         );
+      }
       this.at = parents.length < MAX_WALKED ? FIRST : parents.at(-1)!;
       if (this.at === FIRST) return;
     }

@@ -2,6 +2,8 @@
 import { lookedUp } from '../../../platform/query/plans.js';
 import { textArray } from '../../../platform/query/binary-array.js';
 import { Parameter, prepared, type Prepared, sql, type Sql } from '../../../platform/query/sql.js';
+import { sourceAttributes } from '../source/call-sources.query.js';
+import type { CallSource } from '../source/call-source.js';
 import { isTopOrphan, visibleIn } from '../../visible-calls.js';
 
 /** Where a call stands that is stored. One without an op has not started. */
@@ -11,12 +13,15 @@ export interface StoredPlace {
   parent_id: string | null;
   op_name: string | null;
   is_deleted: boolean;
+  linked_call_id: string | null;
+  source: CallSource;
+  own_source: CallSource | null;
 }
 
 const PLACES = prepared<StoredPlace>(
   'calls.places',
   sql`SELECT c.* FROM unnest(${null}::text[]) t (id) ${lookedUp(
-    sql`SELECT id, trace_id, parent_id, op_name, deleted_at IS NOT NULL AS is_deleted
+    sql`SELECT id, trace_id, parent_id, op_name, deleted_at IS NOT NULL AS is_deleted, linked_call_id, source, own_source
       FROM calls WHERE project_id = ${new Parameter(null)}::text AND id = t.id`,
     'c',
   )}`,
@@ -80,18 +85,29 @@ export const nextWalk = () => sql<Walk>`
   FROM orphan_walks w WHERE w.started_at < ${SETTLED} - interval '1 minute' OR w.until < ${SETTLED}
   ORDER BY w.started_at, w.project_id LIMIT 1`;
 
-/** The next calls of a walk, in the order of an index. A circle of two is found too; ingest had stored longer ones without a mark. */
-export const walkedCalls = ({ project_id: projectId, before, started_at, call_id }: Walk) => sql<{
+export interface WalkedCall {
   id: string;
   started: string;
   trace_id: string | null;
   is_orphan: boolean;
-}>`
-  SELECT c.id, c.started_at::text AS started, c.trace_id, coalesce(NOT c.is_orphan AND c.parent_id IS NOT NULL AND (
+  op_name: string;
+  parent_id: string | null;
+  /** Those that may say the source of a call; null where one is known. */
+  attributes: Record<string, unknown> | null;
+}
+
+/** The next calls of a walk, in the order of an index. A circle of two is found too; ingest had stored longer ones without a mark. */
+export const walkedCalls = ({
+  project_id: projectId,
+  before,
+  started_at,
+  call_id,
+}: Walk) => sql<WalkedCall>`  SELECT c.id, c.started_at::text AS started, c.trace_id, coalesce(NOT c.is_orphan AND c.parent_id IS NOT NULL AND (
       SELECT TRUE FROM calls p WHERE p.project_id = ${projectId} AND p.id = c.parent_id AND p.id <> c.id
         AND p.parent_id IS DISTINCT FROM c.id AND p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL
-      LIMIT 1) IS NOT TRUE, false) AS is_orphan
-  FROM (SELECT c.id, c.started_at, c.trace_id, c.parent_id, c.is_orphan FROM calls c
+      LIMIT 1) IS NOT TRUE, false) AS is_orphan, coalesce(c.op_name, '') AS op_name, c.parent_id,
+    CASE WHEN c.own_source IS NULL THEN ${sourceAttributes} END AS attributes
+  FROM (SELECT c.* FROM calls c
     WHERE c.project_id = ${projectId} AND (c.started_at, c.id) > (${started_at}::timestamptz, ${call_id})
       AND c.started_at < ${before}::timestamptz
     ORDER BY c.started_at, c.id LIMIT ${MAX_WALKED}::bigint) c

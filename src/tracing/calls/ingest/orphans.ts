@@ -7,14 +7,20 @@ interface Novelty {
   areNew: boolean;
 }
 
-/** The calls of which `markOrphans` has to know how they are stored: of the parents of new calls those that are not in the batch. */
+/**
+ * The calls of which `markOrphans` and `findSources` have to know how they are stored: of those above new calls the ones that are not in
+ * the batch.
+ */
 export function placesToRead(writes: readonly CallWrite[], { areNew }: Novelty): string[] {
   const batch = byId(writes);
   const ids = new Set<string>();
   for (const write of writes) {
-    const parentId = write.start?.parent_id;
-    if (areNew && parentId && !isBeside(write, batch.get(parentId))) ids.add(parentId);
-    if (!areNew && write.start) for (const id of [write.id, parentId]) if (id) ids.add(id);
+    const { start } = write;
+    if (!start) continue;
+    const { parent_id: parentId, linked_call_id: linkedId } = start;
+    if (parentId && !(areNew && isBeside(write, batch.get(parentId)))) ids.add(parentId);
+    if (linkedId && !batch.has(linkedId)) ids.add(linkedId);
+    if (!areNew) ids.add(write.id);
   }
   return [...ids];
 }
@@ -64,7 +70,7 @@ const isStoredAbove = ({ id, start }: CallWrite, place: StoredPlace | undefined)
   place.id !== id &&
   (!start!.trace_id || place.trace_id === start!.trace_id);
 
-const hasStarted = (place: StoredPlace | undefined): place is StoredPlace =>
+export const hasStarted = (place: StoredPlace | undefined): place is StoredPlace =>
   place !== undefined && place.op_name !== null;
 
 /** Whether the start gives a stored call another parent. */

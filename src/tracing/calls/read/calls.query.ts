@@ -134,6 +134,7 @@ const FIELDS: Columns = {
   [WIRE.runStepEnd]: column.number(sql`c.run_step_end`, { isInteger: true }),
   deleted_at: column.time(sql`c.deleted_at`),
   operation: column.text(sql`c.operation`),
+  source: column.text(sql`c.source`, { isNotNull: true }),
   attributes: column.json(sql`c.attributes`, sql`c.is_opaque`),
   inputs: column.json(sql`c.inputs`, sql`c.is_opaque`),
   output: column.json(sql`c.output`, sql`c.is_opaque`),
@@ -204,9 +205,9 @@ export const queryable = (
 const OTEL_SPAN = 'otel_span';
 
 /** Answered only to those who name it: clients know the others. */
-const NAMED_ONLY = 'operation';
+const NAMED_ONLY = ['operation', 'source'];
 const NAMES = Object.keys(FIELDS).filter((name) => !name.includes('.'));
-const CALL_NAMES = NAMES.filter((name) => name !== NAMED_ONLY);
+const CALL_NAMES = NAMES.filter((name) => !NAMED_ONLY.includes(name));
 const ALWAYS = ['id', 'project_id', 'trace_id', 'op_name', 'started_at'];
 
 /**
@@ -312,6 +313,7 @@ function isFiltered(filter: CallsFilterDto, projectId: string): Sql {
     isOneOfAny(sql`(c.turn_id || '')`, filter.turn_ids),
     filter.trace_roots_only && isRoot(projectId),
     filter.orphans_only && isTopOrphan(projectId),
+    isOneOf(sql`c.source`, filter.sources),
     isOneOf(sql`c.user_id`, filter[WIRE.userIds]),
     isOneOf(sql`c.run_id`, filter[WIRE.runIds]),
   );

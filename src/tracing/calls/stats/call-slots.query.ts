@@ -32,10 +32,16 @@ export const MARKED_SLOTS: Marked = {
 /** Microseconds; null where `LATENCY_MS` is. */
 export const LATENCY_US = sql`(CASE WHEN ${IS_TIMED} THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint`;
 
-/** Sums over calls `c`. The ended ones are those whose duration is known. */
-export const CALL_TOTALS = sql`count(*) AS call_count, count(*) FILTER (WHERE ${IS_TIMED}) AS ended_count, count(c.exception) AS error_count,
-  count(*) FILTER (WHERE c.ended_at = c.started_at) AS instant_count,
-  sum(${LATENCY_US}) AS latency_sum, min(${LATENCY_US}) AS latency_min, max(${LATENCY_US}) AS latency_max`;
+/** Sums over those calls `c` that count. The ended ones are those whose duration is known. */
+const callTotals = (isCounted: Sql) => sql`count(*) FILTER (WHERE ${isCounted}) AS call_count,
+  count(*) FILTER (WHERE ${IS_TIMED} AND ${isCounted}) AS ended_count, count(c.exception) FILTER (WHERE ${isCounted}) AS error_count,
+  count(*) FILTER (WHERE c.ended_at = c.started_at AND ${isCounted}) AS instant_count,
+  sum(${LATENCY_US}) FILTER (WHERE ${isCounted}) AS latency_sum, min(${LATENCY_US}) FILTER (WHERE ${isCounted}) AS latency_min,
+  max(${LATENCY_US}) FILTER (WHERE ${isCounted}) AS latency_max`;
+export const CALL_TOTALS = callTotals(sql`TRUE`);
+
+/** Stored statistics are those of production: docs/adr/0140-sources-of-calls.md. */
+const IS_PRODUCTION = sql`c.source = 'production'`;
 
 /** Sums over the usage `u` of calls. */
 export const USAGE_TOTALS = sql`count(*) AS call_count, sum(u.prompt_tokens) AS prompt_tokens,
@@ -141,10 +147,10 @@ export const slotsInsert = (projectId: string, slots: readonly string[]) => sql<
   SELECT ${projectId}, s.slot, t.* FROM unnest(${slots}::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
     ${ofSlot(
       projectId,
-      sql`${CALL_TOTALS}, string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) AS latencies,
+      sql`${callTotals(IS_PRODUCTION)}, string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) FILTER (WHERE ${IS_PRODUCTION}) AS latencies,
         coalesce(sum(${BYTES}), 0) AS bytes FROM calls c`,
     )}) t
-  WHERE t.call_count > 0 RETURNING bytes::text`;
+  WHERE t.call_count > 0 OR t.bytes > 0 RETURNING bytes::text`;
 
 /** What the calls of each slot add to the usage of models. */
 export const slotModels = (projectId: string, slots: readonly string[]) => sql<{ row: string }>`
@@ -153,7 +159,7 @@ export const slotModels = (projectId: string, slots: readonly string[]) => sql<{
     FROM (${countedUsage(
       projectId,
       sql`SELECT s.slot, c.* FROM unnest(${slots}::timestamptz[]) AS s (slot)
-        ${lookedUp(ofSlot(projectId, sql`c.* FROM calls c`), 'c')}`,
+        ${lookedUp(sql`${ofSlot(projectId, sql`c.* FROM calls c`)} AND ${IS_PRODUCTION}`, 'c')}`,
       sql`c.slot`,
     )}) u GROUP BY 1, 2, 3, 4) t`;
 

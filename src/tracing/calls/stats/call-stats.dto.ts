@@ -56,7 +56,7 @@ export class UsageMetricDto {
   @IsPercentiles() percentiles?: number[] | null;
 }
 
-/** The calls that started within a window. With `trace_roots_only`, usage is that of all calls below these roots. */
+/** The calls that started within a window: of production, unless `filter.sources` or the request names others. With `trace_roots_only`, usage is that of all calls below these roots. */
 export class CallStatsDto extends StatsWindowDto {
   @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
   /** An expression tree: docs/adr/0010-query-language.md. */

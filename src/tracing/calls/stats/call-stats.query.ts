@@ -1,5 +1,5 @@
 // SQL: statistics.
-import { identifier, join, Parameter, sql, type Sql } from '../../../platform/query/sql.js';
+import { allOf, identifier, join, Parameter, sql, type Sql } from '../../../platform/query/sql.js';
 import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { IS_TIMED, LATENCY_MS, visibleIn } from '../../visible-calls.js';
 import { STATUS } from '../read/calls.query.js';
@@ -28,6 +28,8 @@ export interface Reading {
   stored: readonly Span[];
   /** The condition on a call `c`; none where statistics are stored. */
   condition: Sql;
+  /** The same of calls below roots. */
+  sources: Sql | null;
   groups: readonly string[];
   /** Whether the usage is that of everything below the calls, which are roots. */
   isOfTraces: boolean;
@@ -134,7 +136,7 @@ class Parts {
 
   /** The calls that tell usage among roots and all below them, each with the start and the groups of its root. */
   private get belowRoots(): Sql {
-    const { projectId, groups } = this.reading;
+    const { projectId, groups, sources } = this.reading;
     const values = list(
       groups.map((name) => sql`${GROUP_VALUES[name]!(projectId)} AS ${rootName(name)}`),
     );
@@ -150,7 +152,7 @@ class Parts {
         )}
       )
       SELECT c.*, t.root_started_at${names} FROM tree t ${lookedUp(
-        sql`SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.id = t.id AND c.usage IS NOT NULL`,
+        sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(projectId), sql`c.id = t.id AND c.usage IS NOT NULL`, sources)}`,
         'c',
       )}`;
   }

@@ -7,7 +7,10 @@ import { windowFrame, microseconds, readWindow } from '../../../platform/http/st
 import { inTurns, Turn } from '../../../platform/time/turn.js';
 import { CostsService } from '../../costs/costs.service.js';
 import { Database } from '../../../platform/database/database.js';
-import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
+import { allOf, isOneOf, sql, type Sql } from '../../../platform/query/sql.js';
+import { PRODUCTION } from '../source/call-source.js';
+import { productionFilter } from '../source/production.js';
+import type { CallsFilterDto } from '../calls.dto.js';
 import { CallPrices } from '../read/call-prices.service.js';
 import { isMatch } from '../read/calls.query.js';
 import { namedSlots, SLOT_MS, TIERS } from './call-slots.query.js';
@@ -51,11 +54,13 @@ interface StatsQuery {
   window: Span;
   starts: Date[];
   condition: Sql;
+  /** What `condition` says of sources, which holds of the calls below roots too. */
+  sources: Sql | null;
   groups: string[];
   isOfTraces: boolean;
   calls: Wanted<CallMetric>[];
   usage: Wanted<UsageMetric>[];
-  /** Whether stored statistics may answer: of all calls, in buckets that are whole slots. */
+  /** Whether stored statistics may answer: of all calls of production, in buckets that are whole slots. */
   isPlain: boolean;
 }
 
@@ -73,10 +78,12 @@ export class CallStatsService {
   ) {}
 
   /** The answer as JSON text, so that sums keep all their digits. */
-  async stats(body: CallStatsDto): Promise<string> {
-    const window = readWindow(body);
+  async stats(request: CallStatsDto): Promise<string> {
+    const window = readWindow(request);
     const { from, to, granularity, timezone } = window;
-    const { filter, query } = body;
+    const { query } = request;
+    const filter = productionFilter(request.filter, query);
+    const body = { ...request, filter };
     const condition = await this.callPrices.compiled(body, (prices) => isMatch(body, prices));
     const groups = body.group_by ?? [];
     // all that takes long has a slot, which one key has few of
@@ -89,10 +96,11 @@ export class CallStatsService {
         starts,
         condition,
         groups,
-        isOfTraces: filter?.trace_roots_only === true,
+        sources: isOneOf(sql`c.source`, filter.sources),
+        isOfTraces: request.filter?.trace_roots_only === true,
         calls: readWanted(body.call_metrics),
         usage: readWanted(body.usage_metrics),
-        isPlain: !hasRestriction(filter) && !query && groups.length === 0 && starts.every(isWhole),
+        isPlain: isStored(filter) && !query && groups.length === 0 && starts.every(isWhole),
       });
     });
     return `${printed(windowFrame(window)).slice(0, -1)},"call_buckets":[${calls.join(',')}],"usage_buckets":[${usage.join(',')}]}`;
@@ -116,7 +124,7 @@ export class CallStatsService {
     changes: string[],
     tiers: number[],
   ): Promise<Reading> {
-    const { projectId, window, starts, condition, groups, isOfTraces } = request;
+    const { projectId, window, starts, condition, sources, groups, isOfTraces } = request;
     const all = {
       projectId,
       // the first one may begin before the window, in a year that PostgreSQL does not read
@@ -124,6 +132,7 @@ export class CallStatsService {
       fresh: [window],
       stored: [],
       condition,
+      sources,
       groups,
       isOfTraces,
       changes,
@@ -307,6 +316,10 @@ const ceilToMillisecond = (time: string) =>
   new Date(+parseDate(time) + (/\.\d{3}0*[1-9]/.test(time) ? 1 : 0));
 
 const isWhole = (at: Date) => +at % SLOT_MS === 0;
+
+/** Whether stored statistics have these calls: all of production. */
+const isStored = ({ sources, ...others }: CallsFilterDto) =>
+  sources?.length === 1 && sources[0] === PRODUCTION && !hasRestriction(others);
 
 /** An empty list restricts threads and turns only. */
 const hasRestriction = (filter: object | null | undefined) =>

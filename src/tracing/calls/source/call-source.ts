@@ -1,0 +1,115 @@
+import { isObject } from '../../../platform/json/is-object.js';
+
+/** Why a call was made. Figures and lists of production leave the others out: docs/adr/0140-sources-of-calls.md. */
+export const SOURCES = ['production', 'evaluation', 'playground'] as const;
+export type CallSource = (typeof SOURCES)[number];
+export const PRODUCTION: CallSource = 'production';
+
+export const isSource = (value: unknown): value is CallSource =>
+  SOURCES.includes(value as CallSource);
+
+/** What says the source of a call. `isTop`: it names no parent. */
+interface SourceSigns {
+  opName: string;
+  isTop: boolean;
+  /** Attributes by name, in any order. */
+  attributes: Iterable<readonly [name: string, value: unknown]>;
+  /** Attributes of the resource, where they are not in `attributes.resource`. */
+  resource?: object;
+}
+
+/** Calls of an evaluation in both SDKs of Weave (weave 0.53 of PyPI and npm): by name, or in the ref of the op. */
+const EVALUATION_OP =
+  /(?:^|\/)Evaluation\.(?:evaluate|predict_and_score|predictAndScore|summarize)(?::|$)/;
+/** The call of `/completions/create`, whose field `source` is an attribute. */
+const COMPLETIONS_OP = 'weave.completions_create';
+
+/** Langfuse hides these environments from its lists of traces too (web/src/features, version 3); `sdk-experiment` is that of langfuse 3 to 5 (PyPI). */
+const EVALUATION_ENVIRONMENTS = new Set<unknown>([
+  'sdk-experiment',
+  'langfuse-prompt-experiment',
+  'langfuse-llm-as-a-judge',
+  'langfuse-evaluation',
+]);
+const isEvaluationEnvironment = (value: unknown) => EVALUATION_ENVIRONMENTS.has(value);
+
+const isEvaluator = (value: unknown, isTop: boolean) =>
+  isTop && typeof value === 'string' && /^"?evaluator"?$/i.test(value);
+
+/** Members of the attribute `weave` of typed evaluation runs (docs/adr/0132-evaluations.md), and of spans below an evaluation. */
+const OF_TYPED_RUN = ['evaluation_run', 'evaluation_run_id', 'prediction', 'prediction_id', 'eval'];
+
+/** Attributes by which other tools mark the calls of an evaluation, or its topmost one. */
+const EVALUATION_SIGNS = new Map<string, (value: unknown, isTop: boolean) => boolean>([
+  // weave 0.51 to 0.53 (PyPI)
+  ['_weave_eval_meta', (value) => value !== null],
+  ['weave', (value) => isObject(value) && OF_TYPED_RUN.some((name) => Object.hasOwn(value, name))],
+  ['langfuse.environment', isEvaluationEnvironment],
+  // a member of events of Langfuse
+  ['environment', isEvaluationEnvironment],
+  // pydantic-evals 1.x: https://ai.pydantic.dev/evals/how-to/logfire-integration/
+  ['gen_ai.operation.name', (value) => value === 'experiment'],
+  // LangSmith: https://docs.langchain.com/langsmith/evaluate-with-opentelemetry
+  ['langsmith.reference_example_id', (value) => typeof value === 'string' && value !== ''],
+  // a judge that runs by itself; one within a request is a part of that: openinference-semantic-conventions 0.1.30, MLflow 3.4
+  ['openinference.span.kind', isEvaluator],
+  ['mlflow.spanType', isEvaluator],
+]);
+/** Weave's spans below an evaluation (weave 0.54), and experiments of Langfuse (langfuse 4 and 5). */
+const EVALUATION_PREFIX = /^(?:weave\.eval|langfuse\.experiment)\./;
+
+/** Attributes that are looked at; those with these prefixes too. An older call is read by them alone. */
+export const SOURCE_ATTRIBUTES = [
+  'skein',
+  'skein.source',
+  'resource',
+  'source',
+  ...EVALUATION_SIGNS.keys(),
+];
+export const SOURCE_PREFIXES = ['weave.eval.', 'langfuse.experiment.'];
+
+/**
+ * The source that a call says itself; null where it says none, and takes that of the call above it. An attribute `skein.source` wins over what
+ * the call looks like. A value that is no source counts as none.
+ */
+export function ownSource({ opName, isTop, attributes, resource }: SourceSigns): CallSource | null {
+  let isEvaluation = opName.includes('Evaluation.') && EVALUATION_OP.test(opName);
+  let ofResource = resource ? resourceSource(resource) : null;
+  for (const [name, value] of attributes) {
+    const explicit = namedSource(name, value, opName);
+    if (explicit) return explicit;
+    if (name === 'resource' && isObject(value)) ofResource = resourceSource(value);
+    else isEvaluation ||= isSign(name, value, isTop);
+  }
+  return isEvaluation && ofResource === null ? 'evaluation' : ofResource;
+}
+
+/** What the resource of spans says: all of a process are of one source. */
+function resourceSource(resource: object): CallSource | null {
+  const attributes = resource as Record<string, unknown>;
+  if (isSource(attributes['skein.source'])) return attributes['skein.source'];
+  return isEvaluationEnvironment(attributes['langfuse.environment']) ? 'evaluation' : null;
+}
+
+function namedSource(name: string, value: unknown, opName: string): CallSource | null {
+  const named =
+    name === 'skein' && isObject(value)
+      ? value['source']
+      : name === 'skein.source' || (name === 'source' && opName === COMPLETIONS_OP)
+        ? value
+        : null;
+  return isSource(named) ? named : null;
+}
+
+const isSign = (name: string, value: unknown, isTop: boolean): boolean =>
+  EVALUATION_SIGNS.get(name)?.(value, isTop) ?? EVALUATION_PREFIX.test(name);
+
+/** A text of attributes without any of these says no source: nobody has to parse it. */
+const MAY_SAY =
+  /"skein[".]|"_weave_eval_meta"|"weave"|"(?:weave\.eval|langfuse\.experiment)\.|sdk-experiment|"langfuse-(?:prompt|llm|eval)|"experiment"|reference_example_id|evaluator|"source"/i;
+
+/** The attributes in a JSON text of which nobody has a parsed copy. */
+export function attributesIn(text: string | null | undefined): [string, unknown][] {
+  if (!text || !MAY_SAY.test(text)) return [];
+  return Object.entries(JSON.parse(text) as object);
+}
