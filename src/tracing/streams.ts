@@ -35,6 +35,8 @@ interface ToolCall {
   /** The input of a custom tool is a text; that of a function is JSON. */
   isCustom: boolean;
   args: string[];
+  /** How far `isWhole` has read the arguments. */
+  read: { pieces: number; depth: number; isBegun: boolean; isText: boolean };
   /** Other members, such as Gemini's `extra_content` with the signature of a thought. */
   members: Json;
 }
@@ -48,6 +50,8 @@ const TEXTS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;
 /** Members of an answer that the first, or the last, chunk has. */
 const FIRST = ['id', 'created', 'model', 'system_fingerprint', 'service_tier', 'prompt_token_ids'];
 const LAST = ['usage'];
+/** Groq's streams have the usage here too (https://console.groq.com/docs/api-reference#chat-create). */
+const GROQ = 'x_groq';
 /** What engines say of a choice as a whole. */
 const OF_CHOICE = ['prompt_token_ids', 'stop_reason', 'matched_stop'];
 const OLD_LOGPROBS = ['tokens', 'token_logprobs', 'top_logprobs', 'text_offset'];
@@ -57,6 +61,7 @@ const named = <const Name extends string>(names: readonly Name[]) =>
 
 const CHUNK = {
   ...named([...FIRST, ...LAST]),
+  [GROQ]: named(LAST),
   choices: [
     {
       ...named(['index', 'delta', 'text', 'finish_reason']),
@@ -77,7 +82,10 @@ export function assembled(output: unknown, json: string): string | null {
   return texts.every((found) => assembly.addRead(found)) ? assembly.json() : null;
 }
 
-type ChunkTexts = Record<string, string> & { choices: ChoiceTexts[] };
+type ChunkTexts = Record<string, string> & {
+  choices: ChoiceTexts[];
+  [GROQ]?: Record<string, string>;
+};
 
 type ChoiceTexts = Record<string, string> & { logprobs?: Record<string, string> };
 
@@ -163,7 +171,9 @@ const isGiven = (text: string | undefined) => text !== undefined && text !== 'nu
 function addMembers(members: Map<string, string>, texts: ChunkTexts): void {
   for (const name of FIRST)
     if (isGiven(texts[name]) && !members.has(name)) members.set(name, texts[name]!);
-  for (const name of LAST) if (isGiven(texts[name])) members.set(name, texts[name]!);
+  for (const name of LAST)
+    for (const text of [texts[GROQ]?.[name], texts[name]])
+      if (isGiven(text)) members.set(name, text!);
 }
 
 function addChunk(found: Streamed, texts: ChoiceTexts): void {
@@ -214,7 +224,7 @@ function addText({ message }: Streamed, name: (typeof TEXTS)[number], text: stri
 }
 
 /** What one chunk says of a tool call. */
-type Piece = Omit<ToolCall, 'args'> & { args: string };
+type Piece = Omit<ToolCall, 'args' | 'read'> & { args: string };
 
 function pieceOf({ index, id, type, function: called, custom, ...members }: Json): Piece {
   const isCustom = isObject(custom) || type === 'custom';
@@ -225,10 +235,14 @@ function pieceOf({ index, id, type, function: called, custom, ...members }: Json
     id: typeof id === 'string' ? id : '',
     name: typeof name === 'string' ? name : '',
     isCustom,
-    args: [args, input].find((text) => typeof text === 'string') ?? '',
+    args: argumentsText(args ?? input),
     members,
   };
 }
+
+/** Some servers tell the arguments as an object, as Ollama's own API does. */
+const argumentsText = (args: unknown): string =>
+  typeof args === 'string' ? args : isObject(args) ? JSON.stringify(args) : '';
 
 const newCall = (index: number | undefined): ToolCall => ({
   index,
@@ -236,6 +250,7 @@ const newCall = (index: number | undefined): ToolCall => ({
   name: '',
   isCustom: false,
   args: [],
+  read: { pieces: 0, depth: 0, isBegun: false, isText: false },
   members: {},
 });
 
@@ -279,15 +294,19 @@ function goesOn(call: ToolCall, { id, name, args }: Piece, count: number): boole
   return !isOther && !(args !== '' && isWhole(call));
 }
 
-/** Whether a call came with all of its arguments at once: what a piece with a name brings then, is another call. */
-const isWhole = ({ args: [first, ...others] }: ToolCall): boolean => {
-  if (first === undefined || others.length > 0) return false;
-  try {
-    return isObject(JSON.parse(first));
-  } catch {
-    return false;
-  }
-};
+const SIGNS = /[{}[\]]|"|\\./g;
+
+/** Whether all arguments of a call have come: what a piece with a name brings then, is another call. Each piece is read once. */
+function isWhole({ args, read }: ToolCall): boolean {
+  for (; read.pieces < args.length; read.pieces++)
+    for (const [sign] of args[read.pieces]!.matchAll(SIGNS))
+      if (sign === '"') read.isText = !read.isText;
+      else if (!read.isText && sign.length === 1) {
+        read.depth += sign === '{' || sign === '[' ? 1 : -1;
+        read.isBegun = true;
+      }
+  return read.isBegun && read.depth === 0 && !read.isText;
+}
 
 /** The first chunk of a call has its id and name, each one a piece of its arguments. */
 function addPiece(call: ToolCall, { id, name, isCustom, args, members }: Piece): void {

@@ -194,7 +194,7 @@ describe('POST /v1/chat/completions', () => {
         response.write(`data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta }] })}\n\n`);
       response.end('data: [DONE]\n\n');
     });
-  const piece = (args: string, more: object = {}, name?: string) => ({
+  const piece = (args: string | object, more: object = {}, name?: string) => ({
     ...more,
     function: { ...(name && { name }), arguments: args },
   });
@@ -254,6 +254,24 @@ describe('POST /v1/chat/completions', () => {
         [piece('{"q":"Rome"}', { index: 0, id: '' }, 'look')],
       ],
       noIds,
+    ],
+    [
+      'an index and a name, in pieces without an id',
+      [
+        [piece('{"q":', { index: 0 }, 'look')],
+        [piece('"Paris"}', { index: 0 }, 'look')],
+        [piece('{"q":"R', { index: 0 }, 'look')],
+        [piece('ome"}', { index: 0 })],
+      ],
+      noIds,
+    ],
+    [
+      'an index, with arguments that are objects',
+      [
+        [piece({ q: 'Paris' }, { index: 0, id: 'a' }, 'look')],
+        [piece({ q: 'Rome' }, { index: 0, id: 'b' }, 'look')],
+      ],
+      [paris, rome],
     ],
     [
       'no index',

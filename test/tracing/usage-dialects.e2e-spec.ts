@@ -47,6 +47,8 @@ const ENTRIES: Case[] = [
   ['DeepSeek', DEEPSEEK, { prompt_tokens: 1000, completion_tokens: 10, total_tokens: 1010, prompt_cache_hit_tokens: 700, prompt_cache_miss_tokens: 300 }, 141],
   ['the AI SDK', FLASH, { inputTokens: 820, outputTokens: 40, reasoningTokens: 310, totalTokens: 1170 }, 1121],
   ['Langfuse', FLASH, { input: 820, output: 40, output_reasoning: 310, total: 1170 }, 1121],
+  ['providers of the AI SDK', FLASH, { inputTokens: { total: 820, noCache: 820, cacheRead: 0 }, outputTokens: { total: 350, text: 40, reasoning: 310 } }, 1121],
+  ['Ollama itself', MINI, { prompt_eval_count: 100, eval_count: 10 }, 21],
 ]; // prettier-ignore
 
 /** What spans say in attributes. */
@@ -62,6 +64,15 @@ const SPANS: Case[] = [
   ['Pydantic AI', MINI, { 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.details.cache_read_input_tokens': 40, 'gen_ai.usage.output_tokens': 10 }, 18],
   ['LangSmith', FLASH, { 'langsmith.metadata.usage_metadata': JSON.stringify({ input_tokens: 820, output_tokens: 40, output_token_details: { reasoning: 310 }, total_tokens: 1170 }) }, 1121],
   ['Langfuse', FLASH, { 'langfuse.observation.usage_details': JSON.stringify({ input: 820, output: 40, output_reasoning_tokens: 310, total: 1170 }) }, 1121],
+  ['names of Google behind the prefix', FLASH, { 'gen_ai.usage.input_tokens': 12, 'gen_ai.usage.output_tokens': 71, 'gen_ai.usage.cached_content_token_count': 4, 'gen_ai.usage.tool_use_prompt_token_count': 65, 'gen_ai.usage.thoughts_token_count': 89, 'gen_ai.usage.total_tokens': 237 }, 422.02],
+  ['names of DeepSeek behind the prefix', DEEPSEEK, { 'llm.usage.prompt_tokens': 1000, 'llm.usage.completion_tokens': 10, 'gen_ai.usage.prompt_cache_hit_tokens': 700 }, 141],
+  ['details in an attribute', MINI, { 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 10, 'gen_ai.usage.input_token_details': '{"cache_read":40}', 'gen_ai.usage.output_token_details': '{"reasoning":4}' }, 18],
+  ['OpenInference for JavaScript', MINI, { 'llm.token_count.prompt': 100, 'llm.token_count.prompt_details.cache_input': 40, 'llm.token_count.completion': 10 }, 18],
+  ['Google ADK before 2.3', FLASH, { 'gen_ai.usage.input_tokens': 820, 'gen_ai.usage.output_tokens': 40, 'gen_ai.usage.experimental.reasoning_tokens': 310 }, 1121],
+  ['Google ADK in its response alone', FLASH, { 'gen_ai.usage.input_tokens': 820, 'gen_ai.usage.output_tokens': 40, 'gcp.vertex.agent.llm_response': JSON.stringify({ usage_metadata: { prompt_token_count: 820, candidates_token_count: 40, thoughts_token_count: 310, total_token_count: 1170 } }) }, 1121],
+  ['Vercel 5 with Anthropic', SONNET, { 'ai.usage.inputTokens': 5000, 'ai.usage.outputTokens': 20, 'ai.usage.totalTokens': 5020, 'ai.usage.cachedInputTokens': 1000, 'ai.response.providerMetadata': JSON.stringify({ anthropic: { usage: { input_tokens: 5000, output_tokens: 1, cache_read_input_tokens: 1000, cache_creation_input_tokens: 100 } } }) }, 15_975],
+  ['Vercel 4 with OpenAI', MINI, { 'ai.usage.promptTokens': 100, 'ai.usage.completionTokens': 10, 'ai.response.providerMetadata': JSON.stringify({ openai: { cachedPromptTokens: 40, reasoningTokens: 4 } }) }, 18],
+  ['Vercel 5 with Bedrock', SONNET, { 'ai.usage.inputTokens': 5000, 'ai.usage.outputTokens': 20, 'ai.usage.totalTokens': 6120, 'ai.usage.cachedInputTokens': 1000, 'ai.response.providerMetadata': JSON.stringify({ bedrock: { usage: { cacheWriteInputTokens: 100 } } }) }, 15_975],
 ]; // prettier-ignore
 
 /** What observations of Langfuse say. */
@@ -105,6 +116,9 @@ const KINDS: Case[] = [
   ['audio of OpenAI', REALTIME, realtime, 6856],
   ['Anthropic for an hour', SONNET, { ...anthropic, cache_creation: cacheCreation }, 3240],
   ['LangChain for an hour', SONNET, { input_tokens: 650, output_tokens: 10, total_tokens: 660, input_token_details: { cache_read: 50, cache_creation: 0, ...cacheCreation } }, 3240],
+  ['LiteLLM for an hour', SONNET, { prompt_tokens: 650, completion_tokens: 10, total_tokens: 660, prompt_tokens_details: { cached_tokens: 50, cache_creation_tokens: 500, cache_creation_token_details: cacheCreation } }, 3240],
+  ['Converse for an hour', US_SONNET, { inputTokens: 100, outputTokens: 10, totalTokens: 660, cacheReadInputTokens: 50, cacheWriteInputTokens: 500, cacheDetails: [{ ttl: '5m', inputTokens: 100 }, { ttl: '1h', inputTokens: 400 }] }, 3564],
+  ['audio in small letters', FLASH, { promptTokenCount: 1000, candidatesTokenCount: 10, promptTokensDetails: [{ modality: 'audio', tokenCount: 200 }] }, 465],
   ['Bedrock for an hour', US_SONNET, { ...anthropic, cache_creation: cacheCreation }, 3564],
   ['images', IMAGE, { input_tokens: 320, output_tokens: 1000, total_tokens: 1320, input_tokens_details: { text_tokens: 20, image_tokens: 300 }, output_tokens_details: { image_tokens: 1000 } }, 34_500],
   ['Perplexity', SONAR, { prompt_tokens: 33, completion_tokens: 11_395, total_tokens: 11_428, citation_tokens: 16_330, reasoning_tokens: 193_947 }, 705_727],
@@ -114,11 +128,13 @@ const KINDS_OF_SPANS: Case[] = [
   ['OpenInference', FLASH, { 'llm.token_count.prompt': 1000, 'llm.token_count.prompt_details.audio': 200, 'llm.token_count.completion': 10, 'llm.token_count.total': 1010 }, 465],
   ['Logfire', REALTIME, { 'gen_ai.usage.raw': JSON.stringify(realtime) }, 6856],
   ['Langfuse', SONNET, { 'langfuse.observation.usage_details': JSON.stringify({ input: 100, output: 10, input_cache_read: 50, input_cache_creation: 100, input_cache_creation_1h: 400 }) }, 3240],
+  ['Anthropic behind the prefix', SONNET, { 'gen_ai.usage.input_tokens': 650, 'gen_ai.usage.output_tokens': 10, 'gen_ai.usage.cache_read.input_tokens': 50, 'gen_ai.usage.cache_creation.input_tokens': 500, 'gen_ai.usage.cache_creation.ephemeral_1h_input_tokens': 400 }, 3240],
 ]; // prettier-ignore
 
 const KINDS_OF_OBSERVATIONS: Case[] = [
   ['for an hour', SONNET, { usageDetails: { input: 100, output: 10, input_cache_read: 50, input_cache_creation: 100, input_cache_creation_1h: 400, total: 660 } }, 3240],
   ['for five minutes and an hour', SONNET, { usageDetails: { input: 100, output: 10, input_cache_read: 50, input_cache_creation_5m: 100, input_cache_creation_1h: 400 } }, 3240],
+  ['of LangChain', SONNET, { usageDetails: { input: 100, output: 10, input_cache_read: 50, input_cache_creation: 0, input_ephemeral_5m_input_tokens: 100, input_ephemeral_1h_input_tokens: 400, total: 660 } }, 3240],
   ['audio', FLASH, { usageDetails: { input: 800, input_audio_tokens: 200, output: 10, total: 1010 } }, 465],
 ]; // prettier-ignore
 
@@ -137,6 +153,12 @@ const NAMES: [string, number][] = [
   ['text-embedding-3-small', 0.02],
   ['gpt-4o-mini', 0.15],
   ['openai/gpt-4o-mini', 0.15],
+  ['openai:gpt-4o-mini', 0.15],
+  ['google-gla:gemini-2.5-flash', 0.3],
+  ['anthropic:claude-sonnet-4-5', 3],
+  ['bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0', 3.3],
+  ['azure_ai/gpt-4o-mini', 0.15],
+  ['vercel/openai/gpt-4o-mini', 0.15],
 ];
 
 let traces = 0;

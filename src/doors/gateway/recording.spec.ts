@@ -36,6 +36,12 @@ it('keeps choices and tool calls that a model makes only', async () => {
   expect(choices[0].message.tool_calls).toHaveLength(128);
 });
 
+it('reads the usage that only Groq puts into the last chunk', async () => {
+  const usage = { prompt_tokens: 100, completion_tokens: 10 };
+  const last = `data: ${JSON.stringify({ choices: [], x_groq: { id: 'req', usage } })}\n\n`;
+  expect((await stream(chunk(0) + last)).value).toMatchObject({ usage });
+});
+
 it('reads no further where nothing can be read', async () => {
   const { unread } = await stream('data: {\n\n'.repeat(5000));
   expect(unread).toBe(1000);

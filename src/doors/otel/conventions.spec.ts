@@ -80,6 +80,7 @@ const OF_DIALECTS: Record<string, string> = {
   input_tokens: 'prompt_tokens',
   cache_write_input_tokens: 'cache_creation_input_tokens',
   tool_use_prompt_token_count: 'prompt_tokens',
+  thoughts_token_count: 'reasoning_tokens',
 };
 
 it.each(rows(/^usage\./))('%s is %s', (attribute, target, beside) => {

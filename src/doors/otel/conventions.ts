@@ -1,3 +1,5 @@
+import { spelledMembers } from '../../tracing/usage/counts.js';
+
 /**
  * How an attribute is read: `json` is parsed where it is JSON, `text` stays as it is, `mime` is parsed unless the attribute
  * beside it names another type, `list` stands for attributes spelled one by one (`<name>.0.role`). `open` is `json` whose
@@ -15,6 +17,8 @@ export type Target =
   | 'output'
   | `output.${string}`
   | 'usage'
+  /** Metadata of the Vercel SDK, by provider: some counts are told only here. */
+  | 'usage_metadata'
   | `usage.${string}`
   | 'model'
   | 'provider'
@@ -230,6 +234,10 @@ export const CONVENTIONS: readonly Row[] = [
   ['gen_ai.usage.reasoning_output_tokens', 'usage.reasoning_tokens'],
   ['gen_ai.usage.output_tokens.reasoning', 'usage.reasoning_tokens'], // Sentry
   ['gen_ai.usage.thoughts_tokens', 'usage.reasoning_tokens'],
+  // Google ADK before 2.3, whose output tokens do not hold them
+  ['gen_ai.usage.experimental.reasoning_tokens', 'usage.thoughts_token_count'],
+  ['gen_ai.usage.experimental.cached_tokens', 'usage.cache_read_input_tokens'],
+  ['prompt_tokens_details.cached_tokens', 'usage.cache_read_input_tokens'], // weave
   ['gen_ai.usage.details.reasoning_tokens', 'usage.reasoning_tokens'],
   ['gen_ai.usage.details.thoughts_tokens', 'usage.reasoning_tokens'],
   ['llm.usage.reasoning_tokens', 'usage.reasoning_tokens'],
@@ -270,6 +278,7 @@ export const CONVENTIONS: readonly Row[] = [
   ['metadata.usage_object', 'usage'], // LiteLLM
   ['langfuse.observation.usage_details', 'usage'],
   ['mlflow.chat.tokenUsage', 'usage'],
+  ['ai.response.providerMetadata', 'usage_metadata'],
 
   ['wandb.thread_id', 'thread'],
   ['gen_ai.conversation.id', 'thread'],
@@ -322,3 +331,21 @@ export const CONVENTIONS: readonly Row[] = [
   ['langfuse.observation.status_message', 'error'],
   ['langfuse.observation.level', 'error_level'],
 ];
+
+/** Attributes that begin so go on with a name of the table of usage. Those of details repeat what a provider counts beside the sums. */
+const USAGE_PREFIXES = ['gen_ai.usage.', 'llm.usage.', 'llm.token_count.', 'ai.usage.'];
+const USAGE_DETAILS = 'gen_ai.usage.details.';
+/** Names that are no counts of tokens when they stand behind a prefix. */
+const NOT_BEHIND = new Set(['input', 'output', 'total', 'requests']);
+
+const known = new Set(CONVENTIONS.map(([attribute]) => attribute));
+
+/** Attributes of usage that `CONVENTIONS` leaves to the table of dialects. */
+export const USAGE_CONVENTIONS: readonly Row[] = [
+  ...USAGE_PREFIXES.flatMap((prefix) => spelledMembers().map((name) => [prefix, name] as const)),
+  ...spelledMembers('details').map((name) => [USAGE_DETAILS, name] as const),
+].flatMap(([prefix, name]): Row[] =>
+  known.has(`${prefix}${name}`) || NOT_BEHIND.has(name)
+    ? []
+    : [[`${prefix}${name}`, `usage.${name}`]],
+);

@@ -8,7 +8,7 @@ import {
   contentMembers,
   parsed,
 } from './attributes.js';
-import { CONVENTIONS, type Form, type Target } from './conventions.js';
+import { CONVENTIONS, type Form, type Target, USAGE_CONVENTIONS } from './conventions.js';
 import type { Span } from './otlp.js';
 
 interface Rule {
@@ -25,7 +25,10 @@ interface Rule {
 
 /** The rules by attribute; those of lists by what stands before the first number. */
 const [RULES, LISTS] = [new Map<string, Rule[]>(), new Map<string, Rule>()];
-for (const [rank, [attribute, target, form = 'json', beside = null]] of CONVENTIONS.entries()) {
+for (const [rank, [attribute, target, form = 'json', beside = null]] of [
+  ...CONVENTIONS,
+  ...USAGE_CONVENTIONS,
+].entries()) {
   const [, side = null, member = null] = /^(inputs|output)(?:\.(.*))?$/.exec(target) ?? [];
   const rule = { rank, target, form, beside, side: side as Rule['side'], member };
   if (form === 'list') LISTS.set(attribute, rule);

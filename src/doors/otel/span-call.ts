@@ -1,5 +1,4 @@
 import { type Attributes, readAttributes, type Content, parsed } from './attributes.js';
-import { CONVENTIONS } from './conventions.js';
 import { findIn, type Found, WHOLE } from './found.js';
 import { isStorable, MAX_THREAD_BYTES } from '../../platform/http/dto.js';
 import { isObject } from '../../platform/json/is-object.js';
@@ -12,6 +11,7 @@ import {
   responseIdOf,
   type CallSource,
 } from '../../tracing/calls/calls.service.js';
+import type { Usage } from '../../tracing/usage/counts.js';
 import { reportedUsage } from '../../tracing/usage/usage.js';
 import type { Origin, Span } from './otlp.js';
 
@@ -274,11 +274,6 @@ interface Summary {
   usage?: object;
 }
 
-/** The members of usage that attributes may tell one by one. */
-const USAGE = [...new Set(CONVENTIONS.map(([, target]) => target))].flatMap((target) =>
-  target.startsWith('usage.') ? [{ target, member: target.slice('usage.'.length) }] : [],
-);
-
 /** A sum that tells none of these adds nothing up: steps of Vercel's SDK 7 tell only the thoughts of their chat. */
 const COUNTS = [
   'prompt_tokens',
@@ -291,7 +286,7 @@ const COUNTS = [
 
 function makeSummary(found: Found, isOfOthers: boolean, opName: NameModel): Summary {
   const { values } = found;
-  const usage = countTokens(values);
+  const usage = countTokens(found, isOfOthers);
   const isEmpty = isOfOthers
     ? !COUNTS.some((member) => member in usage)
     : Object.keys(usage).length === 0;
@@ -301,21 +296,58 @@ function makeSummary(found: Found, isOfOthers: boolean, opName: NameModel): Summ
   return { usage: { [name]: { requests: isOfOthers ? 0 : 1, ...usage } } };
 }
 
+const [USAGE, ADK_RESPONSE] = ['usage.', 'gcp.vertex.agent.llm_response'] as const;
+
 /** What the attributes tell one by one comes before what they tell in an object. */
-function countTokens(values: Found['values']): Record<string, unknown> {
+function countTokens(found: Found, isOfOthers: boolean): Record<string, unknown> {
+  const { values } = found;
   const object = values.get('usage')?.map(usageObject).find(isObject);
   const own: Record<string, unknown> = {};
-  for (const { member, target } of USAGE) {
-    const value = values.get(target)?.find((value) => value !== null && value !== '');
-    if (value !== undefined) own[member] = countOf(value);
+  for (const [target, list] of values) {
+    if (!target.startsWith(USAGE)) continue;
+    const value = list.find((value) => value !== null && value !== '');
+    if (value !== undefined) own[target.slice(USAGE.length)] = countOf(value);
   }
-  if (!object) return reportedUsage(own);
-  return reportedUsage({ ...reportedUsage(object), ...own });
+  const raw = isOfOthers ? undefined : rawUsage(found);
+  if (!object && !raw) return reportedUsage(own);
+  const told = raw ? withRaw(own, raw) : own;
+  return reportedUsage({ ...(object && reportedUsage(object)), ...told });
+}
+
+/**
+ * What the provider said, which SDKs hand on beside counts of their own: Vercel's before 6 count Anthropic's cached tokens beside the input, and
+ * tell what was written to a cache only there; Google ADK before 2.3 tells thoughts and cached tokens only there.
+ */
+function rawUsage({ values, output, taken }: Found): Usage | undefined {
+  if (taken.has(ADK_RESPONSE)) {
+    const usage = output.get('usage_metadata')?.value;
+    return isObject(usage) ? usage : undefined;
+  }
+  const metadata = values.get('usage_metadata')?.map((value) => parsed(value).value)[0];
+  if (!isObject(metadata)) return undefined;
+  for (const one of Object.values(metadata)) {
+    if (!isObject(one)) continue;
+    const usage = one['usage'] ?? one['usageMetadata'] ?? one;
+    if (isObject(usage) && Object.keys(reportedUsage(usage)).length > 0) return usage;
+  }
+  return undefined;
+}
+
+/** Where the provider told the prompt, its total decides. Its output may be that of the beginning of a stream. */
+function withRaw(own: Record<string, unknown>, raw: Usage): Record<string, unknown> {
+  const { completion_tokens: completion, ...reported } = reportedUsage(raw);
+  if (reported['prompt_tokens'] === undefined) return { ...raw, ...own };
+  const { total_tokens: _, prompt_tokens: __, ...others } = own;
+  return { completion_tokens: completion, ...others, ...reported };
 }
 
 /** A number, also where an exporter sent it as a text. */
 const countOf = (value: unknown): unknown =>
-  typeof value === 'string' && /^\d{1,16}(\.\d{1,16})?$/.test(value) ? Number(value) : value;
+  typeof value !== 'string'
+    ? value
+    : /^\d{1,16}(\.\d{1,16})?$/.test(value)
+      ? Number(value)
+      : parsed(value).value;
 
 /** Python prints it with other quotation marks: names of Python and numbers, which are as easily JSON. */
 const OF_PYTHON = /^\{'[\w\s{}:,'.-]{0,4000}\}$/;

@@ -116,14 +116,36 @@ const OF_MAKERS: readonly (readonly [name: RegExp, maker: string])[] = [
 const OF_BEDROCK =
   /(?:^|\/)((?:[a-z-]{2,8}\.)?(?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|nvidia|openai|qwen|writer|zai)\.[\w.:-]+)$/;
 
+/** Names of providers that the library does not have: those of LiteLLM, LangChain (`init_chat_model`) and Pydantic AI. */
+const MADE_BY = new Map([
+  ['azure_ai', 'azure'],
+  ['azure_openai', 'azure'],
+  ['google_genai', 'google'],
+  ['google_vertexai', 'google'],
+  ['google-gla', 'google'],
+  ['google-vertex', 'google'],
+  ['mistralai', 'mistral'],
+  ['bedrock_converse', 'aws'],
+  ['openai-chat', 'openai'],
+  ['openai-responses', 'openai'],
+]);
+
+/** Gateways that ask what the provider asks: those of Vercel, Pydantic and Cloudflare. */
+const PASSING_ON = new Set(['vercel', 'vercel_ai_gateway', 'gateway', 'cloudflare']);
+
 /**
- * How a name may be looked up: by the library's own matching; as `<provider>/<model>`, the spelling of routers; as a name of Bedrock;
+ * How a name may be looked up: by the library's own matching; as `<provider>/<model>`, the spelling of routers, or `<provider>:<model>`, that of LangChain and Pydantic AI; as a name of Bedrock;
  * of Google, whose names may be paths (`models/gemini-…`); as a name of its maker.
  */
 function* routes(llmId: string): Generator<Route> {
   yield [llmId];
   const slash = llmId.indexOf('/');
-  if (slash > 0) yield [llmId.slice(slash + 1), llmId.slice(0, slash)];
+  const [provider, name] = [llmId.slice(0, Math.max(slash, 0)), llmId.slice(slash + 1)];
+  if (provider) yield [name, MADE_BY.get(provider) ?? provider];
+  const [, router, ofRouter] = /^([a-z][\w-]*):([^:/][^/]*)$/.exec(llmId) ?? [];
+  if (ofRouter) yield [ofRouter, MADE_BY.get(router!) ?? router];
+  const second = name.indexOf('/');
+  if (PASSING_ON.has(provider) && second > 0) yield [name.slice(second + 1), name.slice(0, second)];
   const [, bedrock] = OF_BEDROCK.exec(llmId) ?? [];
   if (bedrock) yield [bedrock, 'aws'];
   const [, path] = /(?:^|\/)models\/([^/]+)$/.exec(llmId) ?? [];

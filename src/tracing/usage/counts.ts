@@ -1,3 +1,4 @@
+import { isObject } from '../../platform/json/is-object.js';
 import { type CountName, DIALECTS } from './dialects.js';
 
 /** The entry of a model in `summary.usage`, as some client or provider wrote it. */
@@ -8,7 +9,7 @@ export interface Spelling {
   name: string;
   count: CountName;
   path: readonly string[];
-  /** Google lists counts by modality, each `{modality, tokenCount}`. */
+  /** Google lists counts by modality, each `{modality, tokenCount}`; Bedrock by time, each `{ttl, inputTokens}`. */
   modality: string | null;
   /** It lies beside the prompt or the completion where no total tells. */
   isApart: boolean;
@@ -16,6 +17,9 @@ export interface Spelling {
 
 export const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0;
+
+/** Counts that most entries have; the others make it worth to look what lies inside what. */
+const PLAIN = new Set<CountName>(['prompt', 'completion', 'total', 'requests']);
 
 /** The names of each count, those of earlier dialects first. */
 const SPELLINGS = new Map<CountName, Spelling[]>();
@@ -35,6 +39,12 @@ for (const { names, apart = [] } of DIALECTS)
         BY_MEMBER.set(member, [...(BY_MEMBER.get(member) ?? []), spelling]);
     }
 
+/** The names that lead to counts, and the members that they begin with: all, or those of what lies inside or beside the sums. */
+export const spelledMembers = (which: 'all' | 'details' = 'all'): string[] =>
+  [...BY_MEMBER].flatMap(([member, known]) =>
+    which === 'all' || known.every(({ count }) => !PLAIN.has(count)) ? [member] : [],
+  );
+
 /** The names of the table for a count, or some of them. @throws Error for a name that the table has not */
 export function spellings(count: CountName, ...names: string[]): readonly Spelling[] {
   const all = SPELLINGS.get(count) ?? [];
@@ -45,9 +55,6 @@ export function spellings(count: CountName, ...names: string[]): readonly Spelli
     return found;
   });
 }
-
-/** Counts that most entries have; the others make it worth to look what lies inside what. */
-const PLAIN = new Set<CountName>(['prompt', 'completion', 'total', 'requests']);
 
 /** Values of an entry by their names of the table; those that are null or absent are not there. */
 export class UsageCounts {
@@ -92,7 +99,7 @@ export class UsageCounts {
   }
 
   private add(spelling: Spelling, value: unknown): void {
-    if (value === null || value === undefined) return;
+    if (value === null || value === undefined || isLedInto(spelling, value)) return;
     this.values.set(spelling, value);
     if (value !== 0 && !PLAIN.has(spelling.count)) this.hasMore = true;
   }
@@ -109,6 +116,12 @@ export class UsageCounts {
   }
 }
 
+/** An object is no count that is broken where other names lead into it: `inputTokens` and `inputTokens.total`. */
+const isLedInto = ({ name, path }: Spelling, value: unknown): boolean =>
+  isObject(value) &&
+  path.length === 1 &&
+  BY_MEMBER.get(name)!.some((other) => other.path.length > 1);
+
 function valueOf(usage: Usage, member: string, { name, path, modality }: Spelling): unknown {
   if (member === name) return usage[member];
   const value = path.reduce<unknown>(
@@ -123,13 +136,14 @@ function valueOf(usage: Usage, member: string, { name, path, modality }: Spellin
 
 const MAX_MODALITIES = 16;
 
-/** The sum of what a list has of a modality; undefined where it has none. */
+/** The sum of what a list has of a modality, or of a time; undefined where it has none. */
 function ofModality(list: unknown, modality: string): unknown {
   if (!Array.isArray(list)) return undefined;
   let sum: number | undefined;
   for (const one of list.slice(0, MAX_MODALITIES) as (Usage | null)[]) {
-    if (one?.['modality'] !== modality) continue;
-    const count = one['tokenCount'] ?? one['token_count'] ?? 0;
+    const name = one?.['modality'] ?? one?.['ttl'];
+    if (!one || typeof name !== 'string' || name.toUpperCase() !== modality.toUpperCase()) continue;
+    const count = one['tokenCount'] ?? one['token_count'] ?? one['inputTokens'] ?? 0;
     if (!isCount(count)) return count;
     sum = (sum ?? 0) + count;
   }

@@ -24,7 +24,8 @@ export type CountName =
   | 'requests';
 
 /**
- * How one client or provider spells usage. A dot leads into an object, `[AUDIO]` into a list of Google's counts by modality. `apart`
+ * How one client or provider spells usage. A dot leads into an object, `[AUDIO]` into a list of Google's counts by
+ * modality, `[1h]` into one of Bedrock's by the time that a cache keeps them. `apart`
  * names the counts that lie beside the prompt or the completion where no total tells; the others lie among them.
  */
 export interface Dialect {
@@ -47,7 +48,14 @@ export const DIALECTS: readonly Dialect[] = [
       completion: 'completion_tokens',
       total: 'total_tokens',
       cache_read: 'prompt_tokens_details.cached_tokens',
-      cache_write: 'prompt_tokens_details.cache_write_tokens',
+      cache_write: [
+        'prompt_tokens_details.cache_write_tokens',
+        'prompt_tokens_details.cache_creation_tokens',
+      ],
+      cache_write_5m:
+        'prompt_tokens_details.cache_creation_token_details.ephemeral_5m_input_tokens',
+      cache_write_1h:
+        'prompt_tokens_details.cache_creation_token_details.ephemeral_1h_input_tokens',
       reasoning: 'completion_tokens_details.reasoning_tokens',
       audio_input: 'prompt_tokens_details.audio_tokens',
       image_input: 'prompt_tokens_details.image_tokens',
@@ -155,6 +163,8 @@ export const DIALECTS: readonly Dialect[] = [
         'cacheWriteInputTokenCount',
         'cache_write_input_tokens',
       ],
+      cache_write_5m: 'cacheDetails[5m]',
+      cache_write_1h: 'cacheDetails[1h]',
     },
     apart: ['cache_read', 'cache_write'],
   },
@@ -216,10 +226,31 @@ export const DIALECTS: readonly Dialect[] = [
       prompt: ['inputTokens', 'promptTokens'],
       completion: ['outputTokens', 'completionTokens'],
       total: 'totalTokens',
-      cache_read: ['cachedInputTokens', 'inputTokenDetails.cacheReadTokens'],
+      cache_read: [
+        'cachedInputTokens',
+        'inputTokenDetails.cacheReadTokens',
+        'cachedPromptTokens',
+        'promptCacheHitTokens',
+      ],
       cache_write: 'inputTokenDetails.cacheWriteTokens',
       reasoning: ['reasoningTokens', 'outputTokenDetails.reasoningTokens'],
     },
+  },
+  {
+    source: 'Providers of the Vercel AI SDK (@ai-sdk/provider 3, `LanguageModelV3Usage`)',
+    link: 'https://ai-sdk.dev/providers/community-providers/custom-providers',
+    names: {
+      prompt: 'inputTokens.total',
+      completion: 'outputTokens.total',
+      cache_read: 'inputTokens.cacheRead',
+      cache_write: ['inputTokens.cacheWrite', 'cacheCreationInputTokens'],
+      reasoning: 'outputTokens.reasoning',
+    },
+  },
+  {
+    source: 'Ollama, as it answers itself (ollama 0.6)',
+    link: 'https://docs.ollama.com/api/usage',
+    names: { prompt: 'prompt_eval_count', completion: 'eval_count' },
   },
   {
     source:
@@ -255,7 +286,7 @@ export const DIALECTS: readonly Dialect[] = [
     source: 'OpenInference (openinference-semantic-conventions 0.1.42), in an object',
     link: 'https://arize-ai.github.io/openinference/spec/semantic_conventions.html',
     names: {
-      cache_read: 'prompt_details.cache_read',
+      cache_read: ['prompt_details.cache_read', 'prompt_details.cache_input'],
       cache_write: 'prompt_details.cache_write',
       reasoning: 'completion_details.reasoning',
       audio_input: 'prompt_details.audio',
@@ -284,8 +315,8 @@ export const DIALECTS: readonly Dialect[] = [
       total: 'total',
       cache_read: ['input_cached_tokens', 'input_cache_read', 'input_cached'],
       cache_write: ['input_cache_creation', 'input_cache_write'],
-      cache_write_5m: 'input_cache_creation_5m',
-      cache_write_1h: 'input_cache_creation_1h',
+      cache_write_5m: ['input_cache_creation_5m', 'input_ephemeral_5m_input_tokens'],
+      cache_write_1h: ['input_cache_creation_1h', 'input_ephemeral_1h_input_tokens'],
       reasoning: ['output_reasoning_tokens', 'output_reasoning'],
       audio_input: ['input_audio_tokens', 'input_audio'],
       image_input: ['input_image_tokens', 'input_image'],
