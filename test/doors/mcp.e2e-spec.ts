@@ -82,6 +82,17 @@ describe('the tools', () => {
     expect(data.projects).toEqual([expect.objectContaining({ project_id: PROJECT })]);
   });
 
+  it('search_calls leaves evaluations out, unless they are asked for', async () => {
+    const id = 'of-an-evaluation';
+    const place = { id, trace_id: 'evaluation', op_name: 'Evaluation.evaluate' };
+    await app.post('/call/start', { start: aStart(place) });
+    const ids = async (args: object) =>
+      (await call('search_calls', args)).data.calls.map((one: { id: string }) => one.id);
+    expect(await ids({ limit: 100 })).not.toContain(id);
+    expect(await ids({ filter: { sources: ['evaluation'] }, limit: 100 })).toContain(id);
+    expect(await ids({ filter: { trace_ids: ['evaluation'] } })).toEqual([id]);
+  });
+
   it('search_calls finds calls by a query, as brief rows or by columns, page by page', async () => {
     const query = { $expr: { $eq: [{ $getField: 'op_name' }, { $literal: 'look up' }] } };
     const { data } = await call('search_calls', { query });
@@ -107,7 +118,12 @@ describe('the tools', () => {
       seen.push(...page.calls.map(({ id }: { id: string }) => id));
       after = page.next_after;
     } while (after);
-    const { body } = await app.post('/calls/query', { project_id: PROJECT, columns: ['id'] });
+    const filter = { sources: ['production'] };
+    const { body } = await app.post('/calls/query', {
+      project_id: PROJECT,
+      columns: ['id'],
+      filter,
+    });
     expect(seen.length).toBeGreaterThan(4);
     expect(seen.toSorted()).toEqual(body.calls.map(({ id }: { id: string }) => id).toSorted());
   });

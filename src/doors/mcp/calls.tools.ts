@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '../../platform/errors.js';
 import { memberTexts } from '../../platform/json/json-text.js';
-import { CallsService } from '../../tracing/calls/calls.service.js';
+import { CallsService, productionFilter } from '../../tracing/calls/calls.service.js';
 import { CallLists } from '../../tracing/calls/read/call-lists.service.js';
 import { BRIEF_COLUMNS, briefCall, listRow } from './call-rows.js';
 import { differences } from './differences.js';
@@ -50,7 +50,7 @@ Also $or $not $eq $gt $gte $in $contains; {"$contains":{"input":{"$getField":"in
         filter: {
           ...OBJECT,
           description:
-            'lists op_names, trace_ids, parent_ids, call_ids, thread_ids; trace_roots_only: true',
+            'lists op_names, trace_ids, parent_ids, call_ids, thread_ids, sources (production; evaluation, playground); trace_roots_only: true',
         },
         sort_by: { type: 'array', items: OBJECT },
         columns: TEXTS,
@@ -95,6 +95,7 @@ Also $or $not $eq $gt $gte $in $contains; {"$contains":{"input":{"$getField":"in
     const limit = pageLimit(args.limit);
     const query = Object.assign({}, args, {
       limit,
+      filter: productionFilter(args.filter, args.query),
       sort_by: sort_by ?? [{ field: 'started_at', direction: 'desc' as const }],
       ...(isBrief && { columns: BRIEF_COLUMNS, include_costs: true }),
     });

@@ -306,6 +306,7 @@ export { agentOf, PLAIN_SPAN } from './ingest/agent-columns.js';
 export { AGENT_EVENTS, AGENT_SPANS } from './agent-turns/agent-turns.js';
 export { idOfSum, idOfTwin, MADE_ID, responseIdOf } from './ingest/response-id.js';
 export { ownSource } from './source/call-source.js';
+export { productionFilter } from './source/production.js';
 export type { AgentColumns, CallSource };
 
 /** Documents of a call that every connection may read: at most so many bytes, however well they are compressed. */

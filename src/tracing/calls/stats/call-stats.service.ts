@@ -83,7 +83,7 @@ export class CallStatsService {
     const { from, to, granularity, timezone } = window;
     const { query } = request;
     const filter = productionFilter(request.filter, query);
-    const body = { ...request, filter };
+    const body = Object.assign({}, request, { filter });
     const condition = await this.callPrices.compiled(body, (prices) => isMatch(body, prices));
     const groups = body.group_by ?? [];
     // all that takes long has a slot, which one key has few of
