@@ -143,6 +143,20 @@ it.each<[string, Record<string, unknown>[], [string | null, string | null]]>([
     ['tools/call weather: {"city":"Rome"}', 'tools/call weather: It is sunny in Rome.'],
   ],
   [
+    'the answer, not what a guardrail says of it',
+    [
+      { id: 'model', began: 1, ended: 2, ...chat('Why?', 'Because.') },
+      {
+        id: 'guard',
+        began: 3,
+        ended: 4,
+        attributes: { 'openinference.span.kind': 'GUARDRAIL' },
+        ...chat('Is it safe?', 'It is safe.'),
+      },
+    ],
+    ['model: Why?', 'model: Because.'],
+  ],
+  [
     'one side from below',
     [{ id: 'model', ...chat('Prompt', 'Because.') }],
     ['turn: Why?', 'model: Because.'],
@@ -305,6 +319,74 @@ it.each<[string, unknown, unknown]>([
     'parts in a string',
     { messages: [{ role: 'user', content: '[{"type":"text","text":"Why?"}]' }] },
     { content: '[{"type":"text","text":"Because."}]' },
+  ],
+  [
+    'a choice without a role',
+    { messages: [{ role: 'user', content: 'Why?' }] },
+    { choices: [{ message: { content: 'Because.' } }] },
+  ],
+  [
+    'Gemini, texts alone',
+    { contents: ['Why?'] },
+    { candidates: [{ content: { parts: [{ text: 'Because.' }] } }] },
+  ],
+  [
+    'Gemini, parts without a role',
+    { contents: [{ text: 'Why?' }] },
+    { candidates: [{ content: { parts: [{ text: 'Because.' }] } }] },
+  ],
+  ['a list of prompts', { prompt: ['Why?'] }, { choices: [{ text: 'Because.' }] }],
+  [
+    'LlamaIndex',
+    { messages: [{ role: 'user', blocks: [{ block_type: 'text', text: 'Why?' }] }] },
+    { message: { role: 'assistant', blocks: [{ block_type: 'text', text: 'Because.' }] } },
+  ],
+  [
+    'LlamaIndex, older',
+    { messages: [{ role: 'MessageRole.USER', content: 'Why?' }] },
+    { message: { role: 'MessageRole.ASSISTANT', content: 'Because.' } },
+  ],
+  [
+    'Haystack',
+    { data: { messages: [{ role: 'user', content: [{ text: 'Why?' }] }] } },
+    { replies: [{ role: 'assistant', content: [{ text: 'Because.' }], meta: {} }] },
+  ],
+  ['Haystack, a generator', { data: { prompt: 'Why?' } }, { replies: ['Because.'] }],
+  [
+    'Bedrock, InvokeModel',
+    { body: '{"messages":[{"role":"user","content":"Why?"}]}' },
+    { body: '{"role":"assistant","content":[{"type":"text","text":"Because."}]}' },
+  ],
+  ['Bedrock, Llama', { prompt: 'Why?' }, { generation: 'Because.', stop_reason: 'stop' }],
+  [
+    'the Agent Framework of Microsoft',
+    { messages: [{ role: { value: 'user' }, contents: [{ type: 'text', text: 'Why?' }] }] },
+    {
+      messages: [{ role: { value: 'assistant' }, contents: [{ type: 'text', text: 'Because.' }] }],
+    },
+  ],
+  [
+    'Semantic Kernel',
+    { messages: [{ role: 'user', items: [{ content_type: 'text', text: 'Why?' }] }] },
+    { role: 'assistant', items: [{ content_type: 'text', text: 'Because.' }] },
+  ],
+  [
+    'A2A',
+    { message: { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'Why?' }] } },
+    { kind: 'task', artifacts: [{ artifactId: 'a', parts: [{ kind: 'text', text: 'Because.' }] }] },
+  ],
+  ['arguments of a function', { args: ['Why?'], kwargs: {} }, 'Because.'],
+  ['arguments by name', { args: [], kwargs: { question: 'Why?' } }, { answer: 'Because.' }],
+  ['CrewAI', { task: 'Why?' }, { raw: 'Because.', tasks_output: [] }],
+  [
+    'LangChain, with a placeholder',
+    {
+      messages: [
+        ['placeholder', '{history}'],
+        ['human', 'Why?'],
+      ],
+    },
+    { content: 'Because.' },
   ],
   ['plain members', { question: 'Why?', k: 3 }, { answer: 'Because.', sources: [] }],
   ['plain texts', { input: 'Why?' }, 'Because.'],

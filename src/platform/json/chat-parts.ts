@@ -114,11 +114,16 @@ const isKnownPart = ({ type }: Json): boolean =>
 const isUiTool = ({ type, ...part }: Json): boolean =>
   /^(?:tool-|dynamic-tool$)/.test(type as string) && ('state' in part || 'toolInvocation' in part);
 
+/** Members in which LlamaIndex 0.12, Semantic Kernel 1 and A2A 0.3 name the type of a part, where it is a known one. */
+const TYPES = ['block_type', 'content_type', 'kind'];
+const typeOf = (part: Json): unknown =>
+  part['type'] ?? TYPES.map((name) => part[name]).find((type) => READERS.has(type as string));
+
 /** What a part says in the conventions that clients follow; any other part as JSON. */
 export function readPart(part: unknown, member = ''): Piece {
   if (isText(part)) return { kind: 'text', name: '', text: part };
   if (!isObject(part)) return data('', part);
-  const { type } = part;
+  const type = typeOf(part);
   if (!isText(type)) return readUntyped(part, member);
   const read = isUiTool(part) ? readUiTool : READERS.get(type);
   return read?.(part) ?? imageOf(part) ?? data(type, part);

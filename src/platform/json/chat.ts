@@ -133,6 +133,16 @@ const QUESTIONS = [
   'chat_message',
 ];
 
+/**
+ * Members that hold the document of another program: arguments of a function (weave 0.52, DSPy 3), Haystack 2 (`data`), Bedrock's
+ * `InvokeModel` (`body`, as JSON).
+ */
+const WRAPPERS = ['kwargs', 'data', 'body', 'request'];
+const innerDocument = (document: Json, name: string): Json | undefined => {
+  const inner = unquoted(document[name]);
+  return isObject(inner) ? inner : undefined;
+};
+
 function askedIn(document: unknown, isAnswered: boolean): Found | undefined {
   const inputs = unquoted(document);
   if (Array.isArray(inputs)) return foundIn(messagesIn(inputs), []);
@@ -140,12 +150,22 @@ function askedIn(document: unknown, isAnswered: boolean): Found | undefined {
   const named = isText(inputs['role']) || isText(inputs['source']) ? saidIn(inputs) : undefined;
   if (named) return { said: [named], taken: Object.keys(inputs) };
   const found = askedMembers(inputs, isAnswered);
-  if (found.length === 0) return undefined;
+  if (found.length === 0) return askedWithin(inputs, isAnswered);
   const { said, taken } = systemIn(inputs);
   return {
     said: [...said, ...found.flatMap((one) => one.said)],
     taken: [...taken, ...found.flatMap((one) => one.taken)],
   };
+}
+
+/** The question of the first wrapped document that has one. */
+function askedWithin(inputs: Json, isAnswered: boolean): Found | undefined {
+  for (const name of WRAPPERS) {
+    const inner = innerDocument(inputs, name);
+    const found = inner && askedIn(inner, isAnswered);
+    if (found) return { said: found.said, taken: [name] };
+  }
+  return undefined;
 }
 
 const foundIn = (said: Said[] | undefined, taken: string[]): Found | undefined =>
@@ -168,11 +188,17 @@ function askedMembers(inputs: Json, isAnswered: boolean): Found[] {
   const before = first(HISTORY);
   let asked = first(QUESTIONS);
   // a text is a message only beside others: many calls have an `input`
-  const text = QUESTIONS.find((name) => isText(inputs[name]));
+  const text = QUESTIONS.find((name) => isText(inputs[name]) || isOfTexts(inputs[name]));
   if (text && !asked && (before || isAnswered))
     asked = { said: [saidBy('user', readPieces(inputs[text]))], taken: [text] };
   return [before, asked].filter((one) => one !== undefined);
 }
+
+/** Texts without a role, or parts as Gemini's `contents` may have them (google-genai 1). */
+const isOfTexts = (value: unknown): boolean =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((one) => isText(one) || (isObject(one) && isText(one['text']) && !('role' in one)));
 
 function systemIn(inputs: Json): Found {
   const config = isObject(inputs['config']) ? inputs['config'] : {};
@@ -251,6 +277,8 @@ const ANSWERS = [
   'response',
   'chat_message',
   'result',
+  'replies', // Haystack 2
+  'artifacts', // A2A 0.3
 ];
 
 function answersIn(document: unknown): Found | undefined {
@@ -266,10 +294,10 @@ function answersIn(document: unknown): Found | undefined {
   if (said) return { said: [said], taken: ['content'] };
   const itself = answerItself(output);
   if (itself) return itself;
-  for (const name of ANSWERS) {
-    const value = unquoted(output[name]);
-    const inner = isObject(value) ? answersIn(value) : undefined;
-    if (inner) return { said: inner.said, taken: [name] };
+  for (const name of [...ANSWERS, ...WRAPPERS]) {
+    const inner = innerDocument(output, name);
+    const found = inner && answersIn(inner);
+    if (found) return { said: found.said, taken: [name] };
   }
   return undefined;
 }
@@ -299,16 +327,22 @@ function answerItself(output: Json): Found | undefined {
 function unwrapMessage(one: unknown): unknown {
   if (!isObject(one)) return one;
   const { message, content, text } = one;
-  if (isObject(message)) return message;
+  if (isObject(message)) return withRole(message);
   if (isObject(content)) return content;
   return isText(text) && !isText(one['role']) ? { role: 'assistant', content: text } : one;
 }
+
+/** A message of a choice is the model's, also where it leaves out the role. */
+const withRole = (message: Json): Json =>
+  ['role', 'type', 'source', 'lc'].some((name) => name in message)
+    ? message
+    : { role: 'assistant', ...message };
 
 /** LangChain's messages have a type in the place of a role, AutoGen's one as `UserMessage`. */
 const ROLES = new Map([
   ['human', 'user'],
   ['ai', 'assistant'],
-  ...['user', 'assistant', 'system', 'tool', 'function', 'developer', 'chat'].map(
+  ...['user', 'assistant', 'system', 'tool', 'function', 'developer', 'chat', 'placeholder'].map(
     (name) => [name, name] as const,
   ),
 ]);
@@ -329,6 +363,8 @@ const MEMBERS = [
   'content',
   'contents',
   'parts',
+  'blocks', // LlamaIndex 0.12
+  'items', // Semantic Kernel 1
   'text',
   'refusal',
   'audio',
@@ -341,7 +377,8 @@ const MEMBERS = [
 function saidIn(value: unknown, roleless = 'user'): Said | undefined {
   if (!isObject(value)) return undefined;
   const message = unwrapLangChain(value);
-  const { role, type, source } = message;
+  const { type, source } = message;
+  const role = roleOf(message);
   if (isText(role)) return saidBy(namedRole(role), memberPieces(message));
   // AutoGen 0.7 (`autogen_agentchat.messages`): the source is the user or the name of an agent
   if (isText(source) && 'content' in message)
@@ -355,8 +392,12 @@ function saidIn(value: unknown, roleless = 'user'): Said | undefined {
   return undefined;
 }
 
+/** The role, which is an object in messages of the Agent Framework of Microsoft (1.0). */
+const roleOf = ({ role }: Json): unknown => (isObject(role) ? role['value'] : role);
+
+/** Names of enumerations stand for their value: `MessageRole.USER` (LlamaIndex 0.12). */
 const namedRole = (name: string): string =>
-  /^(?:human|user)$/i.test(name) ? 'user' : /^(?:ai|assistant)$/i.test(name) ? 'assistant' : name;
+  ROLES.get(name.replace(/^\w*Role\./, '').toLowerCase()) ?? name;
 
 /** LangChain writes messages as `{lc, id: […, "HumanMessage"], kwargs}` (`dumps`) and as `{type, data}` (`messages_to_dict`). */
 function unwrapLangChain(value: Json): Json {
@@ -402,6 +443,8 @@ export const ASKED = [
   'content',
   'value',
   'q',
+  'inputText', // Titan on Bedrock
+  'args',
 ];
 export const ANSWERED = [
   'answer',
@@ -415,16 +458,32 @@ export const ANSWERED = [
   'generated_text',
   'message',
   'reply',
+  'replies',
   'text',
   'content',
   'value',
+  'generation', // Llama on Bedrock
+  'outputText', // Titan on Bedrock
+  'raw', // CrewAI 1
 ];
 
-/** A document that is one plain text, or the first of the members with a text. */
+/** A document that is one plain text, or the first of the members with a text, also within a wrapped document. */
 export function plainText(document: unknown, names: readonly string[]): string | undefined {
   const value = unquoted(document);
   if (typeof value === 'string') return value;
   if (!isObject(value)) return undefined;
-  const name = names.find((one) => isText(value[one]));
-  return name === undefined ? undefined : (value[name] as string);
+  const name = names.find((one) => onlyText(value[one]) !== undefined);
+  if (name !== undefined) return onlyText(value[name]);
+  for (const wrapper of WRAPPERS) {
+    const inner = innerDocument(value, wrapper);
+    const text = inner && plainText(inner, names);
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+/** A text, also as the only one of a list. */
+function onlyText(value: unknown): string | undefined {
+  const [one, ...more]: unknown[] = Array.isArray(value) ? value : [value];
+  return isText(one) && more.length === 0 ? one : undefined;
 }

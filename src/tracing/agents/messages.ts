@@ -77,7 +77,7 @@ export function messagesOf(document: unknown, role: string): ReadMessage[] {
   const list = own(document, 'messages') ?? own(document, 'choices');
   if (Array.isArray(list) && list.every(hasRole))
     return list.map((message) => readMessage(message, role));
-  const said = role === 'user' ? readAsked(document, null) : readAnswered({}, document);
+  const said = role === 'user' ? readAsked(document, ANSWERED_BY) : readAnswered({}, document);
   // the state of a graph repeats the question in its output
   const messages = (said ?? [])
     .map(readSaid)
@@ -86,6 +86,9 @@ export function messagesOf(document: unknown, role: string): ReadMessage[] {
   if (Array.isArray(list)) return list.map((message) => readMessage(message, role));
   return wholeOf(document, role);
 }
+
+/** Texts without a role count as questions where an answer follows, as it does behind the inputs of models and agents. */
+const ANSWERED_BY = { role: 'assistant', content: '.' };
 
 /** A document that is no list of messages: one text, or what stands under a name that says so. */
 function wholeOf(document: unknown, role: string): ReadMessage[] {
@@ -101,7 +104,10 @@ function hasRole(message: unknown): boolean {
   const inner = own(message, 'message') ?? message;
   const content = own(inner, 'content');
   const isQuoted = typeof content === 'string' && /^\s*\[\s*\{/.test(content);
-  return typeof (own(message, 'role') ?? own(inner, 'role')) === 'string' && !isQuoted;
+  const role = own(message, 'role') ?? own(inner, 'role');
+  const isUsual = typeof role === 'string' && /^[a-z_]*$/.test(role);
+  const names = ['content', 'parts', 'text', 'tool_calls'];
+  return isUsual && !isQuoted && names.some((name) => own(inner, name) !== undefined);
 }
 
 /** A message of a conversation: its texts, or what else it has where it has none. */

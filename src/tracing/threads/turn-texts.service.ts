@@ -115,7 +115,16 @@ export class TurnTextsService {
 }
 
 const RANK = { chat: 0, plain: 1, data: 2 };
-const TOOLS = new Set(['execute_tool', 'retrieval', 'embeddings']);
+/** Operations that say nothing to the user. */
+const TOOLS = new Set([
+  'execute_tool',
+  'retrieval',
+  'embeddings',
+  'reranker',
+  'guardrail',
+  'evaluator',
+  'event',
+]);
 
 const parsed = (text: CallDocuments['inputs']): unknown =>
   text === null ? null : JSON.parse(text);
