@@ -1,7 +1,8 @@
 /**
  * Attributes that name the user whom an application serves, in the order in which they count. Conventions: OpenTelemetry's `user.id` and
  * `enduser.id`, OpenInference's `user.id`; Langfuse 3 and 4; traceloop-sdk 0.50 (association properties); Vercel's ai 5 (metadata); LangSmith 0.4
- * (`langsmith.metadata.…`); LiteLLM 1.80 (`metadata.user_api_key_end_user_id`, `llm.user`).
+ * (`langsmith.metadata.…`); LiteLLM 1.80 (`metadata.user_api_key_end_user_id`, `llm.user`); Vercel's ai 6 (`ai.settings.context.…`); Mastra 1; MLflow 3;
+ * Laminar 0.7; names of association properties and of metadata are the application's own.
  */
 export const USER_ATTRIBUTES = [
   'user.id',
@@ -14,14 +15,23 @@ export const USER_ATTRIBUTES = [
   'langfuse.user_id',
   'traceloop.association.properties.user_id',
   'traceloop.association.properties.userId',
+  'traceloop.association.properties.user.id',
+  'traceloop.association.properties.end_user_id',
   'traceloop.association.properties.customer_id',
+  'lmnr.association.properties.user_id',
   'ai.telemetry.metadata.userId',
   'ai.telemetry.metadata.user_id',
+  'ai.settings.context.userId',
+  'mastra.metadata.userId',
+  'mlflow.trace.user',
   'langsmith.metadata.user_id',
   'langsmith.metadata.userId',
   'metadata.user_id',
   'metadata.userId',
+  'metadata.end_user_id',
   'metadata.user_api_key_end_user_id',
+  'langfuse.trace.metadata.user_id',
+  'langfuse.trace.metadata.langfuse_user_id',
   'llm.user',
   'gen_ai.request.user',
   'userId', // events of Langfuse

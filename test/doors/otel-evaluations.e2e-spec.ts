@@ -140,6 +140,19 @@ describe('an evaluation of OpenTelemetry', () => {
     ]);
   });
 
+  it('finds the response of a call that tells no tokens', async () => {
+    await spans(40, [], { 'gen_ai.response.id': 'chatcmpl-40' });
+    const told = { ...VERDICT, 'gen_ai.response.id': 'chatcmpl-40' };
+    const { traceId: _trace, spanId: _span, ...record } = aRecord(40, told) as any;
+    expect((await logs(record)).text).toBe('{}');
+    expect(await feedbackOn(40)).toMatchObject([{ payload: PAYLOAD }]);
+  });
+
+  it('has a number for a score that an exporter sent as a text', async () => {
+    await spans(41, [anEvent({ ...VERDICT, 'gen_ai.evaluation.score.value': '-0.5' as any })]);
+    expect(await feedbackOn(41)).toMatchObject([{ payload: { value: -0.5 } }]);
+  });
+
   it('keeps what else it says, also in its body', async () => {
     const kvlistValue = {
       values: attributesOf({ 'gen_ai.evaluation.score.label': 'pass', judge: 'gpt-5' }),

@@ -75,7 +75,7 @@ const isThread = (value: unknown): value is string =>
   isStorable(value) && Buffer.byteLength(value) <= MAX_THREAD_BYTES;
 
 const isSession = (value: unknown): value is string =>
-  isThread(value) && value !== '' && value !== 'null';
+  isThread(value) && value.trim() !== '' && value !== 'null';
 
 function decoded(text: string | undefined): string | undefined {
   try {

@@ -24,7 +24,7 @@ export type Target =
   | 'provider'
   | 'response'
   | 'thread'
-  /** An object, in JSON or as Python prints it, whose `session_id` names the thread where nothing else does. */
+  /** An object, in JSON or as Python prints it, a member of which names the thread where nothing else does. */
   | 'metadata'
   /** Names the thread where nothing else does, unless it is the id of the trace or of the request. */
   | 'chain'
@@ -302,6 +302,13 @@ export const CONVENTIONS: readonly Row[] = [
   ['lmnr.association.properties.session_id', 'thread'], // Laminar 0.7, lmnr-python
   ['traceloop.association.properties.thread_id', 'thread'], // OpenLLMetry: names are the application's own
   ['traceloop.association.properties.conversation_id', 'thread'],
+  ['traceloop.association.properties.sessionId', 'thread'],
+  ['traceloop.association.properties.session.id', 'thread'],
+  ['traceloop.association.properties.chat_id', 'thread'],
+  ['gen_ai.thread.id', 'thread'], // azure-ai-agents 1.1, azure/ai/agents/telemetry
+  ['ai.telemetry.metadata.session_id', 'thread'],
+  ['ai.telemetry.metadata.thread_id', 'thread'],
+  ['ai.telemetry.metadata.conversation_id', 'thread'],
   ['ai.telemetry.metadata.conversationId', 'thread'], // Vercel's SDK: names are the application's own
   ['ai.telemetry.metadata.chatId', 'thread'],
   // LiteLLM 1.110, litellm/integrations: opentelemetry.py, otel/mappers, arize/_utils.py; the first two are spelled so in requests
@@ -310,6 +317,8 @@ export const CONVENTIONS: readonly Row[] = [
   ['litellm.metadata.session_id', 'thread'],
   ['metadata.litellm_session_id', 'thread'],
   ['metadata.session_id', 'thread'],
+  ['metadata.thread_id', 'thread'],
+  ['metadata.conversation_id', 'thread'],
   ['metadata.requester_metadata', 'metadata'],
   ['metadata', 'metadata'], // OpenInference too
   ['litellm_trace_id', 'chain'],

@@ -82,6 +82,12 @@ function withBody(attributes: Attributes, body: KeyValue[] | undefined): void {
     if (!attributes.has(key)) attributes.set(key, value);
 }
 
+/** A score is a number, also where an exporter sent it as a text. */
+const valueOf = (member: string, value: unknown): unknown =>
+  member === 'value' && typeof value === 'string' && /^-?\d{1,16}(\.\d{1,16})?$/.test(value)
+    ? Number(value)
+    : value;
+
 /** The body of the feedback that an evaluation is, on the call of the span. Its id is made of what it says. */
 export function evaluationFeedback(
   { projectId, traceId, at, attributes }: Evaluation,
@@ -90,7 +96,7 @@ export function evaluationFeedback(
   const others = [...attributes].filter(([key]) => !NAMED.has(key));
   const payload = Object.fromEntries([
     ...MEMBERS.flatMap(([attribute, member]) =>
-      attributes.has(attribute) ? [[member, attributes.get(attribute)]] : [],
+      attributes.has(attribute) ? [[member, valueOf(member, attributes.get(attribute))]] : [],
     ),
     ...(others.length > 0 ? [['attributes', Object.fromEntries(others)]] : []),
   ]) as Record<string, unknown>;

@@ -74,7 +74,7 @@ export function toCall(
   };
   const agent = agentOf((name) => own.get(name), span.name);
   const findId = () => {
-    if (!summary.usage) return null;
+    if (!summary.usage) return firstText(found.values.get('response')) ?? null;
     if (isToldTwice(found, own, record)) return idOfPair(span, summary.usage);
     return isOfOthers ? idOfSum(id) : (findResponse(found) ?? twinOf(origin, parentId, id));
   };
@@ -238,7 +238,7 @@ function firstText(values: readonly unknown[] = []): string | undefined {
  */
 const isName = (value: unknown): boolean =>
   typeof value !== 'string' ||
-  (value !== 'null' &&
+  (!/^\s*(?:null|None|undefined)?$/.test(value) &&
     !value.startsWith('[Scrubbed due to ') &&
     isStorable(value) &&
     Buffer.byteLength(value) <= MAX_THREAD_BYTES);
@@ -258,13 +258,19 @@ function threadOf(values: Found['values'], own: Attributes, traceId = ''): strin
   );
 }
 
+/** Members of metadata that name a session, in the order in which they count: LiteLLM 1.110, and openinference-instrumentation-langchain 0.1. */
+const SESSIONS = ['session_id', 'litellm_session_id', 'conversation_id', 'thread_id', 'sessionId'];
+const PRINTED = SESSIONS.map(
+  (name) => new RegExp(`["']${name}["']: ?(["'])([^"'\\\\]{1,1280})\\1`),
+);
+
 /** The session that metadata name: an object, or one as JSON or Python print it. */
 function sessionIn(metadata: unknown): unknown {
-  if (typeof metadata === 'string')
-    return /["'](?:litellm_)?session_id["']: ?(["'])([^"'\\]{1,1280})\1/.exec(metadata)?.[2];
-  return isObject(metadata)
-    ? (metadata['session_id'] ?? metadata['litellm_session_id'])
-    : undefined;
+  const names =
+    typeof metadata === 'string'
+      ? PRINTED.map((printed) => printed.exec(metadata)?.[2])
+      : SESSIONS.map((name) => (isObject(metadata) ? metadata[name] : undefined));
+  return names.find((name) => name !== undefined && name !== null);
 }
 
 /** The name under which the prices know a model of a provider. */

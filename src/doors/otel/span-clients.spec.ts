@@ -20,7 +20,7 @@ function mapped(attributes: Record<string, string | number>): any {
 }
 
 it('takes no thread from a session that Logfire has scrubbed, or that is null', () => {
-  for (const id of ["[Scrubbed due to 'session']", 'null'])
+  for (const id of ["[Scrubbed due to 'session']", 'null', 'None', 'undefined', ' '])
     expect(mapped({ 'session.id': id }).thread_id).toBeNull();
   expect(mapped({ 'session.id': '[Scrubbed', 'mastra.metadata.threadId': 't' }).thread_id).toBe(
     '[Scrubbed',
@@ -36,6 +36,14 @@ it.each<[Record<string, string>, string | null]>([
     'c',
   ],
   [{ metadata: '{"user":"u", "session_id": "c"}' }, 'c'],
+  [{ metadata: '{"thread_id": "t", "conversation_id": "c"}' }, 'c'],
+  [{ metadata: "{'x': 1, 'thread_id': 'c'}" }, 'c'],
+  [{ 'metadata.thread_id': 'c' }, 'c'],
+  [{ 'gen_ai.thread.id': 'c' }, 'c'],
+  [{ 'ai.telemetry.metadata.session_id': 'c' }, 'c'],
+  [{ 'traceloop.association.properties.sessionId': 'c' }, 'c'],
+  [{ 'traceloop.association.properties.chat_id': 'c' }, 'c'],
+  [{ 'session.id': ' ', 'langfuse.session.id': 'c' }, 'c'],
   [{ metadata: 'c' }, null],
   [{ metadata: '{"session_id": 7}' }, null],
   [{ 'litellm.trace_id': '0af76519-16cd-43dd-8448-eb211c80319c' }, null], // that of the span

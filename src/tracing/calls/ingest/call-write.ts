@@ -116,7 +116,7 @@ export function endWrite(
       end_started_at: end.started_at,
       end_trace_id: end.trace_id,
       has_descendant_error: hasDescendantError(end.summary) ? 'true' : null,
-      response_id: usage && (responseId === undefined ? responseIn(end, output) : responseId),
+      response_id: responseId === undefined ? usage && responseIn(end, output) : responseId,
       summary,
       output,
       usage: usage && JSON.stringify(usage),

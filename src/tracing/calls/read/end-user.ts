@@ -8,8 +8,9 @@ const MAX_USER = 256;
 /** Calls above a call that are asked. */
 const MAX_LEVELS = 32;
 
-/** A text or a number; no other value names a user. */
-const plain = (value: Sql) => sql`CASE WHEN ${value} !~ '^\\s*[[{]' THEN nullif(${value}, '') END`;
+/** A text or a number; no other value names a user, nor does a blank or what programs print for none. MLflow's texts are JSON. */
+const plain = (value: Sql) =>
+  sql`CASE WHEN ${value} !~ '^\\s*([[{]|$|(null|None|undefined)$)' THEN nullif(regexp_replace(${value}, '^"(.*)"$', '\\1'), '') END`;
 
 const members = (document: Sql, names: readonly string[], rest = sql``) => {
   const columns = names.map((name) => sql`${identifier(name)} text`);
@@ -25,9 +26,14 @@ const safe = (name: Sql) => sql`CASE WHEN json_typeof(c.${name}) <> 'object' THE
 const asObject = (document: Sql) =>
   sql`CASE WHEN json_typeof(${document}) = 'object' THEN ${document} ELSE '{}' END`;
 
+/** A member of metadata that are a text, as JSON or Python print them. */
+const inPrinted = (text: Sql) =>
+  sql`substring(${text} from ${`["'](?:${USER_METADATA.join('|')})["']: ?["']?([^"'\\\\,}]{1,255})`}::text)`;
+
 const inAttributes = sql`(SELECT coalesce(${join([
   ...namedBy(USER_ATTRIBUTES),
   sql`(SELECT coalesce(${join(namedBy(USER_METADATA))}) FROM ${members(asObject(sql`a.metadata`), USER_METADATA)})`,
+  sql`CASE WHEN json_typeof(a.metadata) = 'string' THEN ${plain(inPrinted(sql`a.metadata #>> '{}'`))} END`,
   sql`(SELECT ${plain(sql`a.id`)} FROM ${members(asObject(sql`a."user"`), ['id'])})`,
 ])}) FROM ${members(safe(sql`attributes`), USER_ATTRIBUTES, sql`, metadata json, "user" json`)})`;
 
