@@ -191,6 +191,39 @@ describe('spans of other conventions', () => {
       ['chat', 'planner', null],
     ],
     [
+      'OpenInference, LangGraph as Python prints it',
+      { 'openinference.span.kind': 'LLM', metadata: "{'x': 1, 'langgraph_node': 'planner'}" },
+      ['chat', 'planner', null],
+    ],
+    [
+      'OpenInference, LangGraph in an attribute',
+      { 'openinference.span.kind': 'LLM', 'metadata.langgraph_node': 'planner' },
+      ['chat', 'planner', null],
+    ],
+    [
+      'OpenInference, a graph that names its node',
+      { 'openinference.span.kind': 'AGENT', 'graph.node.name': 'writer' },
+      ['invoke_agent', 'writer', null],
+    ],
+    ...['GUARDRAIL', 'EVALUATOR', 'RERANKER'].flatMap(
+      (kind): [string, Record<string, string>, [string, null, null]][] => [
+        [
+          `OpenInference, ${kind}`,
+          { 'openinference.span.kind': kind },
+          [kind.toLowerCase(), null, null],
+        ],
+        [`MLflow, ${kind}`, { 'mlflow.spanType': `"${kind}"` }, [kind.toLowerCase(), null, null]],
+      ],
+    ),
+    ['OpenLLMetry, a model', { 'llm.request.type': 'chat' }, ['chat', null, null]],
+    ['OpenLLMetry, a reranker', { 'llm.request.type': 'rerank' }, ['reranker', null, null]],
+    ['OpenTelemetry, in capitals', { 'gen_ai.operation.name': 'Chat' }, ['chat', null, null]],
+    [
+      'LangSmith, LangGraph',
+      { 'langsmith.span.kind': 'llm', 'langsmith.metadata.langgraph_node': 'planner' },
+      ['chat', 'planner', null],
+    ],
+    [
       'OpenInference, tools of LangGraph',
       { 'openinference.span.kind': 'LLM', metadata: '{"langgraph_node": "tools"}' },
       ['chat', null, null],

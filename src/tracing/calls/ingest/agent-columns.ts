@@ -31,7 +31,12 @@ interface Convention {
 
 /** Nodes of LangGraph that are no agents: its own, and the node of tools of its ready-made agents. */
 const IS_NO_AGENT = /^(__\w+__|tools)$/;
-const GRAPH_NODES = ['graph.node.id', 'metadata.langgraph_node'];
+const GRAPH_NODES = [
+  'graph.node.id',
+  'graph.node.name',
+  'metadata.langgraph_node',
+  'langgraph_node',
+];
 
 /** How SDKs say what a span does and which agent does it. The first convention of which a span has a known value counts. */
 const CONVENTIONS: readonly Convention[] = [
@@ -45,6 +50,9 @@ const CONVENTIONS: readonly Convention[] = [
       tool: 'execute_tool',
       retriever: 'retrieval',
       embedding: 'embeddings',
+      reranker: 'reranker',
+      guardrail: 'guardrail',
+      evaluator: 'evaluator',
     },
     names: {
       invoke_agent: ['agent.name', ...GRAPH_NODES],
@@ -60,6 +68,16 @@ const CONVENTIONS: readonly Convention[] = [
     names: { invoke_agent: ['traceloop.entity.name'] },
     isNamedAfterAgent: true,
   },
+  // OpenLLMetry 0.50, which says of requests to models only this (opentelemetry-semantic-conventions-ai, `LLMRequestTypeValues`)
+  {
+    attribute: 'llm.request.type',
+    operations: {
+      chat: 'chat',
+      completion: 'text_completion',
+      embedding: 'embeddings',
+      rerank: 'reranker',
+    },
+  },
   // MLflow 3.4, `mlflow.entities.SpanType`; values are JSON
   {
     attribute: 'mlflow.spanType',
@@ -70,6 +88,9 @@ const CONVENTIONS: readonly Convention[] = [
       tool: 'execute_tool',
       retriever: 'retrieval',
       embedding: 'embeddings',
+      reranker: 'reranker',
+      guardrail: 'guardrail',
+      evaluator: 'evaluator',
     },
     isNamedAfterAgent: true,
   },
@@ -110,6 +131,7 @@ const CONVENTIONS: readonly Convention[] = [
   {
     attribute: 'langsmith.span.kind',
     operations: { llm: 'chat', tool: 'execute_tool', retriever: 'retrieval' },
+    names: { chat: ['langsmith.metadata.langgraph_node'] },
   },
   // AG2 0.9, which also says gen_ai.operation.name on most spans
   {
@@ -140,6 +162,23 @@ const SAME_OPERATION: ReadonlyMap<string, string> = new Map([
   ['agent_call', 'invoke_agent'],
 ]);
 
+/** Operations of OpenTelemetry, which some spell in capitals. */
+const OPERATIONS: ReadonlySet<string> = new Set([
+  'chat',
+  'text_completion',
+  'generate_content',
+  'embeddings',
+  'execute_tool',
+  'invoke_agent',
+  'create_agent',
+  'retrieval',
+]);
+
+function operationNamed(own: string): string {
+  const lower = own.toLowerCase();
+  return SAME_OPERATION.get(lower) ?? (OPERATIONS.has(lower) ? lower : own);
+}
+
 const READ = CONVENTIONS.map((convention) => ({
   ...convention,
   operations: new Map(Object.entries(convention.operations)),
@@ -156,7 +195,7 @@ export function agentOf(attribute: ReadAttribute, spanName?: string): AgentColum
     text(attribute(`weave.${key}`)) ?? text(attribute(`gen_ai.${key}`));
   const own = named('operation.name');
   const found = conventionOf(attribute);
-  const operation = own === null ? found.operation : (SAME_OPERATION.get(own) ?? own);
+  const operation = own === null ? found.operation : operationNamed(own);
   const ownName =
     named('agent.name') ?? (own === 'invoke_workflow' ? named('workflow.name') : null);
   const agent_name = ownName ?? agentName(attribute, found.convention, operation, spanName);
@@ -212,11 +251,11 @@ function agentName(
 
 function nameIn(attribute: ReadAttribute, name: string): string | null {
   const found = text(
-    name.startsWith(METADATA)
-      ? metadataOf(attribute, name.slice(METADATA.length))
-      : attribute(name),
+    attribute(name) ??
+      (name.startsWith(METADATA) ? metadataOf(attribute, name.slice(METADATA.length)) : null),
   );
-  return found !== null && GRAPH_NODES.includes(name) && IS_NO_AGENT.test(found) ? null : found;
+  const isNode = GRAPH_NODES.includes(name) || name.endsWith('.langgraph_node');
+  return found !== null && isNode && IS_NO_AGENT.test(found) ? null : found;
 }
 
 const METADATA = 'metadata.';
@@ -226,11 +265,12 @@ const MAX_METADATA = 64 * 1024;
 function metadataOf(attribute: ReadAttribute, name: string): unknown {
   let metadata = attribute('metadata');
   if (typeof metadata === 'string') {
-    if (metadata.length > MAX_METADATA || !metadata.includes(`"${name}"`)) return undefined;
+    if (metadata.length > MAX_METADATA || !metadata.includes(name)) return undefined;
     try {
       metadata = JSON.parse(metadata);
     } catch {
-      return undefined;
+      // Python prints other quotation marks
+      return new RegExp(`'${name}': '([^'\\\\]{1,${MAX_NAME}})'`).exec(metadata as string)?.[1];
     }
   }
   return isObject(metadata) && Object.hasOwn(metadata, name) ? metadata[name] : undefined;
