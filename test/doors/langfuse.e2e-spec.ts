@@ -114,6 +114,17 @@ describe('POST /api/public/ingestion', () => {
     expect(await read('overtaken')).toEqual({ id: 'overtaken', ...inOrder });
   });
 
+  it.each(['0000000000000000', '  ', 'itself'])(
+    'puts an observation whose parent is %j below its trace',
+    async (none) => {
+      const [trace, id] = [randomUUID(), randomUUID()];
+      const parentObservationId = none === 'itself' ? id : none;
+      await ingest(event('span-create', { id, traceId: trace, parentObservationId }));
+      await ingest(event('trace-create', { id: trace }));
+      expect((await read(id)).parent_id).toBe(trace);
+    },
+  );
+
   it('keeps documents as they are spelled', async () => {
     const id = randomUUID();
     const text = `{"batch":[{"id":"x","type":"span-create","timestamp":"${at(0)}","body":{"id":"${id}","input":{"n":12345678901234567890, "f":1.0},"metadata":{"x":1.0}}}]}`;
@@ -187,6 +198,13 @@ describe('POST /api/public/ingestion', () => {
     expect(await feedbackOn('o1')).toMatchObject([
       { feedback_type: 'label', payload: { value: 'good' } },
     ]);
+  });
+
+  it('takes an empty member of a score for an absent one', async () => {
+    const trace = randomUUID();
+    const score = { name: 'a', value: 1, observationId: '', traceId: trace };
+    expect((await send(`${app.url}/api/public/scores`, score, asDemo())).status).toBe(200);
+    expect(await feedbackOn(trace)).toHaveLength(1);
   });
 
   it('attaches a score of a trace to its root, also where that came as a span', async () => {

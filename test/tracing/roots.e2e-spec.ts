@@ -99,7 +99,7 @@ describe('the topmost call that is stored', () => {
 });
 
 describe('a parent that is none', () => {
-  it.each(['0000000000000000', '0'.repeat(32), '00000000-0000-0000-0000-000000000000', ''])(
+  it.each(['0000000000000000', '0'.repeat(32), '00000000-0000-0000-0000-000000000000', '', '  '])(
     'is the id %j',
     async (parent_id) => {
       await start('one', parent_id, 1);

@@ -1,6 +1,7 @@
 import {
   agentOf,
   idOfSum,
+  isNoId,
   type StoredCall,
   type WholeCall,
 } from '../../tracing/calls/calls.service.js';
@@ -219,7 +220,7 @@ export class Observation {
     return {
       op_name: opName(before, event, body),
       trace_id: traceId,
-      parent_id: said('parentObservationId', 'parent_id') ?? above,
+      parent_id: parentIn(body, id) ?? before['parent_id'] ?? above,
       started_at: started,
       ...(ended !== undefined && ended !== null && { ended_at: ended }),
     };
@@ -310,6 +311,12 @@ const readText = (body: Record<string, unknown>, name: string): string | undefin
   const value = body[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
+
+/** The parent that an observation names. Zeros, blanks and the observation itself are no parent. */
+function parentIn(body: Record<string, unknown>, id: string): string | undefined {
+  const parent = readText(body, 'parentObservationId');
+  return parent === undefined || isNoId(parent) || parent === id ? undefined : parent;
+}
 
 /** Members that hold a time, and the field of the call that they become. */
 const TIMES = { timestamp: 'started_at', startTime: 'started_at', endTime: 'ended_at' };

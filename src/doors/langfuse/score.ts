@@ -36,7 +36,7 @@ export class Score {
   /** The trace whose root the score is about, if it names no observation. */
   get traceId(): string | undefined {
     const { observationId, traceId } = this.body;
-    return typeof traceId === 'string' && typeof observationId !== 'string' ? traceId : undefined;
+    return typeof traceId === 'string' && (observationId ?? '') === '' ? traceId : undefined;
   }
 
   /**
@@ -44,7 +44,10 @@ export class Score {
    * `root` is the root of the trace, where that is stored. @throws ApiError `invalid_request`
    */
   feedback(id: unknown, root: string | undefined): string {
-    const subject = SUBJECTS.find((name) => (this.body[name] ?? null) !== null);
+    const holds = (value: unknown) => (value ?? '') !== '';
+    const subject =
+      SUBJECTS.find((name) => holds(this.body[name])) ??
+      SUBJECTS.find((name) => (this.body[name] ?? null) !== null);
     const named = subject && this.body[subject];
     if (!isId(named))
       throw invalidRequest([

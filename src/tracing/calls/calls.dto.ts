@@ -92,7 +92,7 @@ export class CallStartDto {
   @IsOptional() @IsText(MAX_NAME) display_name?: string | null;
   /** When absent: the trace of the stored parent, else a new one. */
   @IsOptional() @IsId() trace_id?: string | null;
-  /** Empty, or all zeros as OpenTelemetry has it: no parent. */
+  /** Blank, or all zeros as OpenTelemetry has it: no parent. */
   @IsOptional() @IsParentId() parent_id?: string | null;
   @IsThreadId() thread_id?: string | null;
   /** Equal to `id` for a turn call. */

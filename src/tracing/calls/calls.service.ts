@@ -304,6 +304,7 @@ export class CallsService {
 /** For doors, which hand over what a span says. */
 export { agentOf, PLAIN_SPAN } from './ingest/agent-columns.js';
 export { AGENT_EVENTS, AGENT_SPANS } from './agent-turns/agent-turns.js';
+export { isNoId } from './ingest/mended-texts.js';
 export { idOfSum, idOfTwin, MADE_ID, responseIdOf } from './ingest/response-id.js';
 export { ownSource } from './source/call-source.js';
 export { productionFilter } from './source/production.js';

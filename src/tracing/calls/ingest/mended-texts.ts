@@ -28,14 +28,17 @@ const cutName = (name: string) =>
     .slice(0, MAX_NAME - 1)
     .join('')}…`;
 
-/** An id of zeros, as OpenTelemetry has it for no span, or of none at all. */
-const NO_ID = /^(0{16}|0{32}|0{8}(-0{4}){3}-0{12})?$/;
+/** An id of zeros, as OpenTelemetry has it for no span, or a blank text. */
+const NO_ID = /^(\s*|0{16}|0{32}|0{8}(-0{4}){3}-0{12})$/;
+
+/** True when an id stands for no call. */
+export const isNoId = (id: string): boolean => NO_ID.test(id);
 
 /** A call whose parent has an id that stands for none has no parent. */
 export function mendParent(item: unknown): void {
   if (!isObject(item) || !Object.hasOwn(item, 'parent_id')) return;
   const { parent_id: id } = item;
-  if (typeof id === 'string' && NO_ID.test(id)) item['parent_id'] = null;
+  if (typeof id === 'string' && isNoId(id)) item['parent_id'] = null;
 }
 
 /** An exception as it is stored. One over the limit ends in how much of it is left. */
