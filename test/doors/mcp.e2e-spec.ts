@@ -86,7 +86,7 @@ describe('the tools', () => {
     const id = 'of-an-evaluation';
     const place = { id, trace_id: 'evaluation', op_name: 'Evaluation.evaluate' };
     await app.post('/call/start', { start: aStart(place) });
-    const ids = async (args: object) =>
+    const ids = async (args: Record<string, unknown>) =>
       (await call('search_calls', args)).data.calls.map((one: { id: string }) => one.id);
     expect(await ids({ limit: 100 })).not.toContain(id);
     expect(await ids({ filter: { sources: ['evaluation'] }, limit: 100 })).toContain(id);
