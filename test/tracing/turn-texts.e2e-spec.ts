@@ -40,6 +40,18 @@ const chat = (question: string, answer: string) => ({
   output: { choices: [{ message: { role: 'assistant', content: answer } }] },
 });
 const ROOT = { id: 'turn', began: 0, ended: 60 };
+/** Roots that have documents, by the title of their test. */
+const ROOTS: Record<string, object> = {
+  'one side from below': { inputs: { question: 'Why?' } },
+  'what is below an empty message and a text that stands for none': {
+    inputs: { messages: [{ role: 'user', content: '' }] },
+    output: 'null',
+  },
+  'what is below a message of blanks': {
+    inputs: { args: [], kwargs: { question: ' ' } },
+    output: { choices: [{ message: { role: 'assistant', content: ' \n' } }] },
+  },
+};
 
 /* What the programs of test/fixtures/otlp/programs ask, and what their models answer. */
 it.each([
@@ -157,6 +169,16 @@ it.each<[string, Record<string, unknown>[], [string | null, string | null]]>([
     ['model: Why?', 'model: Because.'],
   ],
   [
+    'what is below an empty message and a text that stands for none',
+    [{ id: 'model', ...chat('Why?', 'Because.') }],
+    ['model: Why?', 'model: Because.'],
+  ],
+  [
+    'what is below a message of blanks',
+    [{ id: 'model', ...chat('Why?', 'Because.') }],
+    ['model: Why?', 'model: Because.'],
+  ],
+  [
     'one side from below',
     [{ id: 'model', ...chat('Prompt', 'Because.') }],
     ['turn: Why?', 'model: Because.'],
@@ -169,7 +191,7 @@ it.each<[string, Record<string, unknown>[], [string | null, string | null]]>([
   ],
 ])('finds %s', async (name, below, expected) => {
   const project = aProject();
-  const root = name === 'one side from below' ? { ...ROOT, inputs: { question: 'Why?' } } : ROOT;
+  const root = { ...ROOT, ...ROOTS[name] };
   await store(project, [root, ...below]);
   expect(await said(project)).toEqual(expected);
 });

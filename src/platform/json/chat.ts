@@ -425,7 +425,10 @@ function memberPieces(message: Json): Piece[] {
   }
   if (found.some(({ text }) => text.trim() !== '')) return found;
   const { role: _, ...rest } = message;
-  const others = Object.fromEntries(Object.entries(rest).filter(([, value]) => !isEmpty(value)));
+  const isBlankText = (value: unknown) => typeof value === 'string' && value.trim() === '';
+  const others = Object.fromEntries(
+    Object.entries(rest).filter(([, value]) => !isEmpty(value) && !isBlankText(value)),
+  );
   return Object.keys(others).length > 0 ? [data('', others)] : [];
 }
 

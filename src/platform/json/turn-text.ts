@@ -22,15 +22,32 @@ export interface TurnText {
 /** Roles whose messages are no answer: tools answer the model. */
 const ASKING = new Set(['user', 'system', 'developer', 'tool', 'function']);
 
+/** A document in which nothing is said: blanks, and what programs print where there is nothing. */
+const saysNothing = (document: unknown): boolean =>
+  isBlank(document) ||
+  (typeof document === 'string' && /^\s*(?:null|None|undefined)?$/.test(document)) ||
+  (typeof document === 'object' && Object.values(document as object).every(saysNothing));
+
+/** Messages of which none has anything to show: clients send an empty one where they have no text. */
+const areSilent = (messages: readonly Said[] = []): boolean =>
+  messages.length > 0 &&
+  messages.every(({ pieces }) =>
+    pieces.every((piece) => piece.text.trim() === '' || isOfNothing(piece)),
+  );
+
+const isOfNothing = ({ kind, name, text }: Said['pieces'][number]): boolean =>
+  kind === 'data' && name === '' && text === 'empty';
+
 /**
  * The last question among the inputs: what comes before it belongs to earlier turns. Where nothing came in, it is the one that the
  * output repeats, as the state of a graph does. Undefined when the call says none.
  */
 export function readQuestion(inputs: unknown, output: unknown): TurnText | undefined {
-  const messages = isBlank(inputs) ? readAnswered(inputs, output) : readAsked(inputs, output);
+  const isSilent = saysNothing(inputs);
+  const messages = isSilent ? readAnswered(inputs, output) : readAsked(inputs, output);
   const question = messages?.findLast((said) => isQuestion(said) && textIn(said) !== '');
   if (question) return { kind: 'chat', role: 'user', text: textIn(question) };
-  if (isBlank(inputs)) return undefined;
+  if (isSilent || areSilent(messages)) return undefined;
   const text = plainText(inputs, ASKED);
   if (text !== undefined) return { kind: 'plain', role: 'user', text };
   return { kind: 'data', role: 'user', text: JSON.stringify(inputs) };
@@ -43,9 +60,11 @@ export function readQuestion(inputs: unknown, output: unknown): TurnText | undef
 export function readAnswer(inputs: unknown, output: unknown): TurnText | undefined {
   const isAnswer = (said: Said) => !ASKING.has(said.role) && textIn(said) !== '';
   const chat = (said: Said): TurnText => ({ kind: 'chat', role: said.role, text: textIn(said) });
-  const answer = isBlank(output) ? undefined : readAnswered(inputs, output)?.findLast(isAnswer);
+  const isSilent = saysNothing(output);
+  const messages = isSilent ? undefined : readAnswered(inputs, output);
+  const answer = messages?.findLast(isAnswer);
   if (answer) return chat(answer);
-  if (isBlank(output)) {
+  if (isSilent || areSilent(messages)) {
     const asked = readAsked(inputs, output) ?? [];
     const handed = asked.some(isQuestion) ? undefined : asked.findLast(isAnswer);
     return handed && chat(handed);
