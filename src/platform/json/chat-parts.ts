@@ -24,6 +24,10 @@ export const isEmpty = (value: unknown): boolean =>
   value === '' ||
   (typeof value === 'object' && Object.keys(value).length === 0);
 
+/** Empty, or a text of blanks. */
+export const isVoid = (value: unknown): boolean =>
+  isEmpty(value) || (typeof value === 'string' && value.trim() === '');
+
 /** Clients put JSON into strings of JSON; deeper ones stay texts. */
 const MAX_QUOTED = 3;
 

@@ -3,6 +3,7 @@ import {
   isEmpty,
   isOfParts,
   isText,
+  isVoid,
   type Json,
   type Piece,
   readPart,
@@ -425,10 +426,7 @@ function memberPieces(message: Json): Piece[] {
   }
   if (found.some(({ text }) => text.trim() !== '')) return found;
   const { role: _, ...rest } = message;
-  const isBlankText = (value: unknown) => typeof value === 'string' && value.trim() === '';
-  const others = Object.fromEntries(
-    Object.entries(rest).filter(([, value]) => !isEmpty(value) && !isBlankText(value)),
-  );
+  const others = Object.fromEntries(Object.entries(rest).filter(([, value]) => !isVoid(value)));
   return Object.keys(others).length > 0 ? [data('', others)] : [];
 }
 
