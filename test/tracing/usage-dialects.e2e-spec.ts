@@ -79,6 +79,7 @@ const SPANS: Case[] = [
 const OBSERVATIONS: Case[] = [
   ['details beside the output', FLASH, { usageDetails: { input: 820, output: 40, output_reasoning: 310, total: 1170 } }, 1121],
   ['details of gross counts', MINI, { usageDetails: { input: 100, input_cached_tokens: 40, output: 10, output_reasoning_tokens: 4, total: 110 } }, 18],
+  ['a detail of its own without a sum', MINI, { usageDetails: { input: 100, output_mine: 10 } }, 21],
   ['the older usage', MINI, { usage: { promptTokens: 100, completionTokens: 10, totalTokens: 110 } }, 21],
   ['Google for JavaScript', FLASH, { usageDetails: { promptTokenCount: 820, candidatesTokenCount: 40, thoughtsTokenCount: 310, totalTokenCount: 1170 } }, 1121],
   ['Anthropic', SONNET, { usageDetails: { input: 5000, output: 20, cache_read_input_tokens: 1000, cache_creation_input_tokens: 100 } }, 15_975],

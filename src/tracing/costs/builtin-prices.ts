@@ -139,18 +139,21 @@ const PASSING_ON = new Set(['vercel', 'vercel_ai_gateway', 'gateway', 'cloudflar
  */
 function* routes(llmId: string): Generator<Route> {
   yield [llmId];
-  const slash = llmId.indexOf('/');
-  const [provider, name] = [llmId.slice(0, Math.max(slash, 0)), llmId.slice(slash + 1)];
-  if (provider) yield [name, MADE_BY.get(provider) ?? provider];
-  const [, router, ofRouter] = /^([a-z][\w-]*):([^:/][^/]*)$/.exec(llmId) ?? [];
-  if (ofRouter) yield [ofRouter, MADE_BY.get(router!) ?? router];
-  const second = name.indexOf('/');
-  if (PASSING_ON.has(provider) && second > 0) yield [name.slice(second + 1), name.slice(0, second)];
+  yield* ofProvider(llmId);
   const [, bedrock] = OF_BEDROCK.exec(llmId) ?? [];
   if (bedrock) yield [bedrock, 'aws'];
   const [, path] = /(?:^|\/)models\/([^/]+)$/.exec(llmId) ?? [];
   if (path) yield* [[path], [path, 'google']] as const;
   for (const [name, maker] of OF_MAKERS) if (name.test(llmId)) yield [llmId, maker];
+}
+
+/** The name behind a provider, and behind a gateway too. */
+function* ofProvider(llmId: string): Generator<Route> {
+  const [, provider, name] =
+    /^([^/]+)\/(.+)$/s.exec(llmId) ?? /^([a-z][\w-]*):([^:/][^/]*)$/.exec(llmId) ?? [];
+  if (!provider || !name) return;
+  yield [name, MADE_BY.get(provider) ?? provider];
+  if (PASSING_ON.has(provider) && name.includes('/')) yield* ofProvider(name);
 }
 
 function decimal(price: LibraryPrice, inputTokens: number): Decimal | null {

@@ -136,13 +136,17 @@ function valueOf(usage: Usage, member: string, { name, path, modality }: Spellin
 
 const MAX_MODALITIES = 16;
 
+const isOf = ({ modality, ttl }: Usage, name: string): boolean =>
+  [modality, ttl].some(
+    (one) => typeof one === 'string' && one.toLowerCase() === name.toLowerCase(),
+  );
+
 /** The sum of what a list has of a modality, or of a time; undefined where it has none. */
 function ofModality(list: unknown, modality: string): unknown {
   if (!Array.isArray(list)) return undefined;
   let sum: number | undefined;
-  for (const one of list.slice(0, MAX_MODALITIES) as (Usage | null)[]) {
-    const name = one?.['modality'] ?? one?.['ttl'];
-    if (!one || typeof name !== 'string' || name.toUpperCase() !== modality.toUpperCase()) continue;
+  for (const one of list.slice(0, MAX_MODALITIES) as unknown[]) {
+    if (!isObject(one) || !isOf(one, modality)) continue;
     const count = one['tokenCount'] ?? one['token_count'] ?? one['inputTokens'] ?? 0;
     if (!isCount(count)) return count;
     sum = (sum ?? 0) + count;

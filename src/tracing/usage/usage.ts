@@ -274,19 +274,22 @@ export function reportedUsage(usage: Usage): Record<string, unknown> {
   for (const [member, names] of REPORTED) {
     const all = names.flatMap((name) => spellings(name));
     const [broken] = [...counts.broken(all), ...brokenOthers(counts, member)];
-    const told = counts.first(all)?.amount;
+    const told = counts.first(all)?.amount ?? ofOthers(counts, member);
     if (broken !== undefined) reported[member] = brokenText(broken);
     else if (told !== undefined) reported[member] = sums[member] ?? told;
   }
   return reported;
 }
 
-const brokenOthers = (counts: UsageCounts, member: string): unknown[] => {
+/** What Langfuse's own details say of a sum, which may not be told itself. */
+const othersOf = (counts: UsageCounts, member: string): unknown[] => {
   const side =
     member === 'prompt_tokens' ? 'input' : member === 'completion_tokens' ? 'output' : null;
-  if (!side || !isOfLangfuse(counts)) return [];
-  return counts.others[side].filter((count) => !isCount(count));
+  return side && isOfLangfuse(counts) ? counts.others[side] : [];
 };
+const ofOthers = (counts: UsageCounts, member: string) => othersOf(counts, member).find(isCount);
+const brokenOthers = (counts: UsageCounts, member: string) =>
+  othersOf(counts, member).filter((count) => !isCount(count));
 
 /** Numbers stay as they are, and of anything else the beginning. */
 const brokenText = (value: unknown) =>
