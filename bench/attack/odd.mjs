@@ -238,7 +238,7 @@ function nested(levels) {
 const isBlind = { $getField: 'inputs' };
 
 /** @type {Record<string, (it: Requests) => { path: string, method?: string, body?: string | Buffer, headers?: object, answers?: number[], returned?: { id: string, text: string } }>} */
-export const ODD_REQUESTS = {
+const ODD_REQUESTS = {
   'tool calls of a stream': (it) => it.chat(it.one(Object.keys(ODD_TOOL_CALLS)), { stream: true }),
   'session in a header': (it) => {
     const name = it.one([

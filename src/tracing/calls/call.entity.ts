@@ -1,7 +1,6 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 import { changeKind } from '../../platform/database/changes.js';
-import type { CallSource } from './source/call-source.js';
 
 export const CALLS = changeKind('calls');
 
@@ -121,8 +120,8 @@ export class Call {
   /** The row is of a build that stored no usage, or of somebody's own SQL: `UnreadUsageFiller` reads its summary and its attributes. */
   @Column('boolean', { name: 'has_unread_usage', default: true }) hasUnreadUsage!: boolean;
   /** Why it was made: `SOURCES`. Its own, or that of the call above it (docs/adr/0140-sources-of-calls.md). */
-  @Column({ type: 'text', collation: 'C', default: 'production' }) source!: CallSource;
+  @Column({ type: 'text', collation: 'C', default: 'production' }) source!: string;
   /** What the call says itself, read when the start was stored; null where it says nothing. */
   @Column({ type: 'text', name: 'own_source', nullable: true, collation: 'C' })
-  ownSource!: CallSource | null;
+  ownSource!: string | null;
 }

@@ -5,8 +5,7 @@ export const SOURCES = ['production', 'evaluation', 'playground'] as const;
 export type CallSource = (typeof SOURCES)[number];
 export const PRODUCTION: CallSource = 'production';
 
-export const isSource = (value: unknown): value is CallSource =>
-  SOURCES.includes(value as CallSource);
+const isSource = (value: unknown): value is CallSource => SOURCES.includes(value as CallSource);
 
 /** What says the source of a call. `isTop`: it names no parent. */
 interface SourceSigns {
