@@ -300,6 +300,27 @@ const ODD_REQUESTS = {
     const start = { project_id: it.project, id: it.id, trace_id: it.id, thread_id: it.one(NAMES) };
     return { path: '/call/start', body: JSON.stringify({ start: aStart(start) }) };
   },
+  'source of a call': (it) => {
+    const name = it.one([
+      'skein.source',
+      'skein',
+      'source',
+      'resource',
+      'weave',
+      '_weave_eval_meta',
+      'environment',
+      'langfuse.environment',
+      'gen_ai.operation.name',
+      'openinference.span.kind',
+    ]);
+    const source = it.one(['evaluation', 'Playground', ' production', ...NAMES]);
+    const value = it.one([source, { source }, { 'skein.source': source }, [source]]);
+    if (it.one([true, false]))
+      return it.spans([it.span({ attributes: attributes({ [name]: value }) })]);
+    const ids = { id: it.id, trace_id: it.id, parent_id: it.one([null, it.id, 'later']) };
+    const start = { project_id: it.project, ...ids, attributes: { [name]: value } };
+    return { path: '/call/start', body: JSON.stringify({ start: aStart(start) }) };
+  },
   'span of 9 to 30 MB, one attribute': (it) => {
     const sign = it.one(['x', '\\\\', '\\n', '\\u0000', 'é', '\\ud83d']);
     const text = sign.repeat(((9 + it.below(22)) * MIB) / Buffer.byteLength(sign));

@@ -1,3 +1,4 @@
+import { linesOf } from '../support/app.js';
 import { eventsOf } from '../support/engine.js';
 import { messages, project_id, useGateway } from '../support/gateway.js';
 import { previewOf } from '../support/preview.js';
@@ -183,6 +184,32 @@ describe('POST /completions/create', () => {
       summary: { usage: { 'gpt-4o-mini': { total_tokens: 7 } } },
     });
     expect(JSON.stringify(call)).not.toContain('sk-mine');
+  });
+
+  it('says that it is of the playground, as requests of the gateway may in a header', async () => {
+    const { body } = await create({ model: 'gpt-4o-mini', messages }, { source: 'playground' });
+    const calls = async (sources: string[]) =>
+      linesOf(
+        await gateway.app.post(
+          '/calls/stream_query',
+          { project_id, filter: { sources } },
+          { key: gateway.key },
+        ),
+      ).map(({ id }) => id);
+    expect(await calls(['playground'])).toEqual([body.weave_call_id]);
+    const answer = await gateway.app.post(
+      '/v1/chat/completions',
+      { model: 'gpt-4o-mini', messages },
+      {
+        key: gateway.key,
+        headers: {
+          'X-Skein-Project': project_id,
+          'X-Skein-Attributes': '{"skein.source":"evaluation"}',
+        },
+      },
+    );
+    expect(await calls(['evaluation'])).toEqual([answer.headers.get('x-skein-call-id')]);
+    expect(await calls(['production'])).not.toContain(body.weave_call_id);
   });
 
   it('records nothing where it is told so', async () => {

@@ -184,6 +184,17 @@ describe('the tools', () => {
   it('list_threads and read_thread show conversations', async () => {
     const { data } = await call('list_threads');
     expect(data.threads).toContainEqual(expect.objectContaining({ thread_id: 'talk' }));
+    await app.post('/call/start', {
+      start: {
+        ...{ project_id: PROJECT, id: 'x1', turn_id: 'x1', thread_id: 'exam', op_name: 'turn' },
+        ...{ started_at: at(1), attributes: { 'skein.source': 'evaluation' } },
+      },
+    });
+    const names = async (args: object) =>
+      (await call('list_threads', args)).data.threads.map((one: any) => one.thread_id);
+    expect(await names({})).not.toContain('exam');
+    expect(await names({ filter: { sources: ['evaluation'] } })).toEqual(['exam']);
+    expect(await names({ filter: { sources: [] } })).toContain('exam');
     const { data: thread } = await call('read_thread', { thread_id: 'talk' });
     expect(thread.turns).toEqual([
       expect.objectContaining({

@@ -46,6 +46,68 @@ describe('threads/stream_query', () => {
     while ((await app.query('SELECT FROM thread_marks LIMIT 1')).length > 0);
   }
 
+  it('counts the turns of the sources that the filter names, stored and not', async () => {
+    const project_id = aProject();
+    const of = (source: string) => ({ attributes: { 'skein.source': source } });
+    const until = (second: number) => ({ ended_at: `2026-01-05T00:00:${second}Z` });
+    await store(
+      project_id,
+      { id: 'p1', thread_id: 'served' },
+      { id: 'p2', thread_id: 'served', ...until(10) },
+      { id: 'm1', thread_id: 'mixed' },
+      { id: 'm2', thread_id: 'mixed', ...of('evaluation'), ...until(30) },
+      { id: 'e1', thread_id: 'tried', ...of('evaluation'), ...until(20) },
+      { id: 'g1', thread_id: 'played', ...of('playground'), ...until(40) },
+    );
+    // turns, the median in seconds, and the last turn; the median is of p1 and p2: (2 + 10) / 2
+    const served = ['served', 2, 6, 'p2'];
+    const expected = {
+      production: [served, ['mixed', 1, 2, 'm1']],
+      evaluation: [
+        ['mixed', 1, 30, 'm2'],
+        ['tried', 1, 20, 'e1'],
+      ],
+      playground: [['played', 1, 40, 'g1']],
+      'production,evaluation': [['mixed', 2, 16, 'm2'], ['tried', 1, 20, 'e1'], served],
+      'evaluation,playground': [
+        ['played', 1, 40, 'g1'],
+        ['mixed', 1, 30, 'm2'],
+        ['tried', 1, 20, 'e1'],
+      ],
+      all: [['played', 1, 40, 'g1'], ['mixed', 2, 16, 'm2'], ['tried', 1, 20, 'e1'], served],
+    };
+    const shown = async (query: object) =>
+      (await threads(project_id, query)).map((row) => [
+        row.thread_id,
+        row.turn_count,
+        row.p50_turn_duration_ms / 1000,
+        row.last_turn_id,
+      ]);
+    const sort_by = [{ field: 'p50_turn_duration_ms', direction: 'desc' }];
+    for (const isStored of [false, true]) {
+      if (isStored) await refresh();
+      expect(await shown({})).toEqual(expected.all);
+      for (const [name, rows] of Object.entries(expected)) {
+        const sources = name === 'all' ? [] : name.split(',');
+        expect(await shown({ filter: { sources } })).toEqual(rows);
+        const window = { after_datetime: '2026-01-04T00:00:00Z' };
+        expect(await shown({ filter: { sources, ...window } })).toEqual(rows);
+        const named = { filter: { sources, thread_ids: ['mixed'] } };
+        expect(await shown(named)).toEqual(rows.filter(([thread]) => thread === 'mixed'));
+        const ordered = rows.toSorted(([, , a], [, , b]) => Number(b) - Number(a));
+        const first = await threads(project_id, { filter: { sources }, sort_by, limit: 1 });
+        expect(first.map(({ thread_id }) => thread_id)).toEqual([ordered[0]![0]]);
+        const after = [first[0].p50_turn_duration_ms, first[0].thread_id];
+        expect(await shown({ filter: { sources }, sort_by, after })).toEqual(ordered.slice(1));
+      }
+    }
+    const bad = await app.post(PATH, { project_id, filter: { sources: ['tests'] } });
+    expect([bad.status, JSON.stringify(bad.body)]).toEqual([
+      400,
+      expect.stringContaining('filter.sources'),
+    ]);
+  });
+
   it('answers one line a thread, times with microseconds, durations in milliseconds', async () => {
     const project_id = aProject();
     await store(

@@ -84,9 +84,11 @@ const filterOf = (by: 'model' | Grouping) => (by === 'model' ? by : GROUPINGS[by
 const isNamed = (field: string, name: string) =>
   `${field}="${name.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 
-/** The same window for the page of traces. */
-const tracesWindow = ({ range = DEFAULT_RANGE, from, to }: MetricsSearch) =>
-  from === undefined || to === undefined ? { range } : { from, to };
+/** The same window and source for the page of traces. */
+const tracesWindow = ({ range = DEFAULT_RANGE, from, to, source }: MetricsSearch) => ({
+  ...(from === undefined || to === undefined ? { range } : { from, to }),
+  ...(source && { source }),
+});
 
 /** The name, and the way to the calls that it stands for. */
 const named = (

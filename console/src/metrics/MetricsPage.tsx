@@ -2,11 +2,13 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { noteProject } from '../api/recent.ts';
+import { sourceIn } from '../api/sources.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import { inputClass } from '../ui/Field.tsx';
 import { count, duration } from '../ui/format.ts';
 import { Empty } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
+import { SourceSelect } from '../ui/SourceSelect.tsx';
 import { TimeRange } from '../ui/TimeRange.tsx';
 import { Breakdown } from './Breakdown.tsx';
 import { Charts } from './Charts.tsx';
@@ -90,6 +92,13 @@ function Choices({
       >
         Roots only
       </Button>
+      <SourceSelect
+        value={search.source ?? 'production'}
+        onChoose={(chosen) => {
+          const { source: _, ...rest } = search;
+          onSearch({ ...rest, ...chosen });
+        }}
+      />
       <TimeRange
         ranges={RANGES}
         value={{ range: DEFAULT_RANGE, ...search }}
@@ -171,7 +180,12 @@ function Nothing({
       <p>Nothing was recorded in {project} in the time that is looked at.</p>
       <div className={styles['ways']}>
         {search.range !== '365d' && (
-          <Button onClick={() => onSearch({ range: '365d' })}>Look at the last year</Button>
+          <Button onClick={() => onSearch({ ...sourceIn({ ...search }), range: '365d' })}>
+            Look at the last year
+          </Button>
+        )}
+        {search.source !== 'all' && (
+          <Button onClick={() => onSearch({ ...search, source: 'all' })}>Show all sources</Button>
         )}
         <Link className={buttonClass()} to="/connect" search={{ project }}>
           Send a first call

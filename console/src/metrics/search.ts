@@ -1,4 +1,5 @@
 import { windowIn } from '../api/search.ts';
+import { sourceIn, type SourceSearch } from '../api/sources.ts';
 
 /** Groups of the table beside the models: their tab, the column of their names, the short name of the filter. */
 export const GROUPINGS = {
@@ -9,7 +10,7 @@ export const GROUPINGS = {
 export type Grouping = keyof typeof GROUPINGS;
 
 /** What stands in the address of the page. */
-export interface MetricsSearch {
+export interface MetricsSearch extends SourceSearch {
   /** The last day when absent. */
   range?: Range;
   /** A window instead of a range, in ISO 8601. */
@@ -67,6 +68,7 @@ export function metricsSearch(search: Record<string, unknown>): MetricsSearch {
     ...(isOneOf(GROUPINGS, by) && { by }),
     ...(typeof sort === 'string' && { sort }),
     ...(roots === true && { roots }),
+    ...sourceIn(search),
   };
 }
 

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { type RequestBody, post, type Schema } from '../api/client.ts';
+import { sourceFilter } from '../api/sources.ts';
 import { wire } from '../api/wire.ts';
 import { type Grouping, searchGranularity, type MetricsSearch, searchWindow } from './search.ts';
 
@@ -58,7 +59,7 @@ const statsRequest = (project_id: string, search: MetricsSearch) => {
     start: new Date(start).toISOString(),
     end: new Date(end).toISOString(),
     timezone: ZONE,
-    ...(search.roots && { filter: { trace_roots_only: true } }),
+    filter: { ...(search.roots && { trace_roots_only: true }), ...sourceFilter(search.source) },
     ...METRICS,
   };
 };
@@ -71,9 +72,9 @@ export const refresh = ({ from }: MetricsSearch) => ({
 
 /** The window in buckets and as a whole, both of the same calls. */
 export const statsQuery = (project: string, search: MetricsSearch) => {
-  const { range, from, to, step, roots } = search;
+  const { range, from, to, step, roots, source } = search;
   return queryOptions({
-    queryKey: ['stats', project, { range, from, to, step, roots }],
+    queryKey: ['stats', project, { range, from, to, step, roots, source }],
     queryFn: async ({ signal }) => {
       const request = statsRequest(project, search);
       const [start, end] = [Date.parse(request.start), Date.parse(request.end)];
@@ -96,9 +97,9 @@ const groupField = (by: Grouping) =>
 
 /** The window by op, by the user whom the application served, or by the user of the key. */
 export const groupsQuery = (project: string, search: MetricsSearch, by: Grouping) => {
-  const { range, from, to, roots } = search;
+  const { range, from, to, roots, source } = search;
   return queryOptions({
-    queryKey: ['stats', project, { range, from, to, roots }, by],
+    queryKey: ['stats', project, { range, from, to, roots, source }, by],
     queryFn: async ({ signal }) => {
       const name = groupField(by);
       const body = { granularity: ONE_BUCKET, group_by: [name] } as Partial<StatsRequest>;

@@ -145,6 +145,7 @@ function useCommands(typed: string, onHelp: () => void): Command[] {
                     search: {
                       q: `text~"${typed.replaceAll(/["\\]/g, String.raw`\$&`)}"`,
                       all: true,
+                      source: 'all',
                     },
                   }),
               },

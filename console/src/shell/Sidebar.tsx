@@ -1,7 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { mayActAs, signOut, useMe } from '../api/session.ts';
+import { sourceIn } from '../api/sources.ts';
 import { Button } from '../ui/Button.tsx';
 import { Keyboard } from './Keyboard.tsx';
 import { Mark } from './Mark.tsx';
@@ -12,6 +13,7 @@ import { applyTheme, theme, THEMES } from './theme.ts';
 export function Sidebar() {
   const me = useMe();
   const { entity, project } = useParams({ strict: false });
+  const search = sourceIn(useSearch({ strict: false }));
   const [isSeeking, seek] = useState(false);
   return (
     <nav className={styles['sidebar']} aria-label="Console">
@@ -31,17 +33,17 @@ export function Sidebar() {
       {entity && project && (
         <ul className={styles['nav']}>
           <li>
-            <Link to="/p/$entity/$project/traces" params={{ entity, project }}>
+            <Link to="/p/$entity/$project/traces" params={{ entity, project }} search={search}>
               Traces
             </Link>
           </li>
           <li>
-            <Link to="/p/$entity/$project/threads" params={{ entity, project }}>
+            <Link to="/p/$entity/$project/threads" params={{ entity, project }} search={search}>
               Threads
             </Link>
           </li>
           <li>
-            <Link to="/p/$entity/$project/metrics" params={{ entity, project }}>
+            <Link to="/p/$entity/$project/metrics" params={{ entity, project }} search={search}>
               Metrics
             </Link>
           </li>

@@ -3,11 +3,13 @@ import { useEffect } from 'react';
 import { allLines, type Schema } from '../api/client.ts';
 import { useLiveList } from '../api/live-list.ts';
 import { noteProject } from '../api/recent.ts';
+import { sourceFilter } from '../api/sources.ts';
 import { visible } from '../json/visible.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import { count, duration } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
+import { SourceSelect } from '../ui/SourceSelect.tsx';
 import { Time } from '../ui/Time.tsx';
 import { scrollPlace } from '../ui/scroll-places.ts';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
@@ -23,11 +25,12 @@ type Thread = Schema<'ThreadDto'>;
 export function ThreadsPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;
-  const { sort = 'last_updated', up } = route.useSearch();
+  const search = route.useSearch();
+  const { sort = 'last_updated', up, source = 'production' } = search;
   const navigate = route.useNavigate();
   useEffect(() => noteProject(project), [project]);
   const { pages, rows, hasTicked, isLater, goOn, toTop, table } = useLiveList<Thread>({
-    queryKey: ['threads', project, sort, up],
+    queryKey: ['threads', project, sort, up, source],
     project,
     isLive: true,
     isScrolled: scrollPlace('Threads') > 0,
@@ -37,6 +40,7 @@ export function ThreadsPage() {
         '/threads/stream_query',
         {
           project_id: project,
+          filter: sourceFilter(source),
           sort_by: [{ field: sort, direction: up ? 'asc' : 'desc' }],
           limit: PAGE,
           ...(behind && {
@@ -55,7 +59,11 @@ export function ThreadsPage() {
       data-sorted={field === sort ? (up ? 'up' : 'down') : undefined}
       onClick={() =>
         void navigate({
-          search: { sort: field, ...(field === sort && !up && { up: true as const }) },
+          search: {
+            ...(search.source && { source }),
+            sort: field,
+            ...(field === sort && !up && { up: true as const }),
+          },
         })
       }
     >
@@ -119,6 +127,13 @@ export function ThreadsPage() {
       onRetry={() => void refetch()}
       actions={
         <>
+          <SourceSelect
+            value={source}
+            onChoose={(chosen) => {
+              const { source: _, ...rest } = search;
+              void navigate({ search: { ...rest, ...chosen } });
+            }}
+          />
           {(hasTicked || isLater) && (
             <Button
               look="primary"
@@ -146,6 +161,11 @@ export function ThreadsPage() {
           <Link to="/connect" search={{ project }} className={buttonClass('primary')}>
             Connect an application
           </Link>
+          {source !== 'all' && (
+            <Button onClick={() => void navigate({ search: { ...search, source: 'all' } })}>
+              Show all sources
+            </Button>
+          )}
         </Empty>
       )}
       {rows.length > 0 && (

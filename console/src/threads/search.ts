@@ -1,3 +1,5 @@
+import { sourceIn, type SourceSearch } from '../api/sources.ts';
+
 const SORTS = [
   'last_updated',
   'thread_id',
@@ -9,13 +11,14 @@ const SORTS = [
 export type Sort = (typeof SORTS)[number];
 
 /** What stands in the address of the list. */
-export interface ThreadsSearch {
+export interface ThreadsSearch extends SourceSearch {
   sort?: Sort;
   /** The smallest first. */
   up?: true;
 }
 
-export function threadsSearch({ sort, up }: Record<string, unknown>): ThreadsSearch {
+export function threadsSearch(search: Record<string, unknown>): ThreadsSearch {
+  const { sort, up } = search;
   const known = SORTS.find((name) => name === sort);
-  return { ...(known && { sort: known }), ...(up === true && { up }) };
+  return { ...(known && { sort: known }), ...(up === true && { up }), ...sourceIn(search) };
 }

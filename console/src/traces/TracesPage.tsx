@@ -12,6 +12,7 @@ import { CopyButton } from '../ui/CopyButton.tsx';
 import { Fault } from '../ui/Fault.tsx';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
+import { SourceSelect } from '../ui/SourceSelect.tsx';
 import { TimeRange } from '../ui/TimeRange.tsx';
 import { VirtualTable } from '../ui/VirtualTable.tsx';
 import { selectionColumn, traceColumns } from './columns.tsx';
@@ -28,6 +29,7 @@ import {
   pageRequest,
   RANGES,
   type TracesSearch,
+  usualSource,
 } from './request.ts';
 import styles from './traces.module.css';
 import { useRemarks } from '../api/remarks.ts';
@@ -62,6 +64,14 @@ export function TracesPage() {
       note={chosen && <Count chosen={chosen} isLive={isLive} />}
       actions={
         <>
+          <SourceSelect
+            value={search.source ?? usualSource(search)}
+            usual={usualSource(search)}
+            onChoose={(chosenSource) => {
+              const { source: _, ...rest } = search;
+              set({ ...rest, ...chosenSource });
+            }}
+          />
           <TimeRange
             ranges={RANGES}
             value={search}
@@ -264,7 +274,7 @@ function List({ project, search, chosen, isLive, shown: told, onSearch }: ListPr
       {pages.error && <Fault error={pages.error} onRetry={() => void pages.refetch()} />}
       {pages.isPending && <Skeleton rows={24} />}
       {pages.data && rows.length === 0 && (
-        <Nothing search={search} project={project} onAll={() => onSearch({})} />
+        <Nothing search={search} project={project} onSearch={onSearch} />
       )}
       {rows.length > 0 && (
         <VirtualTable
@@ -296,19 +306,20 @@ function Chosen(props: Parameters<typeof Selection>[0]) {
 }
 
 function Nothing({
-  search: { q, range, from, orphans },
+  search,
   project,
-  onAll,
-}: {
-  search: TracesSearch;
-  project: string;
-  onAll: () => void;
-}) {
+  onSearch,
+}: Pick<ListProps, 'search' | 'project' | 'onSearch'>) {
+  const { q, range, from, orphans, source = usualSource(search) } = search;
+  const others = source !== 'all' && (
+    <Button onClick={() => onSearch({ ...search, source: 'all' })}>Show all sources</Button>
+  );
   if ((q ?? range ?? from ?? orphans) !== undefined)
     return (
       <Empty title="No trace matches">
         <p>Nothing in this project is as the filter and the time range ask.</p>
-        <Button onClick={onAll}>Show all traces</Button>
+        <Button onClick={() => onSearch({})}>Show all traces</Button>
+        {others}
       </Empty>
     );
   return (
@@ -317,6 +328,7 @@ function Nothing({
       <Link to="/connect" search={{ project }} className={buttonClass('primary')}>
         Connect an application
       </Link>
+      {others}
     </Empty>
   );
 }

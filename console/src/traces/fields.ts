@@ -6,6 +6,7 @@ export type FieldKind =
   | 'any'
   | 'text'
   | 'status'
+  | 'source'
   | 'duration'
   | 'count'
   | 'money'
@@ -55,6 +56,7 @@ export const shortFields = (): Record<string, FilterField> => {
     thumbs: field('thumbs', `feedback.[${wire.feedback}.reaction.1].payload.emoji`),
     tag: field('whole', `feedback.${escaped(TAG)}*.payload`),
     note: field('text', `feedback.[${wire.feedback}.note.1].payload.note`),
+    source: field('source', 'source'),
   };
 };
 

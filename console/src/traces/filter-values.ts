@@ -21,6 +21,8 @@ const UNITS_MS: Record<string, number> = {
 };
 const DURATION = /(\d+(?:\.\d+)?)(us|µs|ms|sec|s|min|m|h|d|w)/gy;
 
+/** Of a call. */
+export const CALL_SOURCES = ['production', 'evaluation', 'playground'];
 export const STATUSES = ['success', 'error', 'descendant_error', 'running'];
 
 /** What a field is compared with. */
@@ -85,6 +87,8 @@ export function operand(
   switch (kind) {
     case 'status':
       return literal(choice(text, STATUSES));
+    case 'source':
+      return literal(choice(text, CALL_SOURCES));
     case 'thumbs':
       return literal({ up: '👍', down: '👎' }[choice(text, ['up', 'down'])]);
     case 'duration':

@@ -24,6 +24,8 @@ it.each<[string, unknown]>([
   ['', undefined],
   ['  ', undefined],
   ['status=error', isError],
+  ['source=playground', is('$eq', 'source', 'playground')],
+  ['NOT source=evaluation', is('$ne', 'source', 'evaluation')],
   ['latency>=2000', is('$gte', LATENCY, 2000)],
   ['latency>1s', is('$gt', LATENCY, 1000)],
   ['latency > 1.5s', is('$gt', LATENCY, 1500)],

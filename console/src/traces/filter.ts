@@ -264,7 +264,7 @@ const opposite = ({ is, isNot }: Condition): Condition => ({ is: isNot, isNot: i
 const getField = (path: string) => ({ $getField: path });
 
 /** Each call has these. */
-const ALWAYS = /^(op_name|id|trace_id|started_at)$|^summary\.[a-z]+\.(status|trace_name)$/;
+const ALWAYS = /^(op_name|id|trace_id|started_at|source)$|^summary\.[a-z]+\.(status|trace_name)$/;
 
 function orMissing(path: string, expression: Expression): Expression {
   return ALWAYS.test(path)

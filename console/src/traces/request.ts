@@ -1,12 +1,14 @@
 import { type CallRow, derivedSummary } from '../api/calls.ts';
 import type { RequestBody } from '../api/client.ts';
 import { textIn, windowIn } from '../api/search.ts';
+import { type Source, sourceFilter, sourceIn, type SourceSearch } from '../api/sources.ts';
 import { wire } from '../api/wire.ts';
 import { columnsIn } from './column-names.ts';
-import { parseExpression } from './filter.ts';
+import { isNaming } from '../../../src/tracing/calls/source/production.ts';
+import { BadFilter, parseExpression } from './filter.ts';
 
 /** What stands in the address of the page. */
-export interface TracesSearch {
+export interface TracesSearch extends SourceSearch {
   /** The text of the filter bar. */
   q?: string;
   range?: Range;
@@ -54,7 +56,20 @@ export function tracesSearch(search: Record<string, unknown>): TracesSearch {
     ...(orphans === true && { orphans }),
     ...(cols && { cols }),
     ...(sort && { sort }),
+    ...sourceIn(search),
   };
+}
+
+/** The source that is shown where the address says none: all where the filter names sources, calls, traces or threads. */
+export function usualSource({ q = '', orphans }: TracesSearch): Source {
+  if (orphans) return 'all';
+  try {
+    const query = parseExpression(q);
+    return query && isNaming(query) ? 'all' : 'production';
+  } catch (error) {
+    if (error instanceof BadFilter) return 'production';
+    throw error;
+  }
 }
 
 export type CallsRequest = RequestBody<'/calls/stream_query'>;
@@ -67,11 +82,8 @@ const NEWEST_FIRST = ['started_at', 'id'].map((field) => ({
 export const PAGE = 100;
 
 /** What chooses the rows. The time range counts from `now`. @throws BadFilter */
-export function choice(
-  project_id: string,
-  { q, range, from, to, all, orphans }: TracesSearch,
-  now: number,
-): CallsRequest {
+export function choice(project_id: string, search: TracesSearch, now: number): CallsRequest {
+  const { q, range, from, to, all, orphans, source = usualSource(search) } = search;
   const since = range ? new Date(now - RANGES[range][1] * 1000).toISOString() : from;
   const conditions = [
     q === undefined ? undefined : parseExpression(q, now),
@@ -80,9 +92,10 @@ export function choice(
   ].filter((condition) => condition !== undefined);
   return {
     project_id,
-    ...(orphans
-      ? { filter: { orphans_only: true } }
-      : !all && { filter: { trace_roots_only: true } }),
+    filter: {
+      ...(orphans ? { orphans_only: true } : !all && { trace_roots_only: true }),
+      ...sourceFilter(source),
+    },
     ...(conditions.length > 0 && { query: { $expr: and(conditions) } }),
   };
 }

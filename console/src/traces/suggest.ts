@@ -3,7 +3,7 @@ import { derivedSummary, callUser } from '../api/calls.ts';
 import { fieldNamed, shortFields } from './fields.ts';
 import { seenTags } from '../collect/tags.ts';
 import { term } from './filter.ts';
-import { STATUSES } from './filter-values.ts';
+import { CALL_SOURCES, STATUSES } from './filter-values.ts';
 
 export { seenTags };
 
@@ -70,10 +70,12 @@ const ABOUT: Record<string, string> = {
   thumbs: 'up, down',
   tag: 'Whole tag',
   note: 'Latest note',
+  source: 'production, evaluation, playground',
 };
 
 const OPERATORS: Partial<Record<string, string[]>> = {
   status: ['=', '!='],
+  source: ['=', '!='],
   whole: ['=', '!='],
   thumbs: ['='],
   age: ['<', '>'],
@@ -85,6 +87,7 @@ const OPERATORS: Partial<Record<string, string[]>> = {
 };
 const EXAMPLES: Partial<Record<string, string[]>> = {
   status: STATUSES,
+  source: CALL_SOURCES,
   thumbs: ['up', 'down'],
   age: ['15m', '1h', '24h', '7d'],
   duration: ['500ms', '1s', '10s', '1m'],

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ApiError } from '../../platform/errors.js';
 import { isBlank } from '../../platform/json/chat.js';
 import { memberTexts } from '../../platform/json/json-text.js';
+import { productionFilter } from '../../tracing/calls/calls.service.js';
 import { CallLists } from '../../tracing/calls/read/call-lists.service.js';
 import { ThreadsService } from '../../tracing/threads/threads.service.js';
 import { type TurnTexts, TurnTextsService } from '../../tracing/threads/turn-texts.service.js';
@@ -42,7 +43,7 @@ export class ThreadTools implements Tools {
     tool({
       name: 'list_threads',
       description:
-        'Conversations with turn counts, times and p50/p99 turn durations, by default the last updated first. filter: after_datetime, before_datetime, thread_ids; sort_by: turn_count, last_updated, p99_turn_duration_ms …',
+        'Conversations of production, or of filter.sources (an empty list for all), with turn counts, times and p50/p99 turn durations, by default the last updated first. filter: after_datetime, before_datetime, thread_ids, sources; sort_by: turn_count, last_updated, p99_turn_duration_ms …',
       role: 'reader',
       dto: ListThreadsToolDto,
       required: ['project_id'],
@@ -71,7 +72,8 @@ export class ThreadTools implements Tools {
 
   private async list(args: ListThreadsToolDto, asked: Asked): Promise<Answer> {
     const limit = pageLimit(args.limit);
-    const rows = asked.budget.texts(await this.threads.stream(Object.assign({}, args, { limit })));
+    const query = Object.assign({}, args, { limit, filter: productionFilter(args.filter) });
+    const rows = asked.budget.texts(await this.threads.stream(query));
     const after = args.sort_by ? byOffset(args.offset) : byMembers('last_updated', 'thread_id');
     return page('threads', rows, asked, { limit, after });
   }

@@ -39,7 +39,7 @@ import { RefusalDto } from '../../platform/http/refusal.dto.js';
 import { WIRE } from '../../platform/http/wire.js';
 import type { Position } from '../../platform/query/after.js';
 import type { Sort } from '../../platform/query/columns.js';
-import { type CallSource, SOURCES } from './source/call-source.js';
+import { type CallSource, IsSources } from '../sources.dto.js';
 
 export const MAX_NAME = 1024;
 const MAX_LISTED = 1000;
@@ -61,21 +61,6 @@ const IsRefList = () =>
       message: 'must not hold quotation marks, backslashes or control characters',
     }),
     IsOptionalList(MAX_NAME),
-  );
-
-/** An optional list of sources of calls. */
-export const IsSources = () =>
-  applyDecorators(
-    IsOptional(),
-    IsArray(),
-    ArrayMaxSize(SOURCES.length),
-    IsIn(SOURCES, { each: true }),
-    ApiPropertyOptional({
-      type: 'array',
-      maxItems: SOURCES.length,
-      items: { type: 'string', enum: [...SOURCES] },
-      nullable: true,
-    }),
   );
 
 /** What is known when a call starts. */

@@ -13,6 +13,7 @@ import {
 } from '../../platform/http/dto.js';
 import type { Position } from '../../platform/query/after.js';
 import type { Sort } from '../../platform/query/columns.js';
+import { type CallSource, IsSources } from '../sources.dto.js';
 
 const MAX_LISTED = 1000;
 
@@ -33,6 +34,8 @@ export class ThreadsFilterDto {
   @IsOptional()
   @IsTextList(MAX_LISTED, MAX_THREAD_BYTES)
   thread_ids?: string[] | null;
+  /** Only turns of these sources count. */
+  @IsSources() sources?: CallSource[] | null;
 }
 
 export class ThreadsQueryDto extends PageDto {

@@ -4,6 +4,7 @@ import type { Marked } from '../../platform/database/marks-refresher.js';
 import { isAfter, partsAfter } from '../../platform/query/after.js';
 import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';
 import { allOf, isListed, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
+import { PRODUCTION, SOURCES } from '../sources.dto.js';
 import { isTurn, LATENCY_MS, visibleIn } from '../visible-calls.js';
 import type { ThreadsFilterDto, ThreadsQueryDto } from './threads.dto.js';
 import { isInNone, pageLimit, unseen } from '../../platform/query/plans.js';
@@ -61,9 +62,9 @@ export function threadsQuery(query: ThreadsQueryDto): Sql {
     rows: sql`${order} ${pageLimit(query.limit, query.offset)}`,
     needsDetails: sort_by?.some(({ field }) => field.endsWith('_duration_ms')) ?? false,
   };
-  const threads = isWindow(filter)
-    ? threadsInWindow(project_id, filter!, wanted)
-    : currentThreads(project_id, filter?.thread_ids, wanted);
+  const threads = isStored(filter)
+    ? currentThreads(project_id, filter ?? {}, wanted)
+    : threadsInWindow(project_id, filter!, wanted);
   return sql`
     SELECT row_to_json(w)::text AS json FROM (
       SELECT ${select(THREAD, NAMES)} FROM (
@@ -71,8 +72,15 @@ export function threadsQuery(query: ThreadsQueryDto): Sql {
       ) t) w`;
 }
 
-const isWindow = (filter: ThreadsQueryDto['filter']) =>
-  Boolean(filter?.after_datetime || filter?.before_datetime);
+/** Whether stored statistics answer it, save for the threads that have turns of other sources. */
+const isStored = (filter: ThreadsQueryDto['filter']) =>
+  !filter?.after_datetime &&
+  !filter?.before_datetime &&
+  (ofSources(filter?.sources)?.includes(PRODUCTION) ?? true);
+
+/** Null where all sources are asked for. */
+const ofSources = (sources: ThreadsFilterDto['sources']) =>
+  sources?.length && SOURCES.some((source) => !sources.includes(source)) ? sources : null;
 
 /**
  * `rows` are what comes before a page and the page, in order, of the threads `isBehind` its `after`, or of each of the
@@ -86,17 +94,18 @@ interface Page {
 }
 
 /**
- * Statistics over the turns of a window. Details of the threads on the page only, and these from the index of threads:
+ * Statistics over the turns of a window or of a few sources. Details of the threads on the page only, and these from the index of threads:
  * the planner does not see the bounds, so that it cannot read the window again for each thread.
  */
 function threadsInWindow(
   projectId: string,
-  { after_datetime, before_datetime, thread_ids }: ThreadsFilterDto,
+  { after_datetime, before_datetime, thread_ids, sources }: ThreadsFilterDto,
   { isBehind, rows, needsDetails }: Page,
 ): Sql {
   const isInside = allOf(
     after_datetime && sql`c.started_at > ${after_datetime}::timestamptz`,
     before_datetime && sql`c.started_at < ${before_datetime}::timestamptz`,
+    isOneOf(sql`c.source`, ofSources(sources)),
   );
   const grouped = (statistics: Sql) => sql`
     SELECT t.* FROM (
@@ -108,31 +117,41 @@ function threadsInWindow(
 }
 
 /**
- * Stored statistics of the threads without a mark, computed ones of those with a mark. One statement, so that turns,
- * marks and statistics are seen as of one moment: the answer is exact however far behind the refresher is.
+ * Stored statistics of the threads without a mark, computed ones of those with a mark, or with turns of sources that do not count.
+ * One statement, so that turns, marks and statistics are seen as of one moment: the answer is exact however far behind the
+ * refresher is.
  */
 function currentThreads(
   projectId: string,
-  threadIds: readonly string[] | null | undefined,
+  { thread_ids, sources }: ThreadsFilterDto,
   { isBehind, parts, rows, needsDetails }: Page,
 ): Sql {
+  const counted = ofSources(sources);
+  const others = counted && turnsOfOthers(projectId, counted);
   const marked = sql`SELECT DISTINCT m.thread_id FROM thread_marks m WHERE ${allOf(
     sql`m.project_id = ${projectId}`,
-    isOneOf(sql`m.thread_id`, threadIds),
-  )}`;
+    isOneOf(sql`m.thread_id`, thread_ids),
+  )}${others ? sql` UNION SELECT c.thread_id ${others} AND ${allOf(isOneOf(sql`c.thread_id`, thread_ids))}` : sql``}`;
+  const isCounted = allOf(isOneOf(sql`c.source`, counted));
+  const of = (threads: Sql, statistics: Sql) =>
+    withStatistics(projectId, threads, statistics, isCounted);
   const computed = (statistics: Sql) =>
-    sql`SELECT t.* FROM (${withStatistics(projectId, marked, statistics)}) t WHERE t.turn_count > 0 AND ${isBehind} ${rows}`;
+    sql`SELECT t.* FROM (${of(marked, statistics)}) t WHERE t.turn_count > 0 AND ${isBehind} ${rows}`;
   const stored = parts.map(
     (isBehindToo) => sql`
     (SELECT ${STORED} FROM threads t
-      WHERE ${allOf(sql`t.project_id = ${projectId}`, isOneOf(sql`t.thread_id`, threadIds), isBehindToo)}
-      AND ${hasNoMark(projectId)}
+      WHERE ${allOf(sql`t.project_id = ${projectId}`, isOneOf(sql`t.thread_id`, thread_ids), isBehindToo)}
+      AND ${allOf(hasNoMark(projectId), others && isInNone(sql`t.thread_id`, sql`c.thread_id`, others))}
       ${rows})`,
   );
   return sql`${join(stored, ' UNION ALL ')}
     UNION ALL
-    (${needsDetails ? computed(STATISTICS) : withStatistics(projectId, computed(TOTALS), DETAILS)})`;
+    (${needsDetails ? computed(STATISTICS) : of(computed(TOTALS), DETAILS)})`;
 }
+
+/** Turns of sources that do not count; production does. */
+const turnsOfOthers = (projectId: string, counted: readonly string[]) =>
+  sql`${fromTurns(projectId)} AND c.source <> 'production' AND c.source <> ALL(${counted}::text[])`;
 
 const hasNoMark = (projectId: string) =>
   isInNone(

@@ -5,14 +5,15 @@ const NAMING = ['sources', 'call_ids', 'trace_ids', 'parent_ids', 'thread_ids', 
 /** Fields of a query that do. */
 const NAMING_FIELD = /"\$getField":"(?:source|id|trace_id|parent_id|thread_id|turn_id)"/;
 
+/** Whether a query names sources or calls, so that it means all of them. */
+export const isNaming = (query: object): boolean => NAMING_FIELD.test(JSON.stringify(query));
+
 /** The filter of figures and lists of production: calls of other sources are left out, unless the request names sources or calls. */
 export function productionFilter<Filter extends { sources?: CallSource[] | null }>(
   filter: Filter | null | undefined,
   query?: object | null,
 ): Filter | { sources: CallSource[] } {
   const named = Object.entries(filter ?? {}).filter(([, value]) => value !== null);
-  const isNaming = named.some(([name]) => NAMING.includes(name));
-  if (filter && isNaming) return filter;
-  const isQueried = query && NAMING_FIELD.test(JSON.stringify(query));
-  return { ...filter, ...(!isQueried && { sources: [PRODUCTION] }) } as Filter;
+  if (filter && named.some(([name]) => NAMING.includes(name))) return filter;
+  return { ...filter, ...(!(query && isNaming(query)) && { sources: [PRODUCTION] }) } as Filter;
 }

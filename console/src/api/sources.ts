@@ -1,0 +1,22 @@
+/** Why calls were made: docs/adr/0140-sources-of-calls.md. */
+export const SOURCES = {
+  production: 'Production',
+  evaluation: 'Evaluations',
+  playground: 'Playground',
+  all: 'All',
+} as const;
+export type Source = keyof typeof SOURCES;
+
+/** What stands in the address of a page that shows calls of one source, or of all. */
+export interface SourceSearch {
+  /** Production when absent. */
+  source?: Source;
+}
+
+export const sourceIn = ({ source }: Record<string, unknown>): SourceSearch =>
+  typeof source === 'string' && Object.hasOwn(SOURCES, source) ? { source: source as Source } : {};
+
+/** The filter of a source; an empty list is no restriction. */
+export const sourceFilter = (source: Source = 'production') => ({
+  sources: source === 'all' ? [] : [source],
+});

@@ -1,0 +1,21 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { ArrayMaxSize, IsArray, IsIn, IsOptional } from 'class-validator';
+import { SOURCES } from './calls/source/call-source.js';
+
+export { type CallSource, PRODUCTION, SOURCES } from './calls/source/call-source.js';
+
+/** An optional list of sources of calls: docs/adr/0140-sources-of-calls.md. */
+export const IsSources = () =>
+  applyDecorators(
+    IsOptional(),
+    IsArray(),
+    ArrayMaxSize(SOURCES.length),
+    IsIn(SOURCES, { each: true }),
+    ApiPropertyOptional({
+      type: 'array',
+      maxItems: SOURCES.length,
+      items: { type: 'string', enum: [...SOURCES] },
+      nullable: true,
+    }),
+  );
