@@ -2237,7 +2237,7 @@ SELECT count(*)::int AS parts FROM checkpoint_parts WHERE project_id = $1 AND jo
 
 SELECT count(*)::int AS rows FROM (SELECT c.id FROM calls c WHERE (c.has_unread_usage OR c.usage IS NOT NULL AND (c.usage -> 0 ->> 'reader') IS DISTINCT FROM '1') LIMIT $1::bigint) c;
 
-SELECT count(*)::int AS total_count FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL;
+SELECT count(*)::int AS total_count FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND c.source = ANY($2::text[]);
 
 SELECT count(*)::int AS total_count FROM feedback f WHERE f.project_id = $1 AND CASE
   WHEN split_part(f.ref, '/', $2::int) || '/' || split_part(f.ref, '/', $3::int) <> $4 THEN TRUE
@@ -3049,8 +3049,8 @@ SELECT row_to_json(t)::text FROM (
   SELECT c.id, c.trace_id, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.thread_id, c.operation,
   c.agent_name, c.attributes, c.inputs, c.output
   FROM (
-  SELECT c.* FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL ORDER BY c.started_at DESC, c.id DESC LIMIT (SELECT $2::bigint + $3::bigint)) c
-  WHERE TRUE AND octet_length(c.inputs::text) + coalesce(octet_length(c.output::text), 0) <= $4::int
+  SELECT c.* FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND c.source = ANY($2::text[]) ORDER BY c.started_at DESC, c.id DESC LIMIT (SELECT $3::bigint + $4::bigint)) c
+  WHERE TRUE AND octet_length(c.inputs::text) + coalesce(octet_length(c.output::text), 0) <= $5::int
   AND TRUE
   ORDER BY c.started_at DESC, c.id DESC) t; -- a list
 
@@ -3074,11 +3074,11 @@ SELECT row_to_json(t)::text FROM (
   ORDER BY t.place, s.started_at, s.id LIMIT $5::bigint) t; -- a list
 
 SELECT row_to_json(t)::text FROM (
-  WITH s AS MATERIALIZED (SELECT c.started_at, left((nullif(c.thread_id, ''))::text, $1::int) AS "v0" FROM calls c WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND c.started_at >= $3::timestamptz AND c.started_at < $4::timestamptz),
+  WITH s AS MATERIALIZED (SELECT c.started_at, left((nullif(c.thread_id, ''))::text, $1::int) AS "v0" FROM calls c WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND c.source = ANY($3::text[]) AND c.started_at >= $4::timestamptz AND c.started_at < $5::timestamptz),
   largest AS MATERIALIZED (
   SELECT "v0" FROM s GROUP BY "v0"
-  ORDER BY count(*) DESC, "v0" COLLATE "C" LIMIT $5::bigint)
-  SELECT width_bucket(s.started_at, $6::timestamptz[]) - 1 AS bucket,
+  ORDER BY count(*) DESC, "v0" COLLATE "C" LIMIT $6::bigint)
+  SELECT width_bucket(s.started_at, $7::timestamptz[]) - 1 AS bucket,
   to_json(ARRAY[to_json(s."v0")]::json[]) AS keys, to_json(ARRAY[]::json[]) AS values
   FROM s WHERE (SELECT jsonb_object_agg(json_build_array("l"."v0")::text, 1) FROM largest l) ? json_build_array("s"."v0")::text
   GROUP BY 1, s."v0"
@@ -3130,7 +3130,7 @@ SELECT row_to_json(t)::text FROM (SELECT c.id, c.trace_id, c.parent_id, c.op_nam
   to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END) AS duration_ms, c.exception, c.operation, c.agent_name, c.agent_version,
   c.linked_call_id, c.thread_id, c.user_id, c.run_id, c.run_step, c.run_step_end, c.attributes,
   (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $1::text[]) AS kind, (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $2::text[]) AS status, (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) AS usage, c.counts_gross,
-  NULL AS records, NULL AS inputs, NULL AS output, NULL AS raw FROM (SELECT c.* FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL ORDER BY c.started_at DESC, c.id COLLATE "C" ASC NULLS LAST LIMIT $4::bigint OFFSET $5::bigint) c) t; -- a list
+  NULL AS records, NULL AS inputs, NULL AS output, NULL AS raw FROM (SELECT c.* FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND c.source = ANY($4::text[]) ORDER BY c.started_at DESC, c.id COLLATE "C" ASC NULLS LAST LIMIT $5::bigint OFFSET $6::bigint) c) t; -- a list
 
 SELECT row_to_json(w)::text AS json FROM (
   SELECT t.project_id AS "project_id", t.call_count AS "call_count", t.bytes AS "bytes", to_char(t.last_activity AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "last_activity" FROM (
@@ -3279,9 +3279,9 @@ SELECT t.key, t.value_type, count(*)::int AS span_count FROM (
   WHEN e.value::text ~ '^-?[0-9]+$' THEN 'int' ELSE 'float' END AS value_type
   FROM calls c
   CROSS JOIN LATERAL json_each(CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END) e
-  WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND e.key <> ALL($2::text[]) AND json_typeof(e.value) <> 'null'
-  AND octet_length(e.key) <= $3::int) t
-  GROUP BY 1, 2 ORDER BY t.key COLLATE "C", t.value_type LIMIT $4::bigint OFFSET $5::bigint;
+  WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND c.source = ANY($2::text[]) AND e.key <> ALL($3::text[]) AND json_typeof(e.value) <> 'null'
+  AND octet_length(e.key) <= $4::int) t
+  GROUP BY 1, 2 ORDER BY t.key COLLATE "C", t.value_type LIMIT $5::bigint OFFSET $6::bigint;
 
 SELECT t.row_digests FROM tables t WHERE t.project_id = $1 AND t.digest = $2;
 
@@ -3529,7 +3529,7 @@ WITH
 WITH RECURSIVE  spans AS (
   SELECT c.agent_name, c.agent_version, c.operation, c.started_at, (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END) AS duration_ms, c.exception IS NOT NULL AS is_error,
   (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) AS usage, c.counts_gross, true AS is_own
-  FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.agent_name IS NOT NULL AND TRUE
+  FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.agent_name IS NOT NULL AND TRUE AND c.source = ANY($2::text[])
   UNION ALL
   SELECT o.names[1], o.names[2], c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
   FROM calls c CROSS JOIN LATERAL (
@@ -3537,10 +3537,10 @@ WITH RECURSIVE  spans AS (
   SELECT c.parent_id, NULL::text[] COLLATE "C" AS names, 0 AS level
   UNION ALL
   SELECT p.parent_id, p.names, a.level + 1 FROM above a CROSS JOIN LATERAL (SELECT p.parent_id, CASE WHEN p.agent_name IS NOT NULL THEN ARRAY[p.agent_name, p.agent_version] END AS names FROM calls p
-  WHERE p.project_id = $2 AND p.id = a.parent_id AND (p.trace_id = c.trace_id AND p.deleted_at IS NULL) IS TRUE OFFSET 0) "p"
-  WHERE a.names IS NULL AND a.level < $3::int)
+  WHERE p.project_id = $3 AND p.id = a.parent_id AND (p.trace_id = c.trace_id AND p.deleted_at IS NULL) IS TRUE OFFSET 0) "p"
+  WHERE a.names IS NULL AND a.level < $4::int)
   SELECT a.names FROM above a WHERE a.names IS NOT NULL) AS names OFFSET 0) "o"
-  WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND c.agent_name IS NULL AND (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) IS NOT NULL AND o.names IS NOT NULL
+  WHERE c.project_id = $5 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.source = ANY($6::text[]) AND c.operation IS NOT NULL AND c.agent_name IS NULL AND (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) IS NOT NULL AND o.names IS NOT NULL
   )
   SELECT g.agent_name, g.agent_version, "g_invocation_count" AS "invocation_count", "g_span_count" AS "span_count", "g_total_input_tokens" AS "total_input_tokens", "g_total_output_tokens" AS "total_output_tokens", "g_total_duration_ms" AS "total_duration_ms", "g_error_count" AS "error_count", to_char("g_first_seen" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "first_seen", to_char("g_last_seen" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "last_seen",
   count(*) OVER ()::int AS total_count
@@ -3551,7 +3551,7 @@ WITH RECURSIVE  spans AS (
   FROM skein_usage(s.usage, s.counts_gross) u) u
   GROUP BY 1, 2) g
   ORDER BY "last_seen" DESC NULLS LAST, agent_name COLLATE "C", agent_version COLLATE "C"
-  LIMIT $5::bigint OFFSET $6::bigint;
+  LIMIT $7::bigint OFFSET $8::bigint;
 
 WITH RECURSIVE below AS (
   SELECT c.id, c.trace_id, c.agent_version, 0 AS level FROM calls c
@@ -3562,10 +3562,10 @@ WITH RECURSIVE below AS (
   WHERE b.level < $4::int), spans AS (
   SELECT c.agent_name, c.agent_version, c.operation, c.started_at, (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END) AS duration_ms, c.exception IS NOT NULL AS is_error,
   (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) AS usage, c.counts_gross, true AS is_own
-  FROM calls c WHERE c.project_id = $5 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.agent_name IS NOT NULL AND c.agent_name = $6
+  FROM calls c WHERE c.project_id = $5 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.agent_name IS NOT NULL AND c.agent_name = $6 AND c.source = ANY($7::text[])
   UNION ALL
-  SELECT $7::text, b.agent_version, c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
-  FROM below b CROSS JOIN LATERAL (SELECT c.* FROM calls c WHERE c.project_id = $8 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = b.id AND c.operation IS NOT NULL AND (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) IS NOT NULL OFFSET 0) "c" WHERE b.level > 0
+  SELECT $8::text, b.agent_version, c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
+  FROM below b CROSS JOIN LATERAL (SELECT c.* FROM calls c WHERE c.project_id = $9 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = b.id AND c.operation IS NOT NULL AND (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) IS NOT NULL AND (c.source = ANY($10::text[])) IS TRUE OFFSET 0) "c" WHERE b.level > 0
   )
   SELECT g.agent_name, g.agent_version, "g_invocation_count" AS "invocation_count", "g_span_count" AS "span_count", "g_total_input_tokens" AS "total_input_tokens", "g_total_output_tokens" AS "total_output_tokens", "g_total_duration_ms" AS "total_duration_ms", "g_error_count" AS "error_count", to_char("g_first_seen" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "first_seen", to_char("g_last_seen" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "last_seen",
   count(*) OVER ()::int AS total_count
@@ -3576,7 +3576,7 @@ WITH RECURSIVE below AS (
   FROM skein_usage(s.usage, s.counts_gross) u) u
   GROUP BY 1, 2) g
   ORDER BY "last_seen" DESC NULLS LAST, agent_name COLLATE "C", agent_version COLLATE "C"
-  LIMIT $9::bigint OFFSET $10::bigint;
+  LIMIT $11::bigint OFFSET $12::bigint;
 
 WITH RECURSIVE found AS (
   SELECT min(t."alias") AS name FROM "object_aliases" t WHERE t.project_id = $1 AND TRUE

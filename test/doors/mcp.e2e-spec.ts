@@ -190,7 +190,7 @@ describe('the tools', () => {
         ...{ started_at: at(1), attributes: { 'skein.source': 'evaluation' } },
       },
     });
-    const names = async (args: object) =>
+    const names = async (args: Record<string, unknown>) =>
       (await call('list_threads', args)).data.threads.map((one: any) => one.thread_id);
     expect(await names({})).not.toContain('exam');
     expect(await names({ filter: { sources: ['evaluation'] } })).toEqual(['exam']);

@@ -183,6 +183,7 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
       const one = {
         project_id: PROJECT,
         agent_name: 'agent7',
+        sources: [],
         hasVersions: false,
         limit: 1,
         offset: 0,

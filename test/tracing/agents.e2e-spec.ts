@@ -827,3 +827,118 @@ describe('POST /agents/search', () => {
     expect(await found({ started_before: '2026-01-01T00:00:00Z' })).toEqual([]);
   });
 });
+
+describe('sources', () => {
+  const project = 'acme/agents-tried';
+  const at = { project_id: project };
+  const start = '2026-01-01T00:00:00Z';
+  /** A turn of an agent, which a span of a model without a name stands below: 10 tokens in. */
+  const turn = (trace: number, agent: string, source?: string): SpanParts[] => [
+    {
+      ...{ trace, id: trace * 10 + 1, name: `invoke_agent ${agent}` },
+      attributes: {
+        'gen_ai.operation.name': 'invoke_agent',
+        'gen_ai.agent.name': agent,
+        'gen_ai.conversation.id': `talk ${trace}`,
+        ...(source && { 'skein.source': source }),
+      },
+    },
+    {
+      ...{ trace, id: trace * 10 + 2, parent: trace * 10 + 1, name: 'chat' },
+      attributes: {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.conversation.id': `talk ${trace}`,
+        'gen_ai.request.model': 'gpt-4o-mini',
+        'gen_ai.usage.input_tokens': 10,
+        'gen_ai.usage.output_tokens': 0,
+        'gen_ai.input.messages': '[{"role":"user","parts":[{"type":"text","content":"Whither?"}]}]',
+      },
+    },
+  ];
+  beforeAll(async () => {
+    const spans = [
+      ...turn(61, 'guide'),
+      ...turn(62, 'guide', 'evaluation'),
+      ...turn(63, 'guide', 'evaluation'),
+      ...turn(64, 'critic', 'playground'),
+    ];
+    await record(spans, '/agents/otel/v1/traces', project);
+  });
+
+  const agents = async (more: object) =>
+    (await ask('query', { ...at, sort_by: [{ field: 'agent_name' }], ...more })).agents.map(
+      (one: any) => [one.agent_name, one.invocation_count, one.span_count, one.total_input_tokens],
+    );
+  const versions = async (more: object) =>
+    (await ask('agent-versions/query', { ...at, agent_name: 'guide', ...more })).versions.map(
+      (one: any) => [one.invocation_count, one.total_input_tokens],
+    );
+  const spans = async (more: object) => (await ask('spans/query', { ...at, ...more })).total_count;
+  const conversations = async (more: object) =>
+    (await ask('spans/query', { ...at, group_by: [{ key: 'conversation_id' }], ...more }))
+      .total_count;
+  const found = async (more: object) =>
+    (await ask('search', { ...at, query: 'whither', ...more })).results.length;
+
+  it('are production where none is asked for', async () => {
+    expect(await agents({})).toEqual([['guide', 1, 1, 10]]);
+    expect(await versions({})).toEqual([[1, 10]]);
+    expect(await spans({})).toBe(2);
+    const costs = async (more: object) =>
+      (await ask('query', { ...at, include_costs: true, ...more })).agents[0].total_cost_usd;
+    // $0.15 for a million tokens in
+    expect(Number(await costs({}))).toBeCloseTo(10 * 0.15e-6, 12);
+    expect(Number(await costs({ sources: ['evaluation'] }))).toBeCloseTo(20 * 0.15e-6, 12);
+    expect(Number((await ask('agent-versions/query', { ...at, agent_name: 'guide', include_costs: true })).versions[0].total_cost_usd)).toBeCloseTo(10 * 0.15e-6, 12); // prettier-ignore
+  });
+
+  it('are those that a request names, or all of an empty list', async () => {
+    expect(await agents({ sources: ['evaluation'] })).toEqual([['guide', 2, 2, 20]]);
+    expect(await agents({ sources: ['production', 'playground'] })).toEqual([
+      ['guide', 1, 1, 10],
+      ['critic', 1, 1, 10],
+    ]);
+    expect(await agents({ sources: [] })).toEqual([
+      ['guide', 3, 3, 30],
+      ['critic', 1, 1, 10],
+    ]);
+    expect(await versions({ sources: ['evaluation'] })).toEqual([[2, 20]]);
+    expect(await spans({ sources: ['evaluation'] })).toBe(4);
+    expect(await spans({ sources: [] })).toBe(8);
+    expect(await refused('spans/query', { sources: ['test'] })).toEqual([400, 'sources[0]']);
+  });
+
+  it('are all of the traces and conversations that a request names', async () => {
+    expect(await spans({ query: is('trace_id', traceId(62)) })).toBe(2);
+    expect(await spans({ query: is('agent.name', 'guide') })).toBe(1);
+    expect(await spans({ query: is('agent.name', 'guide'), sources: ['evaluation'] })).toBe(2);
+  });
+
+  it('hold of groups, statistics, attributes and what is searched', async () => {
+    expect(await conversations({})).toBe(1);
+    expect(await conversations({ sources: [] })).toBe(4);
+    expect(await found({})).toBe(1);
+    expect(await found({ sources: [] })).toBe(4);
+    expect(await found({ trace_id: traceId(62) })).toBe(1);
+    const tokens = async (more: object) => {
+      const metrics = [{ alias: 'tokens', value: { key: 'input_tokens' }, value_type: 'number' }];
+      const { rows } = await ask('spans/stats', {
+        ...at,
+        start,
+        end: '2026-01-01T00:20:00Z',
+        metrics,
+        ...more,
+      });
+      return rows.reduce((sum: number, row: any) => sum + (row.tokens_sum ?? 0), 0);
+    };
+    expect(await tokens({})).toBe(10);
+    expect(await tokens({ sources: ['evaluation'] })).toBe(20);
+    expect(await tokens({ sources: [] })).toBe(40);
+    const named = async (more: object) =>
+      (await ask('spans/custom-attrs/schema', { ...at, ...more })).attributes.find(
+        ({ key }: any) => key === 'skein.source',
+      )?.span_count;
+    expect(await named({})).toBeUndefined();
+    expect(await named({ sources: [] })).toBe(3);
+  });
+});

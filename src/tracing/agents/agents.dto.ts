@@ -27,6 +27,7 @@ import {
   rule,
 } from '../../platform/http/dto.js';
 import { IsPercentiles, IsZone } from '../../platform/http/stats.dto.js';
+import { type CallSource, IsSources } from '../sources.dto.js';
 import { AGENT_SORTS } from './spans.query.js';
 
 /** Rows of a page. */
@@ -83,6 +84,8 @@ export class AgentPageDto {
   @IsListOf(() => AgentSortDto, MAX_SORTS) sort_by?: AgentSortDto[] | null;
   @IsLimit(MAX_AGENT_ROWS, USUAL_ROWS) limit?: number | null;
   @IsCount() offset?: number | null;
+  /** Of these sources only, production when absent; an empty list is no restriction. */
+  @IsSources() sources?: CallSource[] | null;
   /** Adds `total_cost_usd`. */
   @IsOptional() @IsBoolean() include_costs?: boolean | null;
 }
@@ -188,6 +191,8 @@ export class SpansWantedDto {
   @IsProjectId() project_id!: string;
   /** An expression tree over the fields of spans: docs/adr/0010-query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
+  /** Of these sources only: production when absent, unless the request names spans, traces or conversations; an empty list is no restriction. */
+  @IsSources() sources?: CallSource[] | null;
 }
 
 export class SpansFilterDto extends SpansWantedDto {
@@ -271,6 +276,8 @@ export class AgentSearchDto {
   @IsOptional() @IsText(256) agent_name?: string | null;
   @IsOptional() @IsText(256) provider_name?: string | null;
   @IsOptional() @IsText(256) request_model?: string | null;
+  /** Of these sources only: production when absent, unless the request names spans, traces or conversations; an empty list is no restriction. */
+  @IsSources() sources?: CallSource[] | null;
   /** Cuts messages behind 500 characters; true when absent. */
   @IsOptional() @IsBoolean() truncate_content?: boolean | null;
   @IsStart() started_after?: string | null;

@@ -6,6 +6,7 @@ import { type AgentsQueryDto, type AgentVersionsQueryDto, USUAL_ROWS } from './a
 import { addedCosts, MAX_COSTED } from './group-extras.js';
 import { costedAgents } from './group-extras.query.js';
 import { totalOf, withDirection } from './spans.service.js';
+import { countedSources } from './span-source.js';
 import { AGENT_FIELDS, agentsQuery } from './spans.query.js';
 
 /** Agents, their versions, and what their spans add up to. */
@@ -37,6 +38,7 @@ export class AgentsService {
       project_id,
       agent_name,
       hasVersions,
+      sources: countedSources({ sources: asked.sources ?? null }),
       sort_by: sort_by?.map(withDirection) ?? null,
       limit: asked.limit ?? USUAL_ROWS,
       offset: asked.offset ?? 0,
@@ -49,7 +51,7 @@ export class AgentsService {
       ? await addedCosts(
           this.database,
           this.costs,
-          costedAgents(project_id, { agent_name, hasVersions }, MAX_COSTED + 1),
+          costedAgents(project_id, wanted, MAX_COSTED + 1),
         )
       : null;
     const shown = rows.map(({ agent_name: agent, agent_version, ...row }) => ({

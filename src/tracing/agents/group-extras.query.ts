@@ -2,7 +2,7 @@
 import { ownUsage, pricesOfCall } from '../costs/costs.service.js';
 import { wireTime } from '../../platform/query/columns.js';
 import { lookedUp } from '../../platform/query/plans.js';
-import { join, sql, type Sql } from '../../platform/query/sql.js';
+import { allOf, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../visible-calls.js';
 import { type GroupsWanted, keyText } from './span-groups.query.js';
 import { SpanSource } from './span-source.js';
@@ -27,18 +27,23 @@ export function costedSpans(asked: GroupsWanted, more: Sql | null, limit: number
 /** The spans that tell the usage of agents, with the name and the version of each; without versions these are empty. */
 export function costedAgents(
   projectId: string,
-  { agent_name, hasVersions }: { agent_name: string | null; hasVersions: boolean },
+  {
+    agent_name,
+    hasVersions,
+    sources,
+  }: { agent_name: string | null; hasVersions: boolean; sources: readonly string[] },
   limit: number,
 ): Sql {
+  const isCounted = allOf(isOneOf(sql`c.source`, sources));
   const costed = (name: Sql, version: Sql) =>
     sql`SELECT json_build_object('keys', json_build_array(${name}, ${hasVersions ? sql`coalesce(${version}, '')` : sql`''`}), 'span', ${priced(projectId)})::text`;
   if (agent_name !== null)
     return sql`WITH RECURSIVE ${belowAgent(projectId, agent_name)}
-      ${costed(sql`${agent_name}::text`, sql`b.agent_version`)} FROM ${tellingBelow(projectId)} LIMIT ${limit}::bigint`;
+      ${costed(sql`${agent_name}::text`, sql`b.agent_version`)} FROM ${tellingBelow(projectId, isCounted)} LIMIT ${limit}::bigint`;
   const names = sql`SELECT CASE WHEN c.agent_name IS NULL THEN (${agentAbove(projectId)})
       ELSE ARRAY[c.agent_name, c.agent_version] END AS names`;
   return sql`${costed(sql`o.names[1]`, sql`o.names[2]`)} FROM calls c ${lookedUp(names, 'o')}
-    WHERE ${visibleIn(projectId)} AND c.operation IS NOT NULL AND ${ownUsage} IS NOT NULL AND o.names IS NOT NULL LIMIT ${limit}::bigint`;
+    WHERE ${visibleIn(projectId)} AND ${isCounted} AND c.operation IS NOT NULL AND ${ownUsage} IS NOT NULL AND o.names IS NOT NULL LIMIT ${limit}::bigint`;
 }
 
 /** Larger documents have no preview. */

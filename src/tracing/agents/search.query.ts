@@ -4,7 +4,7 @@ import { storable } from '../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../platform/query/sql.js';
 import { spellings } from '../../platform/query/text-search.js';
 import type { AgentSearchDto } from './agents.dto.js';
-import { SpanSource } from './span-source.js';
+import { countedSources, SpanSource } from './span-source.js';
 
 /** The newest spans that are looked at: `started_before` asks for older ones. */
 export const MAX_SEARCHED = 20_000;
@@ -18,9 +18,13 @@ const MAX_BYTES = 4 * 1024 * 1024;
 export function searchedSpans(asked: AgentSearchDto, most: number): Sql {
   const { project_id, started_after, started_before } = asked;
   const { trace_id, conversation_id, agent_name, provider_name, request_model } = asked;
+  const sources =
+    trace_id || conversation_id
+      ? asked.sources
+      : countedSources({ sources: asked.sources ?? null });
   const indexed = new SpanSource();
   const where = indexed.matching(
-    { project_id, started_after, started_before },
+    { project_id, started_after, started_before, sources: sources ?? null },
     trace_id && sql`c.trace_id = ${trace_id}`,
     conversation_id && sql`(c.thread_id || '') = ${conversation_id} AND c.thread_id <> ''`,
     agent_name && sql`c.agent_name = ${agent_name}`,

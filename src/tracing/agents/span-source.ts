@@ -15,12 +15,29 @@ import {
   resolve,
 } from '../../platform/query/columns.js';
 import { computedOnce } from '../../platform/query/plans.js';
-import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
+import { allOf, identifier, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
+import { type CallSource, PRODUCTION } from '../sources.dto.js';
 import { LATENCY_MS, visibleIn } from '../visible-calls.js';
 import { CUSTOM_SOURCES, type CustomSource, SPAN_FIELDS } from './span-fields.js';
 
+/** Fields by which a query names spans, traces, conversations or an evaluation. */
+const NAMING_FIELD =
+  /"\$getField":"(?:weave\.|gen_ai\.)?(?:span_id|trace_id|parent_span_id|parent_call[._](?:trace_)?id|conversation[._]id|eval[._]\w+)"/;
+
+/** The sources that count: production, unless the request says others, or names what it means. Empty for all. */
+export const countedSources = ({
+  sources,
+  query,
+}: {
+  sources?: CallSource[] | null;
+  query?: object | null;
+}): CallSource[] =>
+  sources ?? (query && NAMING_FIELD.test(JSON.stringify(query)) ? [] : [PRODUCTION]);
+
 /** Which spans are meant. */
 export interface SpansWanted {
+  /** All when absent or empty. */
+  sources?: CallSource[] | null;
   project_id: string;
   query?: object | null;
   started_after?: string | null;
@@ -187,11 +204,12 @@ export class SpanSource {
 
   /** The condition that a span is one of those wanted, with what else must hold. */
   matching(wanted: SpansWanted, ...more: (Sql | null | undefined | false | '')[]): Sql {
-    const { project_id, query, started_after, started_before } = wanted;
+    const { project_id, query, started_after, started_before, sources } = wanted;
     return allOf(
       spansIn(project_id),
       started_after && sql`c.started_at >= ${started_after}::timestamptz`,
       started_before && sql`c.started_at < ${started_before}::timestamptz`,
+      isOneOf(sql`c.source`, sources),
       query && compile(query, this.columns),
       ...more,
     );

@@ -9,7 +9,7 @@ import {
   type Sort,
   wireTime,
 } from '../../platform/query/columns.js';
-import { identifier, join, sql, type Sql } from '../../platform/query/sql.js';
+import { allOf, identifier, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import { LATENCY_MS, visibleIn } from '../visible-calls.js';
 import { KNOWN_ATTRIBUTES } from './span-fields.js';
 import { SpanSource, type SpansWanted } from './span-source.js';
@@ -199,6 +199,8 @@ export const AGENT_SORTS = ['agent_name', 'agent_version', ...AGENT_FIELDS] as c
 interface AgentsWanted {
   project_id: string;
   agent_name?: string | null;
+  /** All when empty. */
+  sources: readonly string[];
   /** By versions of the agent. */
   hasVersions: boolean;
   sort_by?: readonly Sort[] | null;
@@ -245,9 +247,9 @@ export const belowAgent = (projectId: string, agentName: string) => sql`below AS
   WHERE b.level < ${MAX_LEVELS}::int)`;
 
 /** Of these the spans `c` that tell usage. */
-export const tellingBelow = (projectId: string) =>
+export const tellingBelow = (projectId: string, isCounted: Sql) =>
   sql`below b ${lookedUp(
-    sql`SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.id = b.id AND c.operation IS NOT NULL AND ${ownUsage} IS NOT NULL`,
+    sql`SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.id = b.id AND c.operation IS NOT NULL AND ${ownUsage} IS NOT NULL AND ${unseen(isCounted)}`,
     'c',
   )}`;
 
@@ -256,7 +258,8 @@ export const tellingBelow = (projectId: string) =>
  * themselves: spans of models mostly do not. `docs/adr/0135-agents.md`.
  */
 export function agentsQuery(asked: AgentsWanted): Sql<AgentRow> {
-  const { project_id, agent_name, hasVersions } = asked;
+  const { project_id, agent_name, hasVersions, sources } = asked;
+  const isCounted = allOf(isOneOf(sql`c.source`, sources));
   const version = hasVersions ? sql`coalesce(s.agent_version, '')` : sql`''`;
   const sums = {
     invocation_count: sql`count(*) FILTER (WHERE s.operation = 'invoke_agent' AND s.is_own)::int`,
@@ -278,15 +281,15 @@ export function agentsQuery(asked: AgentsWanted): Sql<AgentRow> {
   const isOwnOnly = isOne ? sql`c.agent_name = ${agent_name}` : sql`TRUE`;
   const others = isOne
     ? sql`SELECT ${agent_name}::text, b.agent_version, c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
-      FROM ${tellingBelow(project_id)} WHERE b.level > 0`
+      FROM ${tellingBelow(project_id, isCounted)} WHERE b.level > 0`
     : sql`SELECT o.names[1], o.names[2], c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
       FROM calls c ${lookedUp(agentAbove(project_id), 'o')}
-      WHERE ${visibleIn(project_id)} AND c.operation IS NOT NULL AND c.agent_name IS NULL AND ${ownUsage} IS NOT NULL AND o.names IS NOT NULL`;
+      WHERE ${visibleIn(project_id)} AND ${isCounted} AND c.operation IS NOT NULL AND c.agent_name IS NULL AND ${ownUsage} IS NOT NULL AND o.names IS NOT NULL`;
   return sql`
     WITH RECURSIVE ${isOne ? sql`${belowAgent(project_id, agent_name)},` : sql``} spans AS (
       SELECT c.agent_name, c.agent_version, c.operation, c.started_at, ${LATENCY_MS} AS duration_ms, c.exception IS NOT NULL AS is_error,
         ${ownUsage} AS usage, c.counts_gross, true AS is_own
-      FROM calls c WHERE ${visibleIn(project_id)} AND c.agent_name IS NOT NULL AND ${isOwnOnly}
+      FROM calls c WHERE ${visibleIn(project_id)} AND c.agent_name IS NOT NULL AND ${isOwnOnly} AND ${isCounted}
       UNION ALL
       ${others}
     )

@@ -22,6 +22,7 @@ import { groupRow } from './group-row.js';
 import { aliasOf, groupsQuery } from './span-groups.query.js';
 import { spanRow } from './span-row.js';
 import { keyValue, type StatsRow, statColumns, statsQuery } from './span-stats.query.js';
+import { countedSources } from './span-source.js';
 import { hasSignals } from './signals.query.js';
 import { customAttributes, type SpanCall, spansCount, spansQuery } from './spans.query.js';
 
@@ -122,7 +123,8 @@ export class SpansService {
     // zones take long too, so they are asked in the slot, which one key has few of
     const starts = await this.database.long(() => bucketStarts(from, to, granularity, timezone));
     const bounds = { end, starts: starts.map((at) => at.toISOString()) };
-    const rows = await boundedRows(this.database, statsQuery(asked, bounds, signals));
+    const counted = { ...asked, sources: countedSources(asked) };
+    const rows = await boundedRows(this.database, statsQuery(counted, bounds, signals));
     const metrics = columns.filter(({ role }) => role === 'metric');
     const shown = (row: StatsRow) => [
       ['timestamp', microseconds(starts[Math.max(row.bucket, 0)]!)],
@@ -138,8 +140,15 @@ export class SpansService {
   }
 }
 
-const wantedOf = ({ project_id, query, started_after, started_before }: SpansQueryDto) => ({
+const wantedOf = ({
   project_id,
+  query,
+  started_after,
+  started_before,
+  sources,
+}: SpansQueryDto) => ({
+  project_id,
+  sources: countedSources({ sources, query }),
   query,
   started_after,
   started_before,

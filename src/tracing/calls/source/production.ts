@@ -1,12 +1,8 @@
 import { type CallSource, PRODUCTION } from './call-source.js';
+import { isNaming } from './naming.js';
 
 /** Members of a filter that name calls: whoever asks for these means all of them. */
 const NAMING = ['sources', 'call_ids', 'trace_ids', 'parent_ids', 'thread_ids', 'turn_ids'];
-/** Fields of a query that do. */
-const NAMING_FIELD = /"\$getField":"(?:source|id|trace_id|parent_id|thread_id|turn_id)"/;
-
-/** Whether a query names sources or calls, so that it means all of them. */
-export const isNaming = (query: object): boolean => NAMING_FIELD.test(JSON.stringify(query));
 
 /** The filter of figures and lists of production: calls of other sources are left out, unless the request names sources or calls. */
 export function productionFilter<Filter extends { sources?: CallSource[] | null }>(
