@@ -17,6 +17,7 @@ import {
   scansWithoutProject,
   type Statement,
 } from '../support/statements.js';
+import { until } from '../support/until.js';
 
 const OWN = 'acme/demo';
 const FILE = 'statements.sql';
@@ -79,6 +80,10 @@ beforeAll(async () => {
     [OWN],
   );
   await app.query(`UPDATE gateway_processes SET seen_at = now() - interval '1 minute'`);
+  // on a busy machine a deletion of a project is answered before all of it is erased
+  await until(
+    async () => (await app.query('SELECT FROM erasings WHERE ended_at IS NULL')).length === 0,
+  );
   for (const run of tasks) await run();
 });
 afterAll(() => {
