@@ -82,6 +82,11 @@ describeAll('PyPI weave', () => {
         models: expect.arrayContaining(['Hand']),
       });
       expect([seen.page, seen.status]).toEqual([{ rows: 8, pass_rate: 0.5 }, 'complete']);
+      const callsOf = async (sources: string[]) =>
+        (await server.post('/calls/query_stats', { project_id: PROJECT, filter: { sources } })).body
+          .count;
+      expect(await callsOf(['production', 'playground'])).toBe(0);
+      expect(await callsOf(['evaluation'])).toBeGreaterThan(0);
       // the same evaluation, logged and by plain requests
       const byHand = await summaryOf(seen.run.id);
       expect(byHand.scorer_stats[0]).toEqual(logged.scorer_stats[0]);

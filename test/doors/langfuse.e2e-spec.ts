@@ -26,6 +26,50 @@ const feedbackOn = async (id: string) =>
     ref.endsWith(`/${id}`),
   );
 
+describe('an experiment', () => {
+  const sourceOf = async (...ids: string[]) => {
+    const body = { project_id, filter: { call_ids: ids }, columns: ['source'] };
+    const rows = linesOf(await app.post('/calls/stream_query', body));
+    return ids.map((id) => rows.find((row) => row.id === id)?.source);
+  };
+
+  it('is an evaluation by its environment, and no other environment is', async () => {
+    const [tried, below, served] = [randomUUID(), randomUUID(), randomUUID()];
+    await ingest(event('span-create', { id: below, traceId: tried, name: 'answer' }));
+    await ingest(
+      event('trace-create', { id: tried, name: 'item', environment: 'sdk-experiment' }),
+      event('trace-create', { id: served, name: 'serve', environment: 'experiments' }),
+    );
+    expect(await sourceOf(tried, below, served)).toEqual([
+      'evaluation',
+      'evaluation',
+      'production',
+    ]);
+  });
+
+  it('is an evaluation by the attributes of its spans', async () => {
+    const span = (spanId: string, more: object) => ({
+      ...{ traceId: '7'.repeat(32), spanId, name: 'step', attributes: [] },
+      ...{ startTimeUnixNano: '1767225600000000000', endTimeUnixNano: '1767225601000000000' },
+      ...more,
+    });
+    const experiment = { key: 'langfuse.experiment.id', value: { stringValue: 'x1' } };
+    const spans = [
+      span('7'.repeat(16), { attributes: [experiment] }),
+      span('8'.repeat(16), { parentSpanId: '7'.repeat(16) }),
+      span('9'.repeat(16), { traceId: '9'.repeat(32) }),
+    ];
+    const body = { resourceSpans: [{ resource: {}, scopeSpans: [{ spans }] }] };
+    const answer = await send(`${app.url}/api/public/otel/v1/traces`, body, asDemo());
+    expect(answer.status).toBe(200);
+    expect(await sourceOf('7'.repeat(16), '8'.repeat(16), '9'.repeat(16))).toEqual([
+      'evaluation',
+      'evaluation',
+      'production',
+    ]);
+  });
+});
+
 describe('POST /api/public/ingestion', () => {
   it('makes a trace the root of its observations', async () => {
     const [trace, span, generation] = [randomUUID(), randomUUID(), randomUUID()];

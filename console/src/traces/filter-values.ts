@@ -21,9 +21,13 @@ const UNITS_MS: Record<string, number> = {
 };
 const DURATION = /(\d+(?:\.\d+)?)(us|µs|ms|sec|s|min|m|h|d|w)/gy;
 
-/** Of a call. */
-export const CALL_SOURCES = ['production', 'evaluation', 'playground'];
-export const STATUSES = ['success', 'error', 'descendant_error', 'running'];
+const STATUSES = ['success', 'error', 'descendant_error', 'running'];
+const CALL_SOURCES = ['production', 'evaluation', 'playground'];
+/** Fields that have one of few values. */
+export const CHOICES: Partial<Record<FieldKind, readonly string[]>> = {
+  status: STATUSES,
+  source: CALL_SOURCES,
+};
 
 /** What a field is compared with. */
 export interface Operand {
@@ -84,11 +88,9 @@ export function operand(
   text: string,
   { isQuoted, now }: { isQuoted: boolean; now: number },
 ): Operand {
+  const choices = CHOICES[kind];
+  if (choices) return literal(choice(text, choices));
   switch (kind) {
-    case 'status':
-      return literal(choice(text, STATUSES));
-    case 'source':
-      return literal(choice(text, CALL_SOURCES));
     case 'thumbs':
       return literal({ up: '👍', down: '👎' }[choice(text, ['up', 'down'])]);
     case 'duration':

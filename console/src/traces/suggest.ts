@@ -3,7 +3,7 @@ import { derivedSummary, callUser } from '../api/calls.ts';
 import { fieldNamed, shortFields } from './fields.ts';
 import { seenTags } from '../collect/tags.ts';
 import { term } from './filter.ts';
-import { CALL_SOURCES, STATUSES } from './filter-values.ts';
+import { CHOICES } from './filter-values.ts';
 
 export { seenTags };
 
@@ -85,9 +85,8 @@ const OPERATORS: Partial<Record<string, string[]>> = {
   time: ['>=', '<'],
   words: ['~', '!~'],
 };
-const EXAMPLES: Partial<Record<string, string[]>> = {
-  status: STATUSES,
-  source: CALL_SOURCES,
+const EXAMPLES: Partial<Record<string, readonly string[]>> = {
+  ...CHOICES,
   thumbs: ['up', 'down'],
   age: ['15m', '1h', '24h', '7d'],
   duration: ['500ms', '1s', '10s', '1m'],

@@ -123,7 +123,7 @@ export class SpansService {
     // zones take long too, so they are asked in the slot, which one key has few of
     const starts = await this.database.long(() => bucketStarts(from, to, granularity, timezone));
     const bounds = { end, starts: starts.map((at) => at.toISOString()) };
-    const counted = { ...asked, sources: countedSources(asked) };
+    const counted = Object.assign({}, asked, { sources: countedSources(asked) });
     const rows = await boundedRows(this.database, statsQuery(counted, bounds, signals));
     const metrics = columns.filter(({ role }) => role === 'metric');
     const shown = (row: StatsRow) => [
