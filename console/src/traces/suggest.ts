@@ -156,7 +156,7 @@ const stepOf = (name: string) =>
     ? `[${name}]`
     : name.replaceAll(/[.\\]/g, String.raw`\$&`);
 
-function suggestValues(name: string, { rows, tags }: Omit<Seen, 'documents'>): string[] {
+function suggestValues(name: string, { rows, tags }: Omit<Seen, 'documents'>): readonly string[] {
   const read: Record<string, (row: CallRow) => (string | null | undefined)[]> = {
     op: (row) => [row.op_name],
     name: (row) => [derivedSummary(row).trace_name],
