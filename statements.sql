@@ -1960,8 +1960,6 @@ SELECT DISTINCT v.digest FROM object_versions v
   AND NOT EXISTS (SELECT FROM object_versions o WHERE o.project_id = $4 AND o.object_id = $5
   AND o.digest = v.digest AND o.version_index <> ALL($6::int[]));
 
-SELECT EXISTS (SELECT FROM calls c WHERE c.project_id = $1 AND (c.has_unread_usage OR c.usage IS NOT NULL AND (c.usage -> 0 ->> 'reader') IS DISTINCT FROM '1')) AS is_unread;
-
 SELECT FROM kept_trials WHERE project_id = $1 LIMIT 1;
 
 SELECT alias, step FROM model_aliases
@@ -3199,18 +3197,6 @@ SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, notice)
 
 SELECT step FROM model_aliases WHERE project_id = $1 AND model_id = $2 AND alias = $3 FOR UPDATE;
 
-SELECT t.* FROM (
-  SELECT t.*, sum(t.bytes) OVER (ORDER BY t.place) - t.bytes AS before FROM (
-  SELECT c.*, row_number() OVER () AS place FROM (
-  SELECT c.id, c.started_at::text AS started, coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_column_size(c.output), 0)
-  + coalesce(pg_column_size(c.attributes), 0) + coalesce(pg_column_size(c.summary), 0)
-  + coalesce(pg_column_size(c.otel_dump), 0) AS bytes , (c.output IS NOT NULL OR c.otel_dump IS NOT NULL OR c.logged IS NOT NULL
-  OR pg_column_size(c.inputs) > 3 OR pg_column_size(c.attributes) > 3
-  OR octet_length(c.summary::text) <> coalesce(octet_length((SELECT CASE WHEN s.usage IS NOT NULL THEN ('{"usage":' || s.usage::text || '}')::json END
-  FROM (SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage) s)::text), 0)) AS has_payload FROM calls c
-  WHERE c.project_id = $1 AND c.started_at < $2::timestamptz ORDER BY c.started_at, c.id LIMIT $3::bigint) c) t) t
-  WHERE before < $4::bigint ORDER BY place;
-
 SELECT t.id AS turn_id, s.* FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (
   WITH RECURSIVE below AS (
   SELECT c.trace_id, 0 AS depth, c.id, (extract(epoch FROM c.started_at) * 1000000)::bigint::text AS started_at,
@@ -3939,6 +3925,9 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   SELECT count(*) > $58::bigint OR sum(octet_length(found::text)) > $59::bigint AS is_too_large FROM found) size
   LEFT JOIN found ON NOT size.is_too_large WHERE size.is_too_large OR found.bucket IS NOT NULL ORDER BY bucket, llm_id COLLATE "C", "op_name", segment, tier, unknown_kinds;
 
+WITH gone AS (DELETE FROM "retention_policies" t WHERE t.project_id = $1 RETURNING 1)
+  SELECT count(*)::int AS rows, NULL::text[] AS last FROM gone;
+
 WITH models AS (
   DELETE FROM call_slot_models WHERE project_id = $1 AND slot = ANY($2::timestamptz[])
   )
@@ -4155,6 +4144,76 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."digest"::text]::text[] AS erased_key, coalesce(pg_column_size(t."row_digests"), 0) AS erased_bytes
+  FROM "tables" t
+  WHERE t.project_id = $1 AND (t."digest") <= ($2::"text")
+  AND (t."digest") > ($3::"text")
+  ORDER BY t."digest" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "tables" t USING doomed d WHERE t.project_id = $6 AND t."digest" = d.erased_key[$7::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."digest"::text]::text[] AS erased_key, coalesce(pg_column_size(t."row_digests"), 0) AS erased_bytes
+  FROM "tables" t
+  WHERE t.project_id = $1 AND (t."digest") <= ($2::"text")
+  ORDER BY t."digest" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "tables" t USING doomed d WHERE t.project_id = $5 AND t."digest" = d.erased_key[$6::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."digest"::text]::text[] AS erased_key, coalesce(pg_column_size(t."val"), 0) AS erased_bytes
+  FROM "table_rows" t
+  WHERE t.project_id = $1 AND (t."digest") <= ($2::"text")
+  AND (t."digest") > ($3::"text")
+  ORDER BY t."digest" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "table_rows" t USING doomed d WHERE t.project_id = $6 AND t."digest" = d.erased_key[$7::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."digest"::text]::text[] AS erased_key, coalesce(pg_column_size(t."val"), 0) AS erased_bytes
+  FROM "table_rows" t
+  WHERE t.project_id = $1 AND (t."digest") <= ($2::"text")
+  ORDER BY t."digest" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "table_rows" t USING doomed d WHERE t.project_id = $5 AND t."digest" = d.erased_key[$6::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
   SELECT ARRAY[t."id"::text]::text[] AS erased_key, 0 AS erased_bytes
   FROM "costs" t
   WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
@@ -4225,6 +4284,41 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "training_data" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  AND (t."id") > ($3::"uuid")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "training_data" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "training_data" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "training_data" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
   SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."attributes"), 0) + coalesce(pg_column_size(t."inputs"), 0) + coalesce(pg_column_size(t."output"), 0) + coalesce(pg_column_size(t."summary"), 0) + coalesce(pg_column_size(t."otel_dump"), 0) + coalesce(pg_column_size(t."logged"), 0) + coalesce(pg_column_size(t."own_inputs"), 0) + coalesce(pg_column_size(t."own_output"), 0) + coalesce(pg_column_size(t."usage"), 0) + coalesce(pg_column_size(t."event_times"), 0) AS erased_bytes
   FROM "calls" t
   WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
@@ -4260,6 +4354,41 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."body_sha256"), 0) + coalesce(pg_column_size(t."payload_sha256"), 0) AS erased_bytes
+  FROM "trajectory_batches" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  AND (t."id") > ($3::"uuid")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "trajectory_batches" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."body_sha256"), 0) + coalesce(pg_column_size(t."payload_sha256"), 0) AS erased_bytes
+  FROM "trajectory_batches" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "trajectory_batches" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
   SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."display_fields"), 0) AS erased_bytes
   FROM "annotation_queue_items" t
   WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
@@ -4290,6 +4419,76 @@ WITH next AS MATERIALIZED (
   WHERE before < $4::bigint
   ), gone AS (
   DELETE FROM "annotation_queue_items" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."document"), 0) AS erased_bytes
+  FROM "trajectories" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  AND (t."id") > ($3::"uuid")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "trajectories" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."document"), 0) AS erased_bytes
+  FROM "trajectories" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "trajectories" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."lease_token_hash"), 0) + coalesce(pg_column_size(t."state"), 0) + coalesce(pg_column_size(t."experimental_config"), 0) + coalesce(pg_column_size(t."config"), 0) AS erased_bytes
+  FROM "training_jobs" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  AND (t."id") > ($3::"uuid")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "training_jobs" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."lease_token_hash"), 0) + coalesce(pg_column_size(t."state"), 0) + coalesce(pg_column_size(t."experimental_config"), 0) + coalesce(pg_column_size(t."config"), 0) AS erased_bytes
+  FROM "training_jobs" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "training_jobs" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"uuid" RETURNING 1
   )
   SELECT (SELECT count(*) FROM gone)::int AS rows,
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
@@ -4505,6 +4704,41 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."job_id"::text, t."seq"::text]::text[] AS erased_key, coalesce(pg_column_size(t."data"), 0) AS erased_bytes
+  FROM "training_job_events" t
+  WHERE t.project_id = $1 AND (t."job_id", t."seq") <= ($2::"uuid", $3::"int4")
+  AND (t."job_id", t."seq") > ($4::"uuid", $5::"int4")
+  ORDER BY t."job_id", t."seq" LIMIT $6::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $7::bigint
+  ), gone AS (
+  DELETE FROM "training_job_events" t USING doomed d WHERE t.project_id = $8 AND t."job_id" = d.erased_key[$9::int]::"uuid" AND t."seq" = d.erased_key[$10::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."job_id"::text, t."seq"::text]::text[] AS erased_key, coalesce(pg_column_size(t."data"), 0) AS erased_bytes
+  FROM "training_job_events" t
+  WHERE t.project_id = $1 AND (t."job_id", t."seq") <= ($2::"uuid", $3::"int4")
+  ORDER BY t."job_id", t."seq" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "training_job_events" t USING doomed d WHERE t.project_id = $6 AND t."job_id" = d.erased_key[$7::int]::"uuid" AND t."seq" = d.erased_key[$8::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
   SELECT ARRAY[t."model_id"::text, t."alias"::text, t."seq"::text]::text[] AS erased_key, coalesce(pg_column_size(t."gate"), 0) AS erased_bytes
   FROM "model_alias_moves" t
   WHERE t.project_id = $1 AND (t."model_id", t."alias", t."seq") <= ($2::"uuid", $3::"text", $4::"int4")
@@ -4710,6 +4944,76 @@ WITH next AS MATERIALIZED (
   WHERE before < $6::bigint
   ), gone AS (
   DELETE FROM "dataset_row_sources" t USING doomed d WHERE t.project_id = $7 AND t."object_id" = d.erased_key[$8::int]::"text" AND t."row_digest" = d.erased_key[$9::int]::"text" AND t."call_id" = d.erased_key[$10::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."object_id"::text, t."version_index"::text, t."tag"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "object_tags" t
+  WHERE t.project_id = $1 AND (t."object_id", t."version_index", t."tag") <= ($2::"text", $3::"int4", $4::"text")
+  AND (t."object_id", t."version_index", t."tag") > ($5::"text", $6::"int4", $7::"text")
+  ORDER BY t."object_id", t."version_index", t."tag" LIMIT $8::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $9::bigint
+  ), gone AS (
+  DELETE FROM "object_tags" t USING doomed d WHERE t.project_id = $10 AND t."object_id" = d.erased_key[$11::int]::"text" AND t."version_index" = d.erased_key[$12::int]::"int4" AND t."tag" = d.erased_key[$13::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."object_id"::text, t."version_index"::text, t."tag"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "object_tags" t
+  WHERE t.project_id = $1 AND (t."object_id", t."version_index", t."tag") <= ($2::"text", $3::"int4", $4::"text")
+  ORDER BY t."object_id", t."version_index", t."tag" LIMIT $5::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $6::bigint
+  ), gone AS (
+  DELETE FROM "object_tags" t USING doomed d WHERE t.project_id = $7 AND t."object_id" = d.erased_key[$8::int]::"text" AND t."version_index" = d.erased_key[$9::int]::"int4" AND t."tag" = d.erased_key[$10::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."object_id"::text, t."version_index"::text]::text[] AS erased_key, coalesce(pg_column_size(t."val"), 0) AS erased_bytes
+  FROM "object_versions" t
+  WHERE t.project_id = $1 AND (t."object_id", t."version_index") <= ($2::"text", $3::"int4")
+  AND (t."object_id", t."version_index") > ($4::"text", $5::"int4")
+  ORDER BY t."object_id", t."version_index" LIMIT $6::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $7::bigint
+  ), gone AS (
+  DELETE FROM "object_versions" t USING doomed d WHERE t.project_id = $8 AND t."object_id" = d.erased_key[$9::int]::"text" AND t."version_index" = d.erased_key[$10::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."object_id"::text, t."version_index"::text]::text[] AS erased_key, coalesce(pg_column_size(t."val"), 0) AS erased_bytes
+  FROM "object_versions" t
+  WHERE t.project_id = $1 AND (t."object_id", t."version_index") <= ($2::"text", $3::"int4")
+  ORDER BY t."object_id", t."version_index" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "object_versions" t USING doomed d WHERE t.project_id = $6 AND t."object_id" = d.erased_key[$7::int]::"text" AND t."version_index" = d.erased_key[$8::int]::"int4" RETURNING 1
   )
   SELECT (SELECT count(*) FROM gone)::int AS rows,
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
