@@ -481,7 +481,7 @@ describe('internal spans', () => {
     }
   });
 
-  const id = (n: number) => n.toString(16).padStart(16, 'c');
+  const id = (n: number) => `c${n.toString(16).padStart(15, '0')}`;
   const aSpan = (n: number, parent: number | null, more: object = {}) => ({
     traceId: '5'.repeat(32),
     spanId: id(n),

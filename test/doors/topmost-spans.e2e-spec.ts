@@ -24,7 +24,7 @@ const span = (n: number, parent: number | null, more: object = {}) => ({
   endTimeUnixNano: `${1767225601 + n}000000000`,
   ...more,
 });
-const id = (n: number) => n.toString(16).padStart(16, 'a');
+const id = (n: number) => `a${n.toString(16).padStart(15, '0')}`;
 const request = (spans: object[]) => ({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
 const REQUEST = lookupType('collector.trace.v1.ExportTraceServiceRequest');
 const bytes = (hex: string | undefined) => hex && Buffer.from(hex, 'hex');

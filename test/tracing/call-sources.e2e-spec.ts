@@ -325,7 +325,7 @@ describe('statistics', () => {
 
 describe('spans', () => {
   const TRACE = '0af7651916cd43dd8448eb211c80319c';
-  const id = (n: number) => n.toString(16).padStart(16, 'b');
+  const id = (n: number) => `b${n.toString(16).padStart(15, '0')}`;
   const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
   const span = (n: number, parent: number | null, more: object = {}) => ({
     traceId: TRACE,
