@@ -56,6 +56,7 @@ await client.query('VACUUM ANALYZE calls');
 const DAY = { started_after: '2026-01-10T00:00:00Z', started_before: '2026-01-11T00:00:00Z' };
 const MONTH = { start: '2026-01-01T00:00:00Z', end: '2026-01-31T00:00:00Z' };
 const PAGE = { project_id, limit: 100, offset: 0 };
+const sources = ['production'];
 const LIST = { project_id, hasDocuments: false, hasCosts: false };
 const FULL = { project_id, hasDocuments: true, hasCosts: true };
 const middle = Math.floor(SPANS / 2);
@@ -85,21 +86,22 @@ const roots = {
 };
 
 const STATEMENTS = {
-  '`/agents/query`': agentsQuery({ ...PAGE, hasVersions: false }),
-  '… of one agent': agentsQuery({ ...PAGE, agent_name: 'agent 3', hasVersions: false }),
+  '`/agents/query`': agentsQuery({ ...PAGE, sources, hasVersions: false }),
+  '… of one agent': agentsQuery({ ...PAGE, sources, agent_name: 'agent 3', hasVersions: false }),
   '`/agents/agent-versions/query`': agentsQuery({
     ...PAGE,
+    sources,
     agent_name: 'agent 3',
     hasVersions: true,
   }),
   '… with costs, up to 100,000 spans': costedAgents(
     project_id,
-    { agent_name: null, hasVersions: false },
+    { agent_name: null, hasVersions: false, sources },
     100_001,
   ),
   '… costs of one agent': costedAgents(
     project_id,
-    { agent_name: 'agent 3', hasVersions: true },
+    { agent_name: 'agent 3', hasVersions: true, sources },
     100_001,
   ),
   '`/agents/spans/query`, a page': spansQuery(PAGE, LIST, null),
