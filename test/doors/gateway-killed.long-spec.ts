@@ -101,7 +101,7 @@ it('has its calls ended by others when it is killed, and the client sees that th
     summary: { svc: { status: 'error' } },
   });
   expect(await newest()).not.toHaveProperty('output.choices');
-}, 120_000);
+});
 
 it('keeps what a process stores that was taken for lost', async () => {
   const { events, response, id, readTo } = await halfStream();
@@ -119,7 +119,7 @@ it('keeps what a process stores that was taken for lost', async () => {
     output: { choices: [{ message: { content: 'Hello world' } }] },
   });
   await other.stop();
-}, 120_000);
+});
 
 it('hangs up where the key is revoked meanwhile', async () => {
   const made = await server.post('/keys/create', { user: 'a', role: 'writer', scopes: ['*'] });
