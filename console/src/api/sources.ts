@@ -7,7 +7,7 @@ export const SOURCES = {
 } as const;
 export type Source = keyof typeof SOURCES;
 
-/** What stands in the address of a page that shows calls of one source, or of all. */
+/** Search parameters of a page that shows the calls of one source, or of all. */
 export interface SourceSearch {
   /** Production when absent. */
   source?: Source;
@@ -15,6 +15,12 @@ export interface SourceSearch {
 
 export const sourceIn = ({ source }: Record<string, unknown>): SourceSearch =>
   typeof source === 'string' && Object.hasOwn(SOURCES, source) ? { source: source as Source } : {};
+
+/** The search with the source that was chosen in the place of its own. */
+export function withSource<Search extends SourceSearch>(search: Search, chosen: SourceSearch) {
+  const { source: _, ...rest } = search;
+  return { ...rest, ...chosen };
+}
 
 /** The filter of a source; an empty list is no restriction. */
 export const sourceFilter = (source: Source = 'production') => ({

@@ -84,7 +84,7 @@ const filterOf = (by: 'model' | Grouping) => (by === 'model' ? by : GROUPINGS[by
 const isNamed = (field: string, name: string) =>
   `${field}="${name.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 
-/** The same window and source for the page of traces. */
+/** Search parameters that give the page of traces the window and the source of this page. */
 const tracesWindow = ({ range = DEFAULT_RANGE, from, to, source }: MetricsSearch) => ({
   ...(from === undefined || to === undefined ? { range } : { from, to }),
   ...(source && { source }),

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { noteProject } from '../api/recent.ts';
-import { sourceIn } from '../api/sources.ts';
+import { sourceIn, withSource } from '../api/sources.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import { inputClass } from '../ui/Field.tsx';
 import { count, duration } from '../ui/format.ts';
@@ -94,10 +94,7 @@ function Choices({
       </Button>
       <SourceSelect
         value={search.source ?? 'production'}
-        onChoose={(chosen) => {
-          const { source: _, ...rest } = search;
-          onSearch({ ...rest, ...chosen });
-        }}
+        onChoose={(chosen) => onSearch(withSource(search, chosen))}
       />
       <TimeRange
         ranges={RANGES}

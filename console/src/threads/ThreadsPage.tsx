@@ -3,7 +3,7 @@ import { useEffect } from 'react';
 import { allLines, type Schema } from '../api/client.ts';
 import { useLiveList } from '../api/live-list.ts';
 import { noteProject } from '../api/recent.ts';
-import { sourceFilter } from '../api/sources.ts';
+import { sourceFilter, withSource } from '../api/sources.ts';
 import { visible } from '../json/visible.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import { count, duration } from '../ui/format.ts';
@@ -129,10 +129,7 @@ export function ThreadsPage() {
         <>
           <SourceSelect
             value={source}
-            onChoose={(chosen) => {
-              const { source: _, ...rest } = search;
-              void navigate({ search: { ...rest, ...chosen } });
-            }}
+            onChoose={(chosen) => void navigate({ search: withSource(search, chosen) })}
           />
           {(hasTicked || isLater) && (
             <Button

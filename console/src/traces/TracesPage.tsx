@@ -6,6 +6,7 @@ import { useReread } from '../api/live-list.ts';
 import { useIsConnected, useLive } from '../api/live.ts';
 import { noteProject } from '../api/recent.ts';
 import { mayActAs, useMe } from '../api/session.ts';
+import { withSource } from '../api/sources.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import { keptNow } from '../ui/scroll-places.ts';
 import { CopyButton } from '../ui/CopyButton.tsx';
@@ -67,10 +68,7 @@ export function TracesPage() {
           <SourceSelect
             value={search.source ?? usualSource(search)}
             usual={usualSource(search)}
-            onChoose={(chosenSource) => {
-              const { source: _, ...rest } = search;
-              set({ ...rest, ...chosenSource });
-            }}
+            onChoose={(chosenSource) => set(withSource(search, chosenSource))}
           />
           <TimeRange
             ranges={RANGES}

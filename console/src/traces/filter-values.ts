@@ -1,3 +1,4 @@
+import { SOURCES } from '../api/sources.ts';
 import type { FieldKind } from './fields.ts';
 
 /** Why a value cannot be one of its field, in words of the user. */
@@ -22,11 +23,10 @@ const UNITS_MS: Record<string, number> = {
 const DURATION = /(\d+(?:\.\d+)?)(us|µs|ms|sec|s|min|m|h|d|w)/gy;
 
 const STATUSES = ['success', 'error', 'descendant_error', 'running'];
-const CALL_SOURCES = ['production', 'evaluation', 'playground'];
 /** Fields that have one of few values. */
 export const CHOICES: Partial<Record<FieldKind, readonly string[]>> = {
   status: STATUSES,
-  source: CALL_SOURCES,
+  source: Object.keys(SOURCES).filter((name) => name !== 'all'),
 };
 
 /** What a field is compared with. */

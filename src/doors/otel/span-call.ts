@@ -321,15 +321,15 @@ function countTokens(found: Found, isOfOthers: boolean): Record<string, unknown>
 }
 
 /**
- * What the provider said, which SDKs hand on beside counts of their own: Vercel's before 6 count Anthropic's cached tokens beside the input, and
- * tell what was written to a cache only there; Google ADK before 2.3 tells thoughts and cached tokens only there.
+ * Usage as the provider answered it, which SDKs hand on beside counts of their own. Vercel's SDK before 6 counts Anthropic's cached tokens
+ * beside the input, and tells cache writes only here. Google ADK before 2.3 tells thoughts and cached tokens only here.
  */
 function rawUsage({ values, output, taken }: Found): Usage | undefined {
   if (taken.has(ADK_RESPONSE)) {
     const usage = output.get('usage_metadata')?.value;
     return isObject(usage) ? usage : undefined;
   }
-  const metadata = values.get('usage_metadata')?.map((value) => parsed(value).value)[0];
+  const metadata = parsed(values.get('usage_metadata')?.[0]).value;
   if (!isObject(metadata)) return undefined;
   for (const one of Object.values(metadata)) {
     if (!isObject(one)) continue;
@@ -339,7 +339,7 @@ function rawUsage({ values, output, taken }: Found): Usage | undefined {
   return undefined;
 }
 
-/** Where the provider told the prompt, its total decides. Its output may be that of the beginning of a stream. */
+/** Adds the provider's usage. If it tells the prompt, its total decides. Its output may be that of the beginning of a stream. */
 function withRaw(own: Record<string, unknown>, raw: Usage): Record<string, unknown> {
   const { completion_tokens: completion, ...reported } = reportedUsage(raw);
   if (reported['prompt_tokens'] === undefined) return { ...raw, ...own };

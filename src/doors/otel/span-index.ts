@@ -14,7 +14,7 @@ import { LENGTH_DELIMITED, MAX_MESSAGES_DEEP, type Message } from './protobuf-js
 export const MAX_SPANS = 10_000;
 /** Fields of the whole request: an attribute with a text is four of them, a number in a list two. */
 export const MAX_FIELDS = 1_000_000;
-/** The same for one span that is decoded as a whole, in one go. */
+/** Fields of one span, which is decoded in one go. A span with more is stored as its head. */
 export const MAX_SPAN_FIELDS = 50_000;
 /** Of a log record, a resource or a scope. A span may fill the body: of a longer one the long texts are stored once. */
 export const MAX_SPAN_BYTES = 8 * 1024 * 1024;
@@ -76,7 +76,7 @@ class SpanCounts {
     this.fieldsBefore = this.fields;
   }
 
-  /** What ends, and why it is over its limits. */
+  /** The bytes of the item that ends. If it is over a limit, the reason stands beside them. */
   end(kind: Kept, bytes: Uint8Array): SpanBytes {
     const fields = this.fields - this.fieldsBefore;
     const what = kind === 'span' ? this.signal.item : kind;

@@ -84,7 +84,7 @@ export class AgentPageDto {
   @IsListOf(() => AgentSortDto, MAX_SORTS) sort_by?: AgentSortDto[] | null;
   @IsLimit(MAX_AGENT_ROWS, USUAL_ROWS) limit?: number | null;
   @IsCount() offset?: number | null;
-  /** Of these sources only, production when absent; an empty list is no restriction. */
+  /** Counts spans of these sources only: production when absent, all when empty. */
   @IsSources() sources?: CallSource[] | null;
   /** Adds `total_cost_usd`. */
   @IsOptional() @IsBoolean() include_costs?: boolean | null;
@@ -191,7 +191,7 @@ export class SpansWantedDto {
   @IsProjectId() project_id!: string;
   /** An expression tree over the fields of spans: docs/adr/0010-query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
-  /** Of these sources only: production when absent, unless the request names spans, traces or conversations; an empty list is no restriction. */
+  /** Counts spans of these sources only: all when empty. When absent, production, or all if the request names spans, traces or conversations. */
   @IsSources() sources?: CallSource[] | null;
 }
 
@@ -276,7 +276,7 @@ export class AgentSearchDto {
   @IsOptional() @IsText(256) agent_name?: string | null;
   @IsOptional() @IsText(256) provider_name?: string | null;
   @IsOptional() @IsText(256) request_model?: string | null;
-  /** Of these sources only: production when absent, unless the request names spans, traces or conversations; an empty list is no restriction. */
+  /** Counts spans of these sources only: all when empty. When absent, production, or all if the request names spans, traces or conversations. */
   @IsSources() sources?: CallSource[] | null;
   /** Cuts messages behind 500 characters; true when absent. */
   @IsOptional() @IsBoolean() truncate_content?: boolean | null;

@@ -121,7 +121,7 @@ export class Call {
   @Column('boolean', { name: 'has_unread_usage', default: true }) hasUnreadUsage!: boolean;
   /** Why it was made: `SOURCES`. Its own, or that of the call above it (docs/adr/0140-sources-of-calls.md). */
   @Column({ type: 'text', collation: 'C', default: 'production' }) source!: string;
-  /** What the call says itself, read when the start was stored; null where it says nothing. */
+  /** The source that the call says itself, read when the start was stored. Null if it says none. */
   @Column({ type: 'text', name: 'own_source', nullable: true, collation: 'C' })
   ownSource!: string | null;
 }

@@ -31,7 +31,7 @@ const EVERY_MS = 5000;
 /** Batches of missing parents in one run: a million orphans are looked at within ten minutes. */
 const MAX_BATCHES = 5;
 
-/** What is read from calls of older builds in one walk. */
+/** Names in `unfilled_rows` of the facts that one walk reads from calls of older builds. */
 const WALKED = ['parents', 'sources'];
 
 const FIRST: ParentKey = { project_id: '', parent_id: '' };

@@ -92,7 +92,7 @@ export interface WalkedCall {
   is_orphan: boolean;
   op_name: string;
   parent_id: string | null;
-  /** Those that may say the source of a call; null where one is known. */
+  /** Attributes that may say the source of a call. Null if the source is known. */
   attributes: Record<string, unknown> | null;
 }
 
@@ -102,7 +102,8 @@ export const walkedCalls = ({
   before,
   started_at,
   call_id,
-}: Walk) => sql<WalkedCall>`  SELECT c.id, c.started_at::text AS started, c.trace_id, coalesce(NOT c.is_orphan AND c.parent_id IS NOT NULL AND (
+}: Walk) => sql<WalkedCall>`
+  SELECT c.id, c.started_at::text AS started, c.trace_id, coalesce(NOT c.is_orphan AND c.parent_id IS NOT NULL AND (
       SELECT TRUE FROM calls p WHERE p.project_id = ${projectId} AND p.id = c.parent_id AND p.id <> c.id
         AND p.parent_id IS DISTINCT FROM c.id AND p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL
       LIMIT 1) IS NOT TRUE, false) AS is_orphan, coalesce(c.op_name, '') AS op_name, c.parent_id,

@@ -54,10 +54,10 @@ const EVALUATION_SIGNS = new Map<string, (value: unknown, isTop: boolean) => boo
   ['openinference.span.kind', isEvaluator],
   ['mlflow.spanType', isEvaluator],
 ]);
-/** Weave's spans below an evaluation (weave 0.54), and experiments of Langfuse (langfuse 4 and 5). */
-const EVALUATION_PREFIX = /^(?:weave\.eval|langfuse\.experiment)\./;
+/** Prefixes of attributes of Weave's spans below an evaluation (weave 0.54), and of experiments of Langfuse (langfuse 4 and 5). */
+export const SOURCE_PREFIXES = ['weave.eval.', 'langfuse.experiment.'];
 
-/** Attributes that are looked at; those with these prefixes too. An older call is read by them alone. */
+/** Attributes that are read, beside those with `SOURCE_PREFIXES`. An older call is read by them alone. */
 export const SOURCE_ATTRIBUTES = [
   'skein',
   'skein.source',
@@ -65,8 +65,6 @@ export const SOURCE_ATTRIBUTES = [
   'source',
   ...EVALUATION_SIGNS.keys(),
 ];
-export const SOURCE_PREFIXES = ['weave.eval.', 'langfuse.experiment.'];
-
 /**
  * The source that a call says itself; null where it says none, and takes that of the call above it. An attribute `skein.source` wins over what
  * the call looks like. A value that is no source counts as none.
@@ -101,7 +99,8 @@ function namedSource(name: string, value: unknown, opName: string): CallSource |
 }
 
 const isSign = (name: string, value: unknown, isTop: boolean): boolean =>
-  EVALUATION_SIGNS.get(name)?.(value, isTop) ?? EVALUATION_PREFIX.test(name);
+  EVALUATION_SIGNS.get(name)?.(value, isTop) ??
+  SOURCE_PREFIXES.some((prefix) => name.startsWith(prefix));
 
 /** A text of attributes without any of these says no source: nobody has to parse it. */
 const MAY_SAY =
