@@ -1,13 +1,11 @@
 import fc from 'fast-check';
-import { CallSlotsRefresher } from '../../src/tracing/calls/stats/call-slots.refresher.js';
-import { KeptTrialsRefresher } from '../../src/tracing/evaluations/kept-trials.refresher.js';
-import { ProjectsRefresher } from '../../src/tracing/projects/projects.refresher.js';
 import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
 import { linesOf, useApp } from '../support/app.js';
 import { byWork } from '../support/background.js';
 import { openTestDatabase } from '../support/database.js';
 import { anEnd, aStart, at } from '../support/factories.js';
 import { OBJECT, plant, refOf } from '../support/planted.js';
+import { refreshed } from '../support/refreshed.js';
 import { tablesHolding } from '../support/tables.js';
 import { startServer } from '../support/server.js';
 import { STORED_CALLS, type StoredCall, threadsOf } from '../support/threads-oracle.js';
@@ -49,17 +47,7 @@ describe('erasing', () => {
 
   const tablesWith = (text: string) => tablesHolding(app, text);
 
-  async function refreshed(): Promise<void> {
-    do await app.app.get(ThreadsRefresher).refresh();
-    while ((await app.query('SELECT FROM thread_marks LIMIT 1')).length > 0);
-    const isOver = `slot < now() - interval '5 minutes'`; // the others are left
-    do await app.app.get(CallSlotsRefresher).refresh();
-    while ((await app.query(`SELECT FROM call_slot_marks WHERE ${isOver} LIMIT 1`)).length > 0);
-    do await app.app.get(KeptTrialsRefresher).refresh();
-    while ((await app.query('SELECT FROM trial_marks LIMIT 1')).length > 0);
-    do await app.app.get(ProjectsRefresher).refresh();
-    while ((await app.query('SELECT FROM project_marks LIMIT 1')).length > 0);
-  }
+  const refreshAll = () => refreshed(app, 'threads', 'slots', 'trials', 'projects');
 
   describe('POST /calls/purge', () => {
     it('erases calls by id with their descendants, the deleted ones too, and the feedback on them', async () => {
@@ -261,11 +249,11 @@ describe('erasing', () => {
           app.app.get(ThreadsRefresher).refresh(),
         ]);
         await expectExact();
-        await refreshed();
+        await refreshAll();
         await expectExact();
       }
       await done('/calls/purge', { project_id, filter: {} });
-      await refreshed();
+      await refreshAll();
       expect(await app.query('SELECT FROM threads WHERE project_id = $1', [project_id])).toEqual(
         [],
       );
@@ -355,7 +343,7 @@ describe('erasing', () => {
       expect(answer).toMatchObject({
         num_erased: { calls: 21, models: 1, files: 5, builds: 1 }, // one call waits for its span, one file is a medium
       });
-      await refreshed();
+      await refreshAll();
       expect(await tablesWith(marker)).toEqual([
         'api_keys',
         'audit_events',

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
-import { CallSlotsRefresher } from '../../src/tracing/calls/stats/call-slots.refresher.js';
 import { useApp } from '../support/app.js';
 import { type StatsRequest, statsOf } from '../support/call-stats-oracle.js';
+import { refreshed } from '../support/refreshed.js';
 import { until } from '../support/until.js';
 
 const app = useApp();
 
 let projects = 0;
 const aProject = () => `acme/s${projects++}`;
-const refresh = () => app.app.get(CallSlotsRefresher).refresh();
+const refresh = () => refreshed(app, 'slots');
 
 /** Around the summer time of Berlin and New York, and midnight of UTC, where prices of o3 change. */
 const BASES = ['2026-03-29T01:00:00Z', '2026-10-25T01:00:00Z', '2025-06-10T00:00:00Z'].map(

@@ -1,6 +1,6 @@
-import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
 import { linesOf, useApp } from '../support/app.js';
 import { anEnd, aStart, at } from '../support/factories.js';
+import { refreshed } from '../support/refreshed.js';
 
 const app = useApp();
 
@@ -127,7 +127,7 @@ describe('POST /v2/{entity}/{project}/calls/complete', () => {
     expect(await threads({ thread_ids: [thread_id] })).toMatchObject([
       { thread_id, turn_count: 1 },
     ]);
-    await app.app.get(ThreadsRefresher).refresh();
+    await refreshed(app, 'threads');
     expect(await app.query('SELECT FROM thread_marks WHERE project_id = $1', [project_id])).toEqual(
       [],
     );

@@ -1,6 +1,6 @@
-import { KeptTrialsRefresher } from '../../src/tracing/evaluations/kept-trials.refresher.js';
 import { basic, linesOf, send, useApp } from '../support/app.js';
 import { aRun } from '../support/evaluations.js';
+import { refreshed } from '../support/refreshed.js';
 
 const PROJECT = 'acme/demo';
 const V2 = `/v2/${PROJECT}`;
@@ -80,7 +80,7 @@ describe('bounds of results of evaluations', () => {
     await make();
     const id = message.split(' ')[2]!.replace('-0', '');
     for (const isKept of [false, true]) {
-      if (isKept) await app.app.get(KeptTrialsRefresher).refresh();
+      if (isKept) await refreshed(app, 'trials');
       for (const more of [{}, { include_summary: true, include_rows: false }]) {
         const { status, body } = await query({ evaluation_call_ids: [id], ...more });
         expect([status, body.code]).toEqual([413, 'too_large']);
@@ -152,7 +152,7 @@ describe('a call that is erased', () => {
           'SELECT k::text AS texts FROM kept_trials k WHERE run_id = $1',
           [id],
         );
-      await app.app.get(KeptTrialsRefresher).refresh();
+      await refreshed(app, 'trials');
       expect((await kept())[0]!.texts).toContain('a secret reason');
       const added = await app.post('/datasets/add_from_calls', {
         project_id: PROJECT,
@@ -169,7 +169,7 @@ describe('a call that is erased', () => {
       const { rows, summary } = (await ask()).body;
       expect(rows).toHaveLength(1);
       expect(summary.evaluations[0]).toMatchObject({ trial_count: 1 });
-      await app.app.get(KeptTrialsRefresher).refresh();
+      await refreshed(app, 'trials');
       expect(await kept()).toHaveLength(1);
       expect((await kept())[0]!.texts).not.toMatch(/secret|-0"/);
       expect((await ask()).body.summary).toEqual(summary);
@@ -180,7 +180,7 @@ describe('a call that is erased', () => {
 
       await app.post(path, { project_id: PROJECT, call_ids: [id] });
       expect((await ask()).body.rows).toEqual([]);
-      await app.app.get(KeptTrialsRefresher).refresh();
+      await refreshed(app, 'trials');
       expect(await kept()).toEqual([]);
     },
   );

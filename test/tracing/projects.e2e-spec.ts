@@ -1,9 +1,8 @@
 import fc from 'fast-check';
-import { CallSlotsRefresher } from '../../src/tracing/calls/stats/call-slots.refresher.js';
-import { ProjectsRefresher } from '../../src/tracing/projects/projects.refresher.js';
 import { basic, useApp } from '../support/app.js';
 import { aStart, anEnd } from '../support/factories.js';
 import { aFileForm, aPrice, refOf } from '../support/planted.js';
+import { refreshed } from '../support/refreshed.js';
 import { until } from '../support/until.js';
 
 interface Row {
@@ -32,19 +31,7 @@ const countOf = async (project_id: string) =>
 const start = (project_id: string, id: string, more = {}) =>
   done('/call/start', { start: aStart({ project_id, id, ...more }) });
 
-async function refreshed(): Promise<void> {
-  await app.app.get(CallSlotsRefresher).refresh();
-  await app.app.get(ProjectsRefresher).refresh();
-}
-/** Also what the loops of the app have in hand. Slots under way stay marked. */
-const settled = () =>
-  until(async () => {
-    await refreshed();
-    const marks = await app.query(
-      `SELECT 1 FROM call_slot_marks WHERE slot < now() - interval '5 minutes' UNION ALL SELECT 1 FROM project_marks`,
-    );
-    return marks.length === 0;
-  });
+const refreshAll = () => refreshed(app, 'slots', 'projects');
 const isRowThere = async (project: string) =>
   (await app.query('SELECT FROM projects WHERE project_id = $1', [project])).length > 0;
 
@@ -95,7 +82,7 @@ it('counts exactly, whatever is written, erased and refreshed in whichever order
       const project = aProject();
       for (const { change, id, isRefreshed } of steps) {
         await CHANGES[change]!(project, id);
-        if (isRefreshed) await refreshed();
+        if (isRefreshed) await refreshAll();
       }
       await expectExact(project);
     }),
@@ -109,12 +96,12 @@ it('counts exactly while many write and the marks are taken', async () => {
     i % 3 === 2 ? CHANGES.delete!(project, `c${i - 2}`) : start(project, `c${i}`),
   );
   const reads = Array.from({ length: 10 }, async () => {
-    await refreshed();
+    await refreshAll();
     await rowOf(project);
   });
   await Promise.all([...writes, ...reads]);
   await expectExact(project);
-  await refreshed();
+  await refreshAll();
   await expectExact(project);
 });
 
@@ -134,7 +121,7 @@ it('says how many bytes are stored, and forgets a project that holds nothing any
   expect((await rowOf(project))!.bytes).toBe(published.bytes + 500);
 
   await start(project, 'a', { started_at: '2026-01-01T00:00:00Z', inputs: { a: 1 } });
-  await settled();
+  await refreshAll();
   const [stored] = await app.query(
     `SELECT (pg_column_size(inputs) + pg_column_size(attributes))::int AS bytes FROM calls WHERE project_id = $1`,
     [project],
@@ -162,7 +149,7 @@ it('says how many bytes are stored, and forgets a project that holds nothing any
 
   await done('/project/delete', { project_id: project });
   await until(async () => {
-    await settled();
+    await refreshAll();
     return !(await isRowThere(project));
   });
   expect(await rowOf(project)).toBeUndefined();
@@ -200,7 +187,7 @@ it('sorts, the latest activity first by default, and pages', async () => {
   const [first, second, third] = [aProject('page'), aProject('page'), aProject('page')] as const;
   for (const project of [first, second, third, first]) {
     await start(project, `${projects++}`);
-    await refreshed();
+    await refreshAll();
   }
   const key = await app.aKey('reader', ['page/*']);
   const ids = async (body: object) => {

@@ -1,5 +1,5 @@
-import { CallSlotsRefresher } from '../../src/tracing/calls/stats/call-slots.refresher.js';
 import { basic, send, useApp } from '../support/app.js';
+import { refreshed } from '../support/refreshed.js';
 
 const app = useApp();
 
@@ -88,7 +88,7 @@ async function counted(project_id: string, more: object = {}): Promise<[number, 
     return [sum('sum_input_tokens'), sum('sum_output_tokens')] as [number, number];
   };
   const before = await read();
-  await app.app.get(CallSlotsRefresher).refresh();
+  await refreshed(app, 'slots');
   expect(await read()).toEqual(before);
   return before;
 }

@@ -1,7 +1,7 @@
-import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
 import { linesOf, useApp } from '../support/app.js';
 import { ran } from '../support/background.js';
 import { refOf } from '../support/planted.js';
+import { refreshed } from '../support/refreshed.js';
 import { until } from '../support/until.js';
 
 const DAY_MS = 86_400_000;
@@ -123,7 +123,7 @@ describe('retention', () => {
     await aCall(project_id, 8);
     await aCall(project_id, 10, { exception: 'it failed', inputs: { text: '\u0000 \ud800 m' } });
     await aCall(project_id, 6);
-    await app.app.get(ThreadsRefresher).refresh();
+    await refreshed(app, 'threads');
     const before = await callsIn(project_id);
     const threads = linesOf(await app.post('/threads/stream_query', { project_id }));
     await done('/retention/set', { project_id, payload_days: 7 });

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
 import { threadsQuery } from '../../src/tracing/threads/threads.query.js';
 import { linesOf, useApp } from '../support/app.js';
+import { refreshed } from '../support/refreshed.js';
 import {
   STORED_CALLS,
   type StoredCall,
@@ -174,8 +175,7 @@ describe('thread statistics', () => {
     ]);
     expect(Math.min(...reads)).toBeGreaterThan(0);
     await Promise.all(clients.map((client) => client.end()));
-    do await app.app.get(ThreadsRefresher).refresh();
-    while ((await app.query('SELECT FROM thread_marks LIMIT 1')).length > 0);
+    await refreshed(app, 'threads');
     for (const query of fc.sample(request, 50)) await expectExact(project_id, query);
   });
 });

@@ -6,6 +6,7 @@ import { threadsQuery } from '../../src/tracing/threads/threads.query.js';
 import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
 import { unlessCluster } from '../support/database.js';
 import { basic, linesOf, useApp } from '../support/app.js';
+import { refreshed } from '../support/refreshed.js';
 import { until } from '../support/until.js';
 
 const PATH = '/threads/stream_query';
@@ -40,11 +41,7 @@ describe('threads/stream_query', () => {
   }
   const threads = async (project_id: string, query: object = {}) =>
     linesOf(await app.post(PATH, { project_id, ...query }));
-  /** The app refreshes too, and a project that it has in hand is left to it. */
-  async function refresh(): Promise<void> {
-    do await app.app.get(ThreadsRefresher).refresh();
-    while ((await app.query('SELECT FROM thread_marks LIMIT 1')).length > 0);
-  }
+  const refresh = () => refreshed(app, 'threads');
 
   it('counts the turns of the sources that the filter names, stored and not', async () => {
     const project_id = aProject();

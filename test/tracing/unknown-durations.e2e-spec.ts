@@ -1,8 +1,7 @@
 import { agentSpan, aTurn, exportOf } from '../support/agents.js';
-import { CallSlotsRefresher } from '../../src/tracing/calls/stats/call-slots.refresher.js';
-import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
 import { linesOf, useApp } from '../support/app.js';
 import { at } from '../support/factories.js';
+import { refreshed } from '../support/refreshed.js';
 
 /** Calls that end before they start: their clients' clocks differ. */
 const app = useApp();
@@ -98,10 +97,7 @@ it('have no latency, and sort last', async () => {
 it.each(['before the statistics are stored', 'when they are'])(
   'do not count in statistics of calls and threads, %s',
   async (when) => {
-    if (when === 'when they are') {
-      await app.app.get(CallSlotsRefresher).refresh();
-      await app.app.get(ThreadsRefresher).refresh();
-    }
+    if (when === 'when they are') await refreshed(app, 'slots', 'threads');
     const metric = {
       metric: 'latency_ms',
       aggregations: ['sum', 'avg', 'min', 'max', 'count'],
