@@ -82,8 +82,23 @@ function detailPrices({ model }: Found, price: (name: string) => Decimal | null)
  * Providers are spelled in many ways (`openai.embedding`, `gcp.vertex_ai`), so their first part is tried first.
  */
 export function pricedName(model: string, provider: string | undefined): string {
+  if (!provider || model.includes('/')) return model;
+  const key = `${provider}/${model}`;
+  let name = pricedNames.get(key);
+  if (name === undefined) pricedNames.set(key, (name = findPricedName(model, provider)));
+  return name;
+}
+
+/** Each span asks, and programs use few models. */
+const pricedNames = new LRUCache<string, string>({
+  max: 2000,
+  maxSize: 2 ** 20,
+  sizeCalculation: (name, key) => name.length + key.length,
+});
+
+function findPricedName(model: string, provider: string): string {
   const now = new Date();
-  if (!provider || model.includes('/') || calcPrice({}, model, { timestamp: now })) return model;
+  if (calcPrice({}, model, { timestamp: now })) return model;
   const names = [provider.split('.', 1)[0]!, provider].map((name) => `${name}/${model}`);
   return names.find((name) => lookUp(name, now)) ?? model;
 }

@@ -65,6 +65,7 @@ export class UsageCounts {
   /** Members `input_…` and `output_…` that the table does not have: users of Langfuse name details as they like. */
   readonly others: Record<'input' | 'output', unknown[]> = { input: [], output: [] };
   private readonly values = new Map<Spelling, unknown>();
+  private readonly told = new Set<CountName>();
 
   constructor(usage: Usage) {
     for (const member of Object.keys(usage)) {
@@ -86,21 +87,26 @@ export class UsageCounts {
     return zero;
   }
 
+  /** Whether the entry holds anything under a name of this count. */
+  has(count: CountName): boolean {
+    return this.told.has(count);
+  }
+
   amount(names: readonly Spelling[]): number {
     return this.first(names)?.amount ?? 0;
   }
 
   /** The values of names that are no counts. */
   broken(names: readonly Spelling[]): unknown[] {
-    return names.flatMap((spelling) => {
-      const value = this.values.get(spelling);
-      return value === undefined || isCount(value) ? [] : [value];
-    });
+    return names
+      .map((spelling) => this.values.get(spelling))
+      .filter((value) => value !== undefined && !isCount(value));
   }
 
   private add(spelling: Spelling, value: unknown): void {
     if (value === null || value === undefined || isLedInto(spelling, value)) return;
     this.values.set(spelling, value);
+    this.told.add(spelling.count);
     if (value !== 0 && !PLAIN.has(spelling.count)) this.hasMore = true;
   }
 

@@ -85,15 +85,13 @@ const isOfLangfuse = (counts: UsageCounts): boolean =>
 class Entry {
   private readonly isOfLangfuse: boolean;
   private readonly isOfBoth: boolean;
-  private readonly isCachedApart: boolean;
 
   constructor(
     readonly counts: UsageCounts,
-    isGross: boolean,
+    private readonly isGross: boolean,
   ) {
     this.isOfLangfuse = isOfLangfuse(counts);
     this.isOfBoth = !this.isOfLangfuse && isOfBoth(counts);
-    this.isCachedApart = !isGross && counts.amount(NOT_ANTHROPIC) === 0;
   }
 
   amount(name: CountName): number {
@@ -107,6 +105,10 @@ class Entry {
     if (!spelling) return false;
     if (this.isOfLangfuse) return LANGFUSE_DETAIL.test(spelling.name);
     return ANTHROPIC[name]?.includes(spelling) ? this.isCachedApart : spelling.isApart;
+  }
+
+  private get isCachedApart(): boolean {
+    return !this.isGross && this.counts.amount(NOT_ANTHROPIC) === 0;
   }
 
   /** Details that only Langfuse has. */
@@ -129,6 +131,7 @@ class Entry {
   }
 
   private find(name: CountName): ReturnType<UsageCounts['first']> {
+    if (!this.counts.has(name)) return undefined;
     if (this.isOfLangfuse && (name === 'prompt' || name === 'completion'))
       return this.counts.first(LANGFUSE[name]);
     const anthropic = ANTHROPIC[name] && this.counts.first(ANTHROPIC[name]);
@@ -238,7 +241,8 @@ function unknownIn(counts: UsageCounts): number {
     [['cache_read', 'audio_cache_read', 'image_cache_read'], READ | PROMPT],
     [WRITES, CREATED | PROMPT],
   ] as const)
-    if (names.some((name) => counts.broken(spellings(name)).length > 0)) unknown |= bits;
+    if (names.some((name) => counts.has(name) && counts.broken(spellings(name)).length > 0))
+      unknown |= bits;
   if (isOfLangfuse(counts)) {
     if (!counts.others.input.every(isCount)) unknown |= PROMPT;
     if (!counts.others.output.every(isCount)) unknown |= ANSWER;
@@ -256,6 +260,10 @@ export const REPORTED: readonly (readonly [string, readonly CountName[]])[] = [
   ...Object.entries(COUNT_OF).map(([member, count]) => [member, [count]] as const),
 ];
 
+const REPORTED_SPELLINGS = new Map(
+  REPORTED.map(([member, names]) => [member, names.flatMap((name) => spellings(name))]),
+);
+
 /**
  * An entry of a model from the usage that a span or an observation tells, whatever its dialect: its prompt tokens hold the cached
  * ones, its completion tokens all that the model wrote. What cannot be read is repeated, so that it stays unknown.
@@ -263,7 +271,7 @@ export const REPORTED: readonly (readonly [string, readonly CountName[]])[] = [
 export function reportedUsage(usage: Usage): Record<string, unknown> {
   const counts = new UsageCounts(usage);
   if (counts.hasOtherUnit) return { unit: usage['unit'], ...pickNumbers(usage) };
-  const { tokens } = entryTokens(counts, false);
+  const { tokens } = countTokens(counts, false);
   const sums: Record<string, number> = {
     prompt_tokens: inputTokens(tokens),
     completion_tokens: tokens.completion_tokens,
@@ -272,24 +280,26 @@ export function reportedUsage(usage: Usage): Record<string, unknown> {
   };
   const reported: Record<string, unknown> = {};
   for (const [member, names] of REPORTED) {
-    const all = names.flatMap((name) => spellings(name));
-    const [broken] = [...counts.broken(all), ...brokenOthers(counts, member)];
-    const told = counts.first(all)?.amount ?? ofOthers(counts, member);
+    const others = othersOf(counts, member);
+    if (others.length === 0 && !names.some((name) => counts.has(name))) continue;
+    const all = REPORTED_SPELLINGS.get(member)!;
+    const [broken] = [...counts.broken(all), ...others.filter((count) => !isCount(count))];
+    const told = counts.first(all)?.amount ?? others.find(isCount);
     if (broken !== undefined) reported[member] = brokenText(broken);
     else if (told !== undefined) reported[member] = sums[member] ?? told;
   }
   return reported;
 }
 
-/** What Langfuse's own details say of a sum, which may not be told itself. */
-const othersOf = (counts: UsageCounts, member: string): unknown[] => {
+const NO_COUNTS: readonly unknown[] = [];
+
+/** Langfuse's own details of a sum, which the entry may not name itself. */
+function othersOf(counts: UsageCounts, member: string): readonly unknown[] {
   const side =
     member === 'prompt_tokens' ? 'input' : member === 'completion_tokens' ? 'output' : null;
-  return side && isOfLangfuse(counts) ? counts.others[side] : [];
-};
-const ofOthers = (counts: UsageCounts, member: string) => othersOf(counts, member).find(isCount);
-const brokenOthers = (counts: UsageCounts, member: string) =>
-  othersOf(counts, member).filter((count) => !isCount(count));
+  const isNone = !side || counts.others[side].length === 0 || !isOfLangfuse(counts);
+  return isNone ? NO_COUNTS : counts.others[side];
+}
 
 /** Numbers stay as they are, and of anything else the beginning. */
 const brokenText = (value: unknown) =>
