@@ -66,18 +66,25 @@ export const sessionsOf = (
     AND c.op_name = ANY(${Object.keys(AGENT_EVENTS)}::text[]) AND c.otel_dump IS NULL AND c.deleted_at IS NULL
   GROUP BY 1`;
 
-const time = (us: Sql) =>
-  sql`to_timestamp(${us}::bigint / 1000000) + (${us}::bigint % 1000000) * interval '1 microsecond'`;
+/** A distributed UPDATE computes no timestamp from a column, so the values come as texts. */
+function instantOf(microseconds: string | null): string | null {
+  if (microseconds === null) return null;
+  const us = BigInt(microseconds);
+  const rest = ((us % 1000n) + 1000n) % 1000n;
+  return `${new Date(Number((us - rest) / 1000n)).toISOString().slice(0, -1)}${String(rest).padStart(3, '0')}Z`;
+}
 
 export const settleQuery = (projectId: string, calls: readonly SettledCall[]): Sql => {
   const column = (values: readonly (string | null)[]) => sql`${textArray(values)}::text[]`;
+  const times = (values: readonly (string | null)[]) =>
+    sql`${column(values.map(instantOf))}::timestamptz[]`;
   return sql`
   WITH w AS MATERIALIZED (
     SELECT * FROM unnest(${column(calls.map(({ id }) => id))}, ${column(calls.map((c) => c.trace_id))},
-      ${column(calls.map((c) => c.parent_id))}, ${column(calls.map((c) => c.turn_id))}, ${column(calls.map((c) => c.started_us))},
-      ${column(calls.map((c) => c.ended_us))}, ${column(calls.map((c) => String(c.counts)))})
-      AS w (id, trace_id, parent_id, turn_id, started_us, ended_us, counts) ORDER BY id COLLATE "C")
-  UPDATE calls c SET trace_id = w.trace_id, parent_id = w.parent_id, turn_id = w.turn_id, started_at = ${time(sql`w.started_us`)},
-    ended_at = ${time(sql`w.ended_us`)}, usage = CASE WHEN w.counts = 'true' THEN c.usage END, is_orphan = false
+      ${column(calls.map((c) => c.parent_id))}, ${column(calls.map((c) => c.turn_id))}, ${times(calls.map((c) => c.started_us))},
+      ${times(calls.map((c) => c.ended_us))}, ${column(calls.map((c) => String(c.counts)))})
+      AS w (id, trace_id, parent_id, turn_id, started_at, ended_at, counts) ORDER BY id COLLATE "C")
+  UPDATE calls c SET trace_id = w.trace_id, parent_id = w.parent_id, turn_id = w.turn_id, started_at = w.started_at,
+    ended_at = w.ended_at, usage = CASE WHEN w.counts = 'true' THEN c.usage END, is_orphan = false
   FROM w WHERE c.project_id = ${projectId} AND c.id = w.id`;
 };
