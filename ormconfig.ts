@@ -57,7 +57,7 @@ import { CallSources1766590000000 } from './src/platform/database/migrations/176
 import { UnknownDurations1766580000000 } from './src/platform/database/migrations/1766580000000-unknown-durations.js';
 import { FoldedSpans1766570000000 } from './src/platform/database/migrations/1766570000000-folded-spans.js';
 import { beginSession } from './src/platform/database/session.js';
-import { Upload } from './src/platform/database/upload.entity.js';
+import { StoredUpload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
 import { Membership } from './src/platform/people/membership.entity.js';
 import { User } from './src/platform/people/user.entity.js';
@@ -165,7 +165,7 @@ export function dataSourceOptions(
       TrainingData,
       TrajectoryBatch,
       TrajectoryRecord,
-      Upload,
+      StoredUpload,
       Build,
       BuildChunk,
       BuildInput,

@@ -11,7 +11,7 @@ import { createServer as createTcpServer } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { pricedName } from '../dist/src/tracing/costs/builtin-prices.js';
 import { GrpcDoor } from '../dist/src/doors/otel/grpc/grpc-door.js';
-import { toldBy } from '../dist/src/doors/otel/log-messages.js';
+import { readLogPart } from '../dist/src/doors/otel/log-messages.js';
 import { logsOfJson, logsOfProtobuf } from '../dist/src/doors/otel/otlp-logs.js';
 import { spansOfJson, spansOfProtobuf } from '../dist/src/doors/otel/otlp.js';
 import { toCall } from '../dist/src/doors/otel/span-call.js';
@@ -45,7 +45,7 @@ async function recorded() {
       const found = await (isJson ? logsOfJson(body) : logsOfProtobuf(body));
       for (const one of found) {
         const record = one.read();
-        if (record && toldBy(record)) logs.push({ origin: one.origin, record });
+        if (record && readLogPart(record)) logs.push({ origin: one.origin, record });
       }
       answerEmpty();
     } else if (!answerAsProvider(request, response, body)) answer({});
@@ -89,8 +89,8 @@ function shortened(_key, value) {
 const { spans, logs: read } = command
   ? JSON.parse(JSON.stringify(await recorded(), shortened))
   : JSON.parse(readFileSync(file, 'utf8'), shortened);
-const told = read?.map(({ record }) => record && toldBy(record)).filter((one) => one !== null);
-const logs = told?.length > 0 ? read.filter(({ record }) => record && toldBy(record)) : undefined;
+const told = read?.map(({ record }) => record && readLogPart(record)).filter((one) => one !== null);
+const logs = told?.length > 0 ? read.filter(({ record }) => record && readLogPart(record)) : undefined;
 const calls = spans.map(({ origin, span }) => {
   const { call, documents } = toCall(span, origin, 'acme/demo', pricedName);
   const { op_name, display_name, thread_id, turn_id, exception } = call;

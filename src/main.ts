@@ -1,7 +1,7 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import './platform/config/process-config.js';
-import { StopRequest, type Stopped } from './server/stop-request.js';
+import { StopRequest, type StopReason } from './server/stop-request.js';
 
 // Objects of requests begin in the young heap, whatever V8 saw of others like them: docs/adr/0138-young-garbage.md.
 setFlagsFromString('--no-allocation-site-pretenuring');
@@ -19,8 +19,8 @@ try {
   await request.during(nextRound()); // a signal that came while it was loaded is seen now
   await serve(request);
 } catch (error) {
-  if (request.signal.aborted) process.exit((request.signal.reason as Stopped).exitCode);
-  const { explained } = await import('./server/commands/command.js');
-  process.stderr.write(`skein cannot start: ${explained(error)}\n`);
+  if (request.signal.aborted) process.exit((request.signal.reason as StopReason).exitCode);
+  const { errorText } = await import('./server/commands/command.js');
+  process.stderr.write(`skein cannot start: ${errorText(error)}\n`);
   process.exit(1);
 }

@@ -164,16 +164,17 @@ export function assertNone(violations: Violation[]): void {
 }
 
 /** What a batch answers in the place of an item that is refused. */
-export interface Refusal {
+export interface RefusedItem {
   error: { code: ErrorCode; detail: string };
 }
 
-export function refusal(error: unknown): Refusal {
+export function refusedItem(error: unknown): RefusedItem {
   const { code, message } = toApiError(error);
   return { error: { code, detail: message } };
 }
 
-const isRefusal = (answer: unknown): answer is Refusal => isObject(answer) && 'error' in answer;
+const isRefusedItem = (answer: unknown): answer is RefusedItem =>
+  isObject(answer) && 'error' in answer;
 
 /**
  * Refusals as the answer to the whole batch, for clients that read nothing of a 200 and send the halves of a refused batch again
@@ -182,7 +183,7 @@ const isRefusal = (answer: unknown): answer is Refusal => isObject(answer) && 'e
  */
 export function assertNoneRefused(batch: readonly unknown[], answers: readonly unknown[]): void {
   const errors = answers.flatMap((answer, i) => {
-    if (!isRefusal(answer)) return [];
+    if (!isRefusedItem(answer)) return [];
     const { code, detail } = answer.error;
     const id = (batch[i] as { id?: unknown } | null)?.id;
     const path = `batch[${i}]`;

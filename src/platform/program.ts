@@ -6,7 +6,7 @@ const IS_CLONE = existsSync(
 );
 
 /** How a command of ours is typed here: `npm run keys -- list`, or `skein keys list`. */
-export function typed(command: string, ...args: string[]): string {
+export function commandText(command: string, ...args: string[]): string {
   const name = IS_CLONE ? `npm ${command === 'start' ? '' : 'run '}${command}` : `skein ${command}`;
   return [name, ...(IS_CLONE && args.length > 0 ? ['--'] : []), ...args].join(' ');
 }

@@ -18,11 +18,11 @@ import { PinoLoggerService } from '../platform/process/logger.js';
 import { WIRE } from '../platform/http/wire.js';
 import type { Config } from '../platform/config/config.js';
 import { consoleFiles } from '../doors/console/console-files.js';
-import { sentEncoded } from './sent-encoded.js';
+import { decodeOtlpHeaders } from './sent-encoded.js';
 import { Database } from '../platform/database/database.js';
 import { TRAJECTORY_SCHEMAS } from '../training/trajectory-rules.js';
 import { VERSION } from '../platform/config/version.js';
-import { paceWithoutKey } from './pace-without-key.js';
+import { paceKeylessRequests } from './pace-without-key.js';
 
 /** Longer than the idle timeout of usual load balancers, so that they close a connection first. */
 const KEEP_ALIVE_MS = 65_000;
@@ -48,8 +48,8 @@ export async function createApp(
   holdAnswers(app);
   app.use(edge(config));
   app.use(ports(config));
-  app.use(sentEncoded());
-  app.use(paceWithoutKey());
+  app.use(decodeOtlpHeaders());
+  app.use(paceKeylessRequests());
   app.use(consoleFiles());
   app.use('/docs', hardenDocs);
   const database = app.get(Database);

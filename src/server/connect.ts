@@ -19,7 +19,7 @@ import { logger } from '../platform/process/logger.js';
 const DATABASE_PATIENCE_MS = 60_000;
 
 /** The database the settings ask for. */
-export interface Postgres {
+export interface PostgresServer {
   url: string;
   /** Where the embedded one has its data. */
   folder?: string;
@@ -31,7 +31,7 @@ export interface Postgres {
 export async function openPostgres(
   { databaseUrl, dataDir, postgresFlags, postgresProcessBytes, isWalKept }: Config,
   { signal, mustExist }: { signal?: AbortSignal; mustExist?: boolean },
-): Promise<Postgres> {
+): Promise<PostgresServer> {
   if (databaseUrl) return { url: databaseUrl, stop: async () => {} };
   const postgres = await openEmbeddedPostgres({
     dataDir,
@@ -49,7 +49,7 @@ export async function openPostgres(
 }
 
 /** Connects, waiting for a database that is not up yet. */
-export async function connect(url: string, session = SESSION): Promise<DataSource> {
+export async function connectDatabase(url: string, session = SESSION): Promise<DataSource> {
   const dataSource = new DataSource(dataSourceOptions(url, session));
   const deadline = Date.now() + DATABASE_PATIENCE_MS;
   for (;;) {

@@ -20,7 +20,7 @@ const PUBLIC = /^\/(health|ready|metrics|server_info|docs|openapi|errors|console
  * Requests without a key wait for each other by address, so that one client cannot keep the process busy with answers that
  * everybody may have. They wait rather than being refused at once: a client that is refused comes again at once.
  */
-export function paceWithoutKey() {
+export function paceKeylessRequests() {
   /** When the next request of an address may begin. */
   const turns = new LRUCache<string, number>({ max: MAX_ADDRESSES });
   return (request: Request, response: Response, next: NextFunction): void => {

@@ -3,16 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
 import { assertBootstrapKey, firstKey } from '../platform/auth/bootstrap.js';
-import { greetingWith, keepFirstKey } from '../platform/auth/first-key.js';
-import { makeRates } from '../platform/auth/rate-limits.js';
+import { firstKeyGreeting, keepFirstKey } from '../platform/auth/first-key.js';
+import { makeRateLimiters } from '../platform/auth/rate-limits.js';
 import { loginLink, newLoginCode } from '../platform/auth/sessions.service.js';
 import { logger } from '../platform/process/logger.js';
-import { startTraces, stopTraces } from '../platform/process/traces.js';
+import { startSelfTracing, stopSelfTracing } from '../platform/process/traces.js';
 import { OTLP_GRPC_PORT, serviceUrl } from '../platform/config/config.js';
 import { InvalidSetting } from '../platform/config/setting.js';
 import { Database } from '../platform/database/database.js';
 import { migrate } from '../platform/database/migrate.js';
-import { placeAt } from '../platform/backup/places.js';
+import { storageAt } from '../platform/backup/places.js';
 import { runBackup } from '../platform/backup/run-backup.js';
 import { WalKeeper } from '../platform/backup/wal-keeper.js';
 import { describeBuild } from '../platform/database/schema-state.js';
@@ -21,13 +21,13 @@ import {
   durabilityWarning,
   serverSettings,
 } from '../platform/database/start-checks.js';
-import { connect, driverPool, openPostgres, type Postgres } from './connect.js';
+import { connectDatabase, driverPool, openPostgres, type PostgresServer } from './connect.js';
 import { assertFree, Listener } from './listener.js';
-import { config, misspelt } from '../platform/config/process-config.js';
-import type { Service } from './service.js';
-import { Starting } from './starting.js';
-import type { Stopped, StopRequest } from './stop-request.js';
-import { serveAsTold, Workers } from './workers.js';
+import { config, ownMisspeltSettings } from '../platform/config/process-config.js';
+import type { RunningService } from './service.js';
+import { StartupResponder } from './starting.js';
+import type { StopReason, StopRequest } from './stop-request.js';
+import { servePrimary, Workers } from './workers.js';
 
 /** Opens the database, brings its schema up to date, listens, and stops all of it in the right order. */
 export async function serve(request: StopRequest): Promise<void> {
@@ -39,7 +39,7 @@ export async function serve(request: StopRequest): Promise<void> {
   const { operationsPort, otlpGrpcPort } = config;
   await assertPortFree('OPERATIONS_PORT', operationsPort);
   if (otlpGrpcPort !== OTLP_GRPC_PORT) await assertPortFree('OTLP_GRPC_PORT', otlpGrpcPort);
-  for (const { name, meant } of misspelt())
+  for (const { name, meant } of ownMisspeltSettings())
     logger.warn(`${name} is no setting, and is not read: ${meant} is one`);
   const opening = openPostgres(config, { signal: request.signal });
   if (config.workers === 1) void loadService().catch(() => {}); // while PostgreSQL starts
@@ -52,7 +52,7 @@ export async function serve(request: StopRequest): Promise<void> {
       await service.closeKept();
       await Promise.all(listeners.map((listener) => listener.close()));
       await service.close();
-      await Promise.all([postgres.stop(), stopTraces()]);
+      await Promise.all([postgres.stop(), stopSelfTracing()]);
     });
   } catch (error) {
     await postgres.stop();
@@ -70,11 +70,11 @@ async function assertPortFree(name: string, port: number | undefined): Promise<v
 const loadService = () => import('./service.js');
 
 /** Its log is stored from the start to the end of the server, should BACKUP_WAL say so. */
-function withWal(postgres: Postgres): Postgres {
+function withWal(postgres: PostgresServer): PostgresServer {
   const { backupUrl, isWalKept, s3, backupRecipients, backupEverySeconds } = config;
   if (!isWalKept || backupUrl === undefined || postgres.folder === undefined) return postgres;
   const wal = new WalKeeper(postgres.folder, {
-    place: placeAt(backupUrl, s3),
+    place: storageAt(backupUrl, s3),
     recipients: backupRecipients,
     everySeconds: backupEverySeconds,
     makeBase: (signal) => runBackup('--base', signal),
@@ -89,10 +89,10 @@ function withWal(postgres: Postgres): Postgres {
   return { ...postgres, stop };
 }
 
-async function start(postgres: Postgres, request: StopRequest) {
-  let service: Service | undefined;
-  const starting = new Starting();
-  let accepting: Pick<Service, 'accept'> = starting;
+async function start(postgres: PostgresServer, request: StopRequest) {
+  let service: RunningService | undefined;
+  const starting = new StartupResponder();
+  let accepting: Pick<RunningService, 'accept'> = starting;
   const listener = new Listener((socket) => accepting.accept(socket));
   const listeners = [listener];
   const port = await listener
@@ -116,7 +116,7 @@ async function start(postgres: Postgres, request: StopRequest) {
     accepting = service;
     starting.close();
     logger.info(`Skein listens on ${address}`);
-    process.stdout.write(greeting + (await wayIn(address, dataSource)));
+    process.stdout.write(greeting + (await loginGreeting(address, dataSource)));
     if (config.workers > 1)
       await dataSource.destroy(); // only the workers serve requests
     else request.reload = () => logger.warn(NO_RELOAD);
@@ -130,8 +130,8 @@ async function start(postgres: Postgres, request: StopRequest) {
 }
 
 /** Connects to a database that can serve, and brings its schema up to date. */
-async function openSchema({ url }: Postgres): Promise<DataSource> {
-  const dataSource = await connect(url);
+async function openSchema({ url }: PostgresServer): Promise<DataSource> {
+  const dataSource = await connectDatabase(url);
   const settings = await serverSettings(driverPool(dataSource));
   assertConnectionsSuffice(settings, config);
   const warning = config.databaseUrl && durabilityWarning(settings);
@@ -140,7 +140,7 @@ async function openSchema({ url }: Postgres): Promise<DataSource> {
   return dataSource;
 }
 
-async function listenForOperations(service: Service, wanted: number): Promise<Listener> {
+async function listenForOperations(service: RunningService, wanted: number): Promise<Listener> {
   const listener = new Listener((socket) => service.accept(socket, 'operations'));
   const port = await listener
     .listen(wanted, config.host)
@@ -150,7 +150,10 @@ async function listenForOperations(service: Service, wanted: number): Promise<Li
 }
 
 /** Another program that has the usual port (a collector, often) keeps it. */
-async function listenForGrpc(service: Service, wanted: number): Promise<Listener | undefined> {
+async function listenForGrpc(
+  service: RunningService,
+  wanted: number,
+): Promise<Listener | undefined> {
   const listener = new Listener((socket) => service.accept(socket, 'grpc'));
   try {
     const port = await listener.listen(wanted, config.host);
@@ -174,8 +177,8 @@ function logBuild(): void {
 const NO_RELOAD =
   'SIGHUP replaces workers one by one, and WORKERS=1 has none: nothing was done. Set WORKERS=2 or more, or restart';
 
-async function startWorkers({ url }: Postgres, request: StopRequest): Promise<Workers> {
-  makeRates(config);
+async function startWorkers({ url }: PostgresServer, request: StopRequest): Promise<Workers> {
+  makeRateLimiters(config);
   const workers = new Workers(config.workers, url);
   await workers.start();
   request.reload = () => void workers.reload();
@@ -183,7 +186,7 @@ async function startWorkers({ url }: Postgres, request: StopRequest): Promise<Wo
 }
 
 async function openTracedService(dataSource: DataSource) {
-  await startTraces(config);
+  await startSelfTracing(config);
   const { openService } = await loadService();
   return openService(dataSource, config);
 }
@@ -191,16 +194,16 @@ async function openTracedService(dataSource: DataSource) {
 /** One of several processes behind one port. Ends with the primary. */
 async function serveAsWorker(): Promise<void> {
   logBuild();
-  const dataSource = await connect(config.databaseUrl!);
+  const dataSource = await connectDatabase(config.databaseUrl!);
   // A worker may be of a newer build than the primary, which has opened the database.
   for (const name of await migrate(dataSource, config)) logger.info(`migrated to ${name}`);
   const service = await openTracedService(dataSource);
-  serveAsTold(service, () => exitAfter(service.close().then(stopTraces), 0));
+  servePrimary(service, () => exitAfter(service.close().then(stopSelfTracing), 0));
 }
 
 function whenStopped({ signal }: StopRequest, stop: () => Promise<void>): void {
   const onAbort = () => {
-    const { why, exitCode } = signal.reason as Stopped;
+    const { why, exitCode } = signal.reason as StopReason;
     logger.info(`${why}: finishing what is under way`);
     exitAfter(
       stop().then(() => logger.info('stopped')),
@@ -242,7 +245,7 @@ function whenOrphaned(stop: () => void): void {
 }
 
 /** A login code opens everything for 15 minutes: it goes to a terminal, and into no log. */
-async function wayIn(address: string, dataSource: DataSource): Promise<string> {
+async function loginGreeting(address: string, dataSource: DataSource): Promise<string> {
   const by = { keyId: null, userName: 'start of the service' };
   const code = process.stdout.isTTY && (await newLoginCode(new Database(dataSource, config), by));
   return code ? `\nConsole, with this link for 15 minutes: ${loginLink(address, code)}\n` : '';
@@ -252,7 +255,7 @@ async function wayIn(address: string, dataSource: DataSource): Promise<string> {
 async function greetingWithKey(address: string, dataSource: DataSource): Promise<string> {
   let greeting = '';
   await firstKey(dataSource, config, (secret) => {
-    if (process.stdout.isTTY) greeting = greetingWith(secret, address);
+    if (process.stdout.isTTY) greeting = firstKeyGreeting(secret, address);
     else keepFirstKey(secret, config.dataDir);
   });
   return greeting;

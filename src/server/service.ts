@@ -12,7 +12,7 @@ import { ReadinessService } from '../platform/operations/readiness.service.js';
 export type PortKind = 'main' | 'operations' | 'grpc';
 
 /** What answers requests: the app of this process, or the workers that share its port. Its methods are called in this order. */
-export interface Service {
+export interface RunningService {
   /** Takes a connection that nothing was read from, by the port that it came to. */
   accept(socket: Socket, port?: PortKind): void;
   /** From now on `/ready` says no, and each answer closes its connection. */
@@ -23,7 +23,7 @@ export interface Service {
   close(): Promise<void>;
 }
 
-export interface ReplaceableService extends Service {
+export interface ReplaceableService extends RunningService {
   /**
    * For one that another has taken the place of, so that no connection comes any more and there is no hurry. Resolves when
    * the last one has ended: by its next answer, or of itself when it is idle for as long as clients are told.

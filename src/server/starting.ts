@@ -9,7 +9,7 @@ const MAX_CONNECTIONS = 256;
 const HEAD_MS = 5000;
 
 /** What answers while the database starts and its schema is migrated: `/health` says that the process is alive, all else that it must wait. */
-export class Starting {
+export class StartupResponder {
   private readonly sockets = new Set<Socket>();
   private readonly server: Server = createServer(
     { headersTimeout: HEAD_MS, requestTimeout: HEAD_MS, connectionsCheckingInterval: HEAD_MS },

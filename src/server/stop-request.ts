@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 
 /** Why the process ends, and with which exit code. */
-export class Stopped extends Error {
+export class StopReason extends Error {
   constructor(
     readonly why: string,
     readonly exitCode: number,
@@ -28,7 +28,7 @@ export class StopRequest {
   }
 
   stop(why: string, exitCode: number): void {
-    this.controller.abort(new Stopped(why, exitCode));
+    this.controller.abort(new StopReason(why, exitCode));
   }
 
   /** Rejects with the reason as soon as there is one. */
@@ -36,7 +36,7 @@ export class StopRequest {
     this.signal.throwIfAborted();
     let onAbort: (() => void) | undefined;
     const stopped = new Promise<never>((_, reject) => {
-      onAbort = () => reject(this.signal.reason as Stopped);
+      onAbort = () => reject(this.signal.reason as StopReason);
       this.signal.addEventListener('abort', onAbort);
     });
     try {

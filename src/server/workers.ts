@@ -7,7 +7,7 @@ import { METRICS } from '../platform/operations/all-metrics.js';
 import { answerWorkers } from '../platform/process/primary.js';
 import { SharedAnswer } from '../platform/process/shared-answer.js';
 import { config } from '../platform/config/process-config.js';
-import type { PortKind, ReplaceableService, Service } from './service.js';
+import type { PortKind, ReplaceableService, RunningService } from './service.js';
 
 /** A worker that dies is replaced after this time, so that one that cannot start does not spin. */
 const REPLACE_AFTER_MS = 1000;
@@ -21,11 +21,11 @@ const REFUSED = /^# TYPE skein_connections_refused_total .*\n/m;
 const ACCEPT = { main: 'accept', operations: 'acceptOperations', grpc: 'acceptGrpc' } as const;
 type Accept = (typeof ACCEPT)[PortKind];
 /** What the primary tells a worker: to call the method of its service of that name, or to accept a connection. */
-type Order = Accept | 'startDraining' | 'closeKept' | 'retire' | 'close';
+type WorkerOrder = Accept | 'startDraining' | 'closeKept' | 'retire' | 'close';
 /** What a worker tells the primary. */
 type Report = 'ready' | 'keptClosed';
 
-const isAbout = <T extends string>(message: unknown, about: T): message is { skein: T } =>
+const isWorkerMessage = <T extends string>(message: unknown, about: T): message is { skein: T } =>
   (message as { skein?: unknown } | null)?.skein === about;
 
 /**
@@ -37,7 +37,7 @@ const isAbout = <T extends string>(message: unknown, about: T): message is { ske
  * connections arrive in the order in which they were sent, so a worker that is told to close has every connection that
  * was meant for it.
  */
-export class Workers implements Service {
+export class Workers implements RunningService {
   private readonly aggregator = new AggregatorRegistry();
   private readonly starting = new Set<Worker>();
   /** Those that get connections; the next one first. */
@@ -63,7 +63,7 @@ export class Workers implements Service {
     METRICS.answer(async () => (await all.get()).replace(REFUSED, `$&${this.refusedLine}`));
     answerWorkers();
     cluster.on('message', (worker, message: unknown) => {
-      if (!isAbout(message, 'ready')) return;
+      if (!isWorkerMessage(message, 'ready')) return;
       this.starting.delete(worker);
       this.turns.push(worker);
       this.sendWaiting();
@@ -121,17 +121,18 @@ export class Workers implements Service {
 
   startDraining(): void {
     this.isStopping = true;
-    for (const worker of all()) {
-      if (this.turns.includes(worker) || this.retired.has(worker)) tell(worker, 'startDraining');
+    for (const worker of liveWorkers()) {
+      if (this.turns.includes(worker) || this.retired.has(worker))
+        sendOrder(worker, 'startDraining');
       else worker.process.kill('SIGKILL'); // it has no connection, and does not listen to us yet
     }
   }
 
   async closeKept(): Promise<void> {
     await Promise.all(
-      all().map((worker) => {
-        tell(worker, 'closeKept');
-        return heard(worker, 'keptClosed');
+      liveWorkers().map((worker) => {
+        sendOrder(worker, 'closeKept');
+        return awaitReport(worker, 'keptClosed');
       }),
     );
   }
@@ -139,7 +140,7 @@ export class Workers implements Service {
   async close(): Promise<void> {
     if (this.waiting.length > 0 && this.turns.length > 0)
       await new Promise<void>((resolve) => (this.onNoneWaiting = resolve));
-    await Promise.all(all().map(end));
+    await Promise.all(liveWorkers().map(end));
   }
 
   /**
@@ -168,7 +169,7 @@ export class Workers implements Service {
       if (!this.turns.includes(old)) continue; // it has died: the new one is in its place
       this.dismiss(old);
       this.retired.add(old);
-      tell(old, 'retire');
+      sendOrder(old, 'retire');
     }
     logger.info('all workers were replaced');
   }
@@ -187,7 +188,7 @@ export class Workers implements Service {
 
   private async startOne(): Promise<void> {
     const worker = this.fork();
-    await heard(worker, 'ready');
+    await awaitReport(worker, 'ready');
     if (worker.isDead()) throw new Error('a worker could not start; its message stands above');
   }
 
@@ -210,17 +211,18 @@ export class Workers implements Service {
   }
 }
 
-const all = () => Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+const liveWorkers = () =>
+  Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
 
-function tell(worker: Worker, order: Order): void {
+function sendOrder(worker: Worker, order: WorkerOrder): void {
   if (worker.isConnected()) worker.send({ skein: order });
 }
 
 /** Resolves when the worker has said so, or has ended. */
-function heard(worker: Worker, report: Report): Promise<void> {
+function awaitReport(worker: Worker, report: Report): Promise<void> {
   return new Promise((resolve) => {
     if (worker.isDead()) return resolve();
-    const onMessage = (message: unknown) => isAbout(message, report) && done();
+    const onMessage = (message: unknown) => isWorkerMessage(message, report) && done();
     const done = () => {
       worker.off('message', onMessage);
       worker.off('exit', done);
@@ -235,12 +237,12 @@ async function awaitExit(worker: Worker): Promise<void> {
 }
 
 function end(worker: Worker): Promise<void> {
-  tell(worker, 'close');
+  sendOrder(worker, 'close');
   return awaitExit(worker);
 }
 
 /** In a worker: serves what the primary sends, until it is told to close or has retired. `close` is called once. */
-export function serveAsTold(service: ReplaceableService, close: () => void): void {
+export function servePrimary(service: ReplaceableService, close: () => void): void {
   let isClosing = false;
   const closeOnce = () => {
     if (!isClosing) close();
@@ -248,12 +250,12 @@ export function serveAsTold(service: ReplaceableService, close: () => void): voi
   };
   process.on('message', (message: unknown, socket: Socket | undefined) => {
     for (const port of ['main', 'operations', 'grpc'] as const)
-      if (socket && isAbout(message, ACCEPT[port])) service.accept(socket, port); // none: its client has gone meanwhile
-    if (isAbout(message, 'startDraining')) service.startDraining();
-    else if (isAbout(message, 'closeKept'))
+      if (socket && isWorkerMessage(message, ACCEPT[port])) service.accept(socket, port); // none: its client has gone meanwhile
+    if (isWorkerMessage(message, 'startDraining')) service.startDraining();
+    else if (isWorkerMessage(message, 'closeKept'))
       void service.closeKept().then(() => process.send!({ skein: 'keptClosed' satisfies Report }));
-    else if (isAbout(message, 'retire')) void service.retire().then(closeOnce);
-    else if (isAbout(message, 'close')) closeOnce();
+    else if (isWorkerMessage(message, 'retire')) void service.retire().then(closeOnce);
+    else if (isWorkerMessage(message, 'close')) closeOnce();
   });
   process.send!({ skein: 'ready' satisfies Report });
 }

@@ -1,7 +1,7 @@
 import { ApiError } from '../platform/errors.js';
 import type { Database } from '../platform/database/database.js';
 import { sql, type Sql } from '../platform/query/sql.js';
-import { Turn } from '../platform/time/turn.js';
+import { EventLoopTurn } from '../platform/time/turn.js';
 
 /** Rows of sums of one answer, and characters of all of them: names and keys are clients' texts. */
 export const MAX_SUM_ROWS = 50_000;
@@ -16,7 +16,7 @@ export async function* checkedRows<Row>(
   const batches = await database.stream(sql`SELECT row_to_json(t)::text FROM (${query}) t`, {
     maxBatch: 1000,
   });
-  const turn = new Turn();
+  const turn = new EventLoopTurn();
   for await (const batch of batches as AsyncIterable<string[]>)
     for (const json of batch) {
       check(json.length);

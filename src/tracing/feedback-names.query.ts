@@ -1,46 +1,47 @@
 // SQL: how stored refs and types of feedback are spelled depends on the client that sent them.
 import { SCHEME, spellRefs } from '../platform/http/refs.js';
-import { OTHER, WIRE } from '../platform/http/wire.js';
+import { OTHER_WIRE, WIRE } from '../platform/http/wire.js';
 import { column, type Operand } from '../platform/query/columns.js';
 import { identifier, join, type Sql, sql } from '../platform/query/sql.js';
 
 /** A prefix of stored texts as the two dialects spell it. */
-interface Prefix {
+interface SpellingPrefix {
   own: string;
   other: string;
 }
 
-const REF: Prefix = { own: `${WIRE.scheme}:///`, other: `${OTHER.scheme}:///` };
-const TYPE: Prefix = { own: `${WIRE.feedback}.`, other: `${OTHER.feedback}.` };
+const REF: SpellingPrefix = { own: `${WIRE.scheme}:///`, other: `${OTHER_WIRE.scheme}:///` };
+const TYPE: SpellingPrefix = { own: `${WIRE.feedback}.`, other: `${OTHER_WIRE.feedback}.` };
 
 /**
  * Feedback is stored as it was sent, so that a resend is the same and a change of `WIRE_DIALECT` loses nothing. It is answered
  * in the dialect in force, and what asks for a ref or a type finds both spellings.
  */
-const spelled = (text: Sql, { own, other }: Prefix) =>
+const inOwnSpelling = (text: Sql, { own, other }: SpellingPrefix) =>
   sql`(CASE WHEN starts_with(${text}, ${other}::text) THEN ${own}::text || substr(${text}, ${other.length + 1}::int) ELSE ${text} END)`;
 
-function bothSpellings(text: string, { own, other }: Prefix): string[] {
+function bothSpellings(text: string, { own, other }: SpellingPrefix): string[] {
   const from = [own, other].find((prefix) => text.startsWith(prefix));
   if (from === undefined) return [text];
   const rest = text.slice(from.length);
   return [own + rest, other + rest];
 }
 
-const inBoth = (text: Sql, prefix: Prefix, isNotNull: boolean): Operand =>
-  column.text(spelled(text, prefix), {
+const bothSpellingsColumn = (text: Sql, prefix: SpellingPrefix, isNotNull: boolean): Operand =>
+  column.text(inOwnSpelling(text, prefix), {
     ...(isNotNull && { isNotNull }),
     cases: { get: (word) => sql`(${text} = ANY(${bothSpellings(word, prefix)}::text[]))` },
   });
 
 /** A column of refs. Asked for one, it is found by the index. */
-export const refColumn = (ref: Sql, { isNotNull = false } = {}) => inBoth(ref, REF, isNotNull);
+export const refColumn = (ref: Sql, { isNotNull = false } = {}) =>
+  bothSpellingsColumn(ref, REF, isNotNull);
 
 /** The type of the feedback `f`. */
-export const TYPE_COLUMN = inBoth(sql`f.feedback_type`, TYPE, true);
+export const TYPE_COLUMN = bothSpellingsColumn(sql`f.feedback_type`, TYPE, true);
 
 /** A type as the dialect in force spells it. */
-export const typeIn = (text: Sql) => spelled(text, TYPE);
+export const typeIn = (text: Sql) => inOwnSpelling(text, TYPE);
 
 /** Whether the feedback `f` has one of the types, however it is spelled. */
 export const isOfType = (...types: readonly string[]) =>

@@ -7,14 +7,14 @@ import { objectText, textsIn } from '../platform/json/json-text.js';
  * and logprobs and token ids are copied as they are spelled.
  */
 
-type Json = Record<string, unknown>;
+type ChunkObject = Record<string, unknown>;
 
 /** A choice, as far as its chunks have come. */
-interface Streamed {
+interface StreamedChoice {
   message: Map<(typeof TEXTS)[number], string[]>;
-  toolCalls: ToolCall[];
+  toolCalls: StreamedToolCall[];
   /** The call of models that came before tool calls. */
-  functionCall: ToolCall | null;
+  functionCall: StreamedToolCall | null;
   /** Of completions without messages. */
   text: string[] | null;
   finishReason: string | null;
@@ -27,7 +27,7 @@ interface Streamed {
 }
 
 /** A tool call, as far as its chunks have come. */
-interface ToolCall {
+interface StreamedToolCall {
   /** Undefined where the provider numbers no calls. */
   index: number | undefined;
   id: string;
@@ -38,7 +38,7 @@ interface ToolCall {
   /** How far `isWhole` has read the arguments. */
   read: { pieces: number; depth: number; isBegun: boolean; isText: boolean };
   /** Other members, such as Gemini's `extra_content` with the signature of a thought. */
-  members: Json;
+  members: ChunkObject;
 }
 
 /** A choice of a higher index is not one that a model makes, nor is such a tool call: each takes memory. */
@@ -48,32 +48,39 @@ const isIndex = (value: unknown, max: number): value is number =>
   Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max;
 const TEXTS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;
 /** Members of an answer that the first, or the last, chunk has. */
-const FIRST = ['id', 'created', 'model', 'system_fingerprint', 'service_tier', 'prompt_token_ids'];
-const LAST = ['usage'];
+const FIRST_CHUNK_MEMBERS = [
+  'id',
+  'created',
+  'model',
+  'system_fingerprint',
+  'service_tier',
+  'prompt_token_ids',
+];
+const LAST_CHUNK_MEMBERS = ['usage'];
 /** Groq's streams have the usage here too (https://console.groq.com/docs/api-reference#chat-create). */
 const GROQ = 'x_groq';
 /** What engines say of a choice as a whole. */
-const OF_CHOICE = ['prompt_token_ids', 'stop_reason', 'matched_stop'];
+const CHOICE_MEMBERS = ['prompt_token_ids', 'stop_reason', 'matched_stop'];
 const OLD_LOGPROBS = ['tokens', 'token_logprobs', 'top_logprobs', 'text_offset'];
 
-const named = <const Name extends string>(names: readonly Name[]) =>
+const memberShape = <const Name extends string>(names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, true])) as Record<Name, true>;
 
 const CHUNK = {
-  ...named([...FIRST, ...LAST]),
-  [GROQ]: named(LAST),
+  ...memberShape([...FIRST_CHUNK_MEMBERS, ...LAST_CHUNK_MEMBERS]),
+  [GROQ]: memberShape(LAST_CHUNK_MEMBERS),
   choices: [
     {
-      ...named(['index', 'delta', 'text', 'finish_reason']),
-      logprobs: named(['content', ...OLD_LOGPROBS]),
+      ...memberShape(['index', 'delta', 'text', 'finish_reason']),
+      logprobs: memberShape(['content', ...OLD_LOGPROBS]),
       token_ids: true,
-      ...named(OF_CHOICE),
+      ...memberShape(CHOICE_MEMBERS),
     },
   ],
 } as const;
 
 /** The recorded output of a stream as it would be without the stream, as JSON text; null where the output is no stream. */
-export function assembled(output: unknown, json: string): string | null {
+export function assembleStream(output: unknown, json: string): string | null {
   const isList = Array.isArray(output);
   const chunks = isList ? output : [output];
   if (!chunks.every(isChunk) || !chunks.some(hasDelta)) return null;
@@ -82,21 +89,23 @@ export function assembled(output: unknown, json: string): string | null {
   return texts.every((found) => assembly.addRead(found)) ? assembly.json() : null;
 }
 
-type ChunkTexts = Record<string, string> & {
+type StreamChunkTexts = Record<string, string> & {
   choices: ChoiceTexts[];
   [GROQ]?: Record<string, string>;
 };
 
 type ChoiceTexts = Record<string, string> & { logprobs?: Record<string, string> };
 
-const isChunk = (chunk: unknown): chunk is Json =>
+const isChunk = (chunk: unknown): chunk is ChunkObject =>
   isObject(chunk) && Array.isArray(chunk['choices']) && chunk['choices'].every(isObject);
 
-const hasDelta = (chunk: Json) =>
-  (chunk['choices'] as Json[]).some(({ delta, message }) => isObject(delta) && !isObject(message));
+const hasDelta = (chunk: ChunkObject) =>
+  (chunk['choices'] as ChunkObject[]).some(
+    ({ delta, message }) => isObject(delta) && !isObject(message),
+  );
 
 /** What a chunk says; a choice that is nested too deeply is an error in its place. */
-const isRead = (texts: unknown): texts is ChunkTexts =>
+const isRead = (texts: unknown): texts is StreamChunkTexts =>
   isObject(texts) &&
   Array.isArray(texts['choices']) &&
   texts['choices'].every((choice) => isObject(choice) && !(choice instanceof Error));
@@ -107,7 +116,7 @@ const isRead = (texts: unknown): texts is ChunkTexts =>
  */
 export class StreamAssembly {
   private readonly members = new Map<string, string>();
-  private readonly choices = new Map<number, Streamed>();
+  private readonly choices = new Map<number, StreamedChoice>();
   /** What the last chunk has before its choices. The next one mostly begins with the same, which is read already. */
   private head: string | null = null;
 
@@ -137,10 +146,10 @@ export class StreamAssembly {
     return objectText(new Map([...this.members, ['choices', `[${listed.join(',')}]`]]));
   }
 
-  private choiceAt(index: string | undefined): Streamed | undefined {
+  private choiceAt(index: string | undefined): StreamedChoice | undefined {
     const at = Number(index) || 0;
     if (!isIndex(at, MAX_CHOICE)) return undefined;
-    const found: Streamed = this.choices.get(at) ?? {
+    const found: StreamedChoice = this.choices.get(at) ?? {
       message: new Map(),
       toolCalls: [],
       functionCall: null,
@@ -168,26 +177,27 @@ function headOf(json: string): string | null {
 
 const isGiven = (text: string | undefined) => text !== undefined && text !== 'null';
 
-function addMembers(members: Map<string, string>, texts: ChunkTexts): void {
-  for (const name of FIRST)
+function addMembers(members: Map<string, string>, texts: StreamChunkTexts): void {
+  for (const name of FIRST_CHUNK_MEMBERS)
     if (isGiven(texts[name]) && !members.has(name)) members.set(name, texts[name]!);
-  for (const name of LAST)
+  for (const name of LAST_CHUNK_MEMBERS)
     for (const text of [texts[GROQ]?.[name], texts[name]])
       if (isGiven(text)) members.set(name, text!);
 }
 
-function addChunk(found: Streamed, texts: ChoiceTexts): void {
+function addChunk(found: StreamedChoice, texts: ChoiceTexts): void {
   const { delta, text, finish_reason: reason } = texts;
   if (isGiven(delta)) addDelta(found, JSON.parse(delta!));
   if (isString(reason)) found.finishReason = JSON.parse(reason) as string;
   if (isString(text)) (found.text ??= []).push(JSON.parse(text) as string);
   addTokens(found, texts);
-  for (const name of OF_CHOICE) if (isGiven(texts[name])) found.members.set(name, texts[name]!);
+  for (const name of CHOICE_MEMBERS)
+    if (isGiven(texts[name])) found.members.set(name, texts[name]!);
 }
 
 const isString = (json: string | undefined): json is string => json?.startsWith('"') === true;
 
-function addTokens(found: Streamed, { logprobs, token_ids: ids }: ChoiceTexts): void {
+function addTokens(found: StreamedChoice, { logprobs, token_ids: ids }: ChoiceTexts): void {
   if (logprobs) {
     addElements(found.logprobs, logprobs['content']);
     for (const name of OLD_LOGPROBS) {
@@ -207,26 +217,33 @@ function addElements(texts: string[], list: string | undefined): void {
   if (skipSpace(elements, 0) < elements.length) texts.push(elements);
 }
 
-function addDelta(found: Streamed, delta: unknown): void {
+function addDelta(found: StreamedChoice, delta: unknown): void {
   if (!isObject(delta)) return;
   for (const name of TEXTS) if (typeof delta[name] === 'string') addText(found, name, delta[name]);
   const { tool_calls: calls, function_call: called } = delta;
   if (Array.isArray(calls))
     for (const [i, call] of calls.entries()) addToolCall(found.toolCalls, call, calls.length - i);
   if (isObject(called))
-    addPiece((found.functionCall ??= newCall(0)), pieceOf({ function: called }));
+    addPiece((found.functionCall ??= newCall(0)), toolCallPiece({ function: called }));
 }
 
-function addText({ message }: Streamed, name: (typeof TEXTS)[number], text: string): void {
+function addText({ message }: StreamedChoice, name: (typeof TEXTS)[number], text: string): void {
   const parts = message.get(name);
   if (parts) parts.push(text);
   else message.set(name, [text]);
 }
 
 /** What one chunk says of a tool call. */
-type Piece = Omit<ToolCall, 'args' | 'read'> & { args: string };
+type ToolCallPiece = Omit<StreamedToolCall, 'args' | 'read'> & { args: string };
 
-function pieceOf({ index, id, type, function: called, custom, ...members }: Json): Piece {
+function toolCallPiece({
+  index,
+  id,
+  type,
+  function: called,
+  custom,
+  ...members
+}: ChunkObject): ToolCallPiece {
   const isCustom = isObject(custom) || type === 'custom';
   const said = isCustom ? custom : called;
   const { name, arguments: args, input } = isObject(said) ? said : {};
@@ -244,7 +261,7 @@ function pieceOf({ index, id, type, function: called, custom, ...members }: Json
 const argumentsText = (args: unknown): string =>
   typeof args === 'string' ? args : isObject(args) ? JSON.stringify(args) : '';
 
-const newCall = (index: number | undefined): ToolCall => ({
+const newCall = (index: number | undefined): StreamedToolCall => ({
   index,
   id: '',
   name: '',
@@ -255,12 +272,12 @@ const newCall = (index: number | undefined): ToolCall => ({
 });
 
 /** `fromEnd` is the place of the piece in its chunk, counted from the last one, which is 1. */
-function addToolCall(calls: ToolCall[], value: unknown, fromEnd: number): void {
+function addToolCall(calls: StreamedToolCall[], value: unknown, fromEnd: number): void {
   if (!isObject(value)) return;
-  const piece = pieceOf(value);
+  const piece = toolCallPiece(value);
   const { index } = piece;
   if (index !== undefined && !isIndex(index, MAX_TOOL_CALL)) return;
-  let call = callOf(calls, piece, fromEnd);
+  let call = matchingCall(calls, piece, fromEnd);
   if (!call) {
     if (calls.length > MAX_TOOL_CALL) return;
     calls.push((call = newCall(index)));
@@ -273,31 +290,39 @@ function addToolCall(calls: ToolCall[], value: unknown, fromEnd: number): void {
  * one index, or none: Gemini (https://ai.google.dev/gemini-api/docs/openai, 2025), Ollama before 0.6. Nor does an id alone: vLLM before
  * 0.8.5 makes up another one for each chunk (`DeltaToolCall`). A call begins with its name.
  */
-function callOf(calls: readonly ToolCall[], piece: Piece, fromEnd: number): ToolCall | undefined {
+function matchingCall(
+  calls: readonly StreamedToolCall[],
+  piece: ToolCallPiece,
+  fromEnd: number,
+): StreamedToolCall | undefined {
   const { index, id, name } = piece;
-  const isAt = (call: ToolCall) => index === undefined || call.index === index;
+  const isAt = (call: StreamedToolCall) => index === undefined || call.index === index;
   if (id !== '') {
     const known = calls.findLast((call) => call.id === id && isAt(call));
     if (known) return known;
   }
   const isNumberless = index === undefined && id === '' && name === '';
   const last = isNumberless ? calls.at(-Math.min(fromEnd, calls.length)) : calls.findLast(isAt);
-  return last && goesOn(last, piece, calls.length) ? last : undefined;
+  return last && continuesCall(last, piece, calls.length) ? last : undefined;
 }
 
 /** Whether a piece that does not repeat the id of a call belongs to it. */
-function goesOn(call: ToolCall, { id, name, args }: Piece, count: number): boolean {
+function continuesCall(
+  call: StreamedToolCall,
+  { id, name, args }: ToolCallPiece,
+  count: number,
+): boolean {
   const hasOtherId = id !== '' && call.id !== '';
   if (hasOtherId) return name === '' && args !== '';
   if (name === '' || call.name === '') return true;
   const isOther = name !== call.name || count > MAX_TOOL_CALL;
-  return !isOther && !(args !== '' && isWhole(call));
+  return !isOther && !(args !== '' && isComplete(call));
 }
 
 const SIGNS = /[{}[\]]|"|\\./g;
 
 /** Whether all arguments of a call have come: what a piece with a name brings then, is another call. Each piece is read once. */
-function isWhole({ args, read }: ToolCall): boolean {
+function isComplete({ args, read }: StreamedToolCall): boolean {
   for (; read.pieces < args.length; read.pieces++)
     for (const [sign] of args[read.pieces]!.matchAll(SIGNS))
       if (sign === '"') read.isText = !read.isText;
@@ -309,7 +334,10 @@ function isWhole({ args, read }: ToolCall): boolean {
 }
 
 /** The first chunk of a call has its id and name, each one a piece of its arguments. */
-function addPiece(call: ToolCall, { id, name, isCustom, args, members }: Piece): void {
+function addPiece(
+  call: StreamedToolCall,
+  { id, name, isCustom, args, members }: ToolCallPiece,
+): void {
   call.id ||= id;
   call.name ||= name;
   call.isCustom ||= isCustom;
@@ -317,7 +345,7 @@ function addPiece(call: ToolCall, { id, name, isCustom, args, members }: Piece):
   Object.assign(call.members, members);
 }
 
-function choiceJson(index: number, choice: Streamed): string {
+function choiceJson(index: number, choice: StreamedChoice): string {
   const { text, finishReason, tokenIds, members } = choice;
   return `{${[
     `"index":${index}`,
@@ -329,14 +357,14 @@ function choiceJson(index: number, choice: Streamed): string {
   ].join(',')}}`;
 }
 
-function logprobsJson({ logprobs, oldLogprobs }: Streamed): string {
+function logprobsJson({ logprobs, oldLogprobs }: StreamedChoice): string {
   if (logprobs.length > 0) return `{"content":[${logprobs.join(',')}]}`;
   if (oldLogprobs.size === 0) return 'null';
   const lists = Array.from(oldLogprobs, ([name, list]) => `"${name}":[${list.join(',')}]`);
   return `{${lists.join(',')}}`;
 }
 
-function messageJson({ message, toolCalls, functionCall }: Streamed): string {
+function messageJson({ message, toolCalls, functionCall }: StreamedChoice): string {
   const isNumbered = toolCalls.every(({ index }) => index !== undefined);
   const calls = isNumbered ? toolCalls.toSorted((a, b) => a.index! - b.index!) : toolCalls;
   const hasCalls = calls.length > 0 || functionCall !== null;
@@ -359,7 +387,7 @@ function messageJson({ message, toolCalls, functionCall }: Streamed): string {
   return JSON.stringify(told);
 }
 
-function calledJson({ id, name, isCustom, args, members }: ToolCall): object {
+function calledJson({ id, name, isCustom, args, members }: StreamedToolCall): object {
   const said = args.join('');
   return {
     id,

@@ -11,19 +11,19 @@ export const visibleIn = (projectId: string) => sql`c.project_id = ${projectId} 
 const MAX_CIRCLE = 100;
 
 /** The visible call with an id in the trace of the call `c`. */
-const besides = (
+const visibleInTrace = (
   projectId: string,
   id: Sql,
 ) => sql`FROM calls p WHERE p.project_id = ${projectId} AND p.id = ${id}
   AND ${unseen(sql`p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL`)}`;
 
 /** Whether the call `c` is its own ancestor, and began before the other orphans of the circle. */
-const isFirstOfCircle = (projectId: string) => sql`(
+const isCycleHead = (projectId: string) => sql`(
   WITH RECURSIVE above AS (
-    SELECT p.id, p.parent_id, p.started_at, p.is_orphan, 1 AS level ${besides(projectId, sql`c.parent_id`)}
+    SELECT p.id, p.parent_id, p.started_at, p.is_orphan, 1 AS level ${visibleInTrace(projectId, sql`c.parent_id`)}
     UNION ALL
     SELECT p.*, a.level + 1 FROM above a ${lookedUp(
-      sql`SELECT p.id, p.parent_id, p.started_at, p.is_orphan ${besides(projectId, sql`a.parent_id`)}`,
+      sql`SELECT p.id, p.parent_id, p.started_at, p.is_orphan ${visibleInTrace(projectId, sql`a.parent_id`)}`,
       'p',
     )} WHERE a.id <> c.id AND a.level < ${MAX_CIRCLE}::int)
   SELECT bool_or(a.id = c.id) AND bool_or(a.is_orphan AND (a.started_at, a.id) < (c.started_at, c.id)) IS NOT TRUE FROM above a)`;
@@ -41,7 +41,7 @@ export const isTopOrphan = (projectId: string) =>
   sql`(c.is_orphan AND c.parent_id IS NOT NULL AND ${hasNoParent(projectId)})`;
 
 const hasNoParent = (projectId: string) =>
-  sql`((SELECT TRUE ${besides(projectId, sql`c.parent_id`)} LIMIT 1) IS NOT TRUE OR ${isFirstOfCircle(projectId)})`;
+  sql`((SELECT TRUE ${visibleInTrace(projectId, sql`c.parent_id`)} LIMIT 1) IS NOT TRUE OR ${isCycleHead(projectId)})`;
 
 /** The call `c` has ended, and not before it started: clocks of clients differ. Else nobody knows how long it took. */
 export const IS_TIMED = sql`c.ended_at >= c.started_at`;

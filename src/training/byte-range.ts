@@ -10,7 +10,7 @@ export interface ByteRange {
 }
 
 /** What a stream of bytes is a part of. */
-export interface Ranged {
+export interface RangedStream {
   stream: Readable;
   range: ByteRange;
   bytes: number;
@@ -32,7 +32,7 @@ export function readRange({ headers }: Context, bytes: number): ByteRange {
 /** The answer: 206 with `Content-Range` for a part, 200 for all. */
 export function rangedAnswer(
   { response }: Context,
-  { stream, range, bytes }: Ranged,
+  { stream, range, bytes }: RangedStream,
   type: string,
 ) {
   const { start, end } = range;
@@ -45,7 +45,7 @@ export function rangedAnswer(
 }
 
 /** The bytes of a range, of pieces that begin at byte `at`. */
-export async function* cutTo(
+export async function* sliceRange(
   pieces: AsyncIterable<Buffer>,
   { start, end }: ByteRange,
   at: number,

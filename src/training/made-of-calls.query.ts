@@ -8,5 +8,5 @@ import type { Sql } from '../platform/query/sql.js';
  */
 const DERIVED = textLock(0x6275696c);
 
-export const deletersLock = (projectId: string): Sql => lockShared(DERIVED, projectId);
-export const makersLock = (projectId: string): Sql => lock(DERIVED, projectId);
+export const callDeletionLock = (projectId: string): Sql => lockShared(DERIVED, projectId);
+export const derivedDataLock = (projectId: string): Sql => lock(DERIVED, projectId);

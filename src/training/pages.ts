@@ -4,7 +4,7 @@ import { ApiError } from '../platform/errors.js';
 import { ApiJsonResponse } from '../platform/http/api-answers.js';
 
 /** One item of a list: its id, and itself as JSON text. */
-export interface Item {
+export interface ListItem {
   id: string;
   json: string;
 }
@@ -13,7 +13,7 @@ export interface Item {
 export const PAGE_SIZE = 20;
 
 /** A cursor page as JSON text. `items` holds one more than the page when there are more, or `found` says how many there are. */
-export function page(items: Item[], limit = PAGE_SIZE, found = items.length): string {
+export function pageJson(items: ListItem[], limit = PAGE_SIZE, found = items.length): string {
   const shown = items.slice(0, limit);
   const [first, last] = [shown.at(0)?.id ?? '', shown.at(-1)?.id ?? ''];
   return `{"object":"list","data":[${shown.map(({ json }) => json).join(',')}],"first_id":"${first}","last_id":"${last}","has_more":${found > shown.length}}`;

@@ -16,9 +16,9 @@ type Schema = Schemas[string] & { [MUST_BE]?: string };
 
 export const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-const be = (what: string, schema: Schema): Schema => ({ ...schema, [MUST_BE]: what });
+const mustBe = (what: string, schema: Schema): Schema => ({ ...schema, [MUST_BE]: what });
 const object = (properties: Record<string, Schema>, ...required: string[]) =>
-  be('an object', {
+  mustBe('an object', {
     type: 'object',
     description: 'Members of other names are kept as they are.',
     properties,
@@ -26,19 +26,19 @@ const object = (properties: Record<string, Schema>, ...required: string[]) =>
     additionalProperties: true,
   });
 const objectRule = (items: Schema) =>
-  be('an object', { type: 'object', additionalProperties: items });
-const arrayRule = (items: Schema) => be('an array', { type: 'array', items });
+  mustBe('an object', { type: 'object', additionalProperties: items });
+const arrayRule = (items: Schema) => mustBe('an array', { type: 'array', items });
 
-const TEXT = be('a string', { type: 'string' });
-const TEXT_OR_NULL = be('a string or null', { type: 'string', nullable: true });
+const TEXT = mustBe('a string', { type: 'string' });
+const TEXT_OR_NULL = mustBe('a string or null', { type: 'string', nullable: true });
 /** A null in place of a number is what JSON makes of NaN. */
-const NUMBER = be('a number', { type: 'number', nullable: true });
-const BOOLEAN = be('a boolean', { type: 'boolean', nullable: true });
-const METRIC = be('a number or a boolean', { anyOf: [NUMBER, BOOLEAN] });
-const SCALAR = be('a string, number, boolean or null', { anyOf: [TEXT, NUMBER, BOOLEAN] });
+const NUMBER = mustBe('a number', { type: 'number', nullable: true });
+const BOOLEAN = mustBe('a boolean', { type: 'boolean', nullable: true });
+const METRIC = mustBe('a number or a boolean', { anyOf: [NUMBER, BOOLEAN] });
+const SCALAR = mustBe('a string, number, boolean or null', { anyOf: [TEXT, NUMBER, BOOLEAN] });
 const LIST = arrayRule({ description: 'Any JSON value.' });
-const LIST_OR_NULL = be('an array or null', { ...LIST, nullable: true });
-const CONTENT = be('a string, null or an array of parts', { anyOf: [TEXT_OR_NULL, LIST] });
+const LIST_OR_NULL = mustBe('an array or null', { ...LIST, nullable: true });
+const CONTENT = mustBe('a string, null or an array of parts', { anyOf: [TEXT_OR_NULL, LIST] });
 
 /** A choice is told from a message by its key `message`. */
 const HAS_MESSAGE = { required: ['message'] };
@@ -74,7 +74,7 @@ const TRAJECTORY: Record<string, Schema> = {
   metrics: { ...objectRule(METRIC), default: {} },
   metadata: { ...objectRule(SCALAR), default: {} },
   logs: { ...arrayRule(TEXT), default: [] },
-  start_time: be('an ISO 8601 date-time such as 2026-01-31T12:00:00.123456Z', {
+  start_time: mustBe('an ISO 8601 date-time such as 2026-01-31T12:00:00.123456Z', {
     type: 'string',
     format: 'date-time',
     nullable: true,
@@ -83,7 +83,7 @@ const TRAJECTORY: Record<string, Schema> = {
 };
 
 /** What the service adds to a trajectory that it answers. */
-const PLACE: Record<string, Schema> = {
+const STORED_FIELDS: Record<string, Schema> = {
   id: { type: 'string', format: 'uuid' },
   model_id: { type: 'string', format: 'uuid' },
   job_id: { type: 'string', format: 'uuid', nullable: true },
@@ -136,7 +136,7 @@ export const TRAJECTORY_SCHEMAS = {
     ...object({ learning_rate: NUMBER, precalculate_logprobs: BOOLEAN }),
     nullable: true,
   },
-  StoredTrajectoryDto: object({ ...TRAJECTORY, ...PLACE }, ...Object.keys(PLACE)),
+  StoredTrajectoryDto: object({ ...TRAJECTORY, ...STORED_FIELDS }, ...Object.keys(STORED_FIELDS)),
   LogDto: object(
     {
       split: { type: 'string', pattern: SPLIT.source },
@@ -157,19 +157,19 @@ export const TRAJECTORY_SCHEMAS = {
 };
 
 /** What is read of a trajectory that keeps the rules. */
-export interface Trajectory {
+export interface CheckedTrajectory {
   reward?: number | null;
-  metrics?: Numbers;
+  metrics?: MetricValues;
   start_time?: string | null;
 }
 
 /** The same of a group. */
-export interface Group {
+export interface CheckedGroup {
   exceptions?: unknown[];
-  metrics?: Numbers;
+  metrics?: MetricValues;
 }
 
-export type Numbers = Record<string, number | boolean | null>;
+export type MetricValues = Record<string, number | boolean | null>;
 
 const ajv = new Ajv({
   strict: false,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Format, importFile } from '../../src/doors/import/import.js';
-import { Service } from '../../src/doors/import/service.js';
+import { type ImportFormat, importFile } from '../../src/doors/import/import.js';
+import { TargetService } from '../../src/doors/import/service.js';
 import { basic, linesOf, send, useApp } from '../support/app.js';
 import { aFolder, startServer, watched } from '../support/server.js';
 
@@ -663,10 +663,10 @@ describe('npm run import', () => {
     records.map((record) => JSON.stringify(record)).join('\n');
   const fixture = (name: string) => `test/fixtures/import/${name}`;
 
-  async function load(format: Format, file: string, project: string, key = app.key) {
+  async function load(format: ImportFormat, file: string, project: string, key = app.key) {
     const said: string[] = [];
     const say = (line: string) => void said.push(line);
-    const service = new Service(app.url, key, project);
+    const service = new TargetService(app.url, key, project);
     const tally = await importFile(file, format, service, { say, everyMs: Infinity });
     return { summary: tally.summary(), said };
   }
@@ -836,7 +836,7 @@ describe('npm run import', () => {
     expect((await callsOf(project)).map(({ id }) => id[0])).toEqual(['1', '2', '4', '5']);
   });
 
-  it.each<[Format, string, RegExp]>([
+  it.each<[ImportFormat, string, RegExp]>([
     ['langfuse', '{"id":"t","timestamp":"2026-01-31"}\n{"id":', /:2: the file ends within/],
     ['langfuse', '{"id":"t","timestamp":"2026-01-31"}\n{"id":,}', /:2: .*JSON/],
     ['langfuse', '{"name":"skein"}', /:1: is no trace, observation or score/],

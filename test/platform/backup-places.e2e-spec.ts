@@ -3,7 +3,7 @@ import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { DamagedBackup } from '../../src/platform/backup/backup-file.js';
 import { decrypted, encrypted } from '../../src/platform/backup/encryption.js';
 import { unzipped, zipped } from '../../src/platform/backup/gzip.js';
-import { located, placeAt } from '../../src/platform/backup/places.js';
+import { locateBackup, storageAt } from '../../src/platform/backup/places.js';
 import { backupName, prune, storedBackups } from '../../src/platform/backup/stored-backups.js';
 import { refuse, startS3 } from '../support/s3-server.js';
 
@@ -34,7 +34,7 @@ describe('a bucket', () => {
     sessionToken: undefined,
     isPathStyle: true,
   });
-  const place = () => placeAt('s3://bucket/some/where', settings());
+  const place = () => storageAt('s3://bucket/some/where', settings());
 
   it('keeps a small file as it came, and lists more than a page of them', async () => {
     const names = ['skein-1&2', 'skein-2', 'skein-3', 'skein-4', 'skein-5'];
@@ -96,7 +96,7 @@ describe('a bucket', () => {
       's3://bucket/ (GET ?list-type): the server answers 403 AccessDenied, told why',
     );
     expect(error.stack).not.toContain(SECRET);
-    const without = placeAt('s3://bucket', { ...settings(), secretAccessKey: undefined });
+    const without = storageAt('s3://bucket', { ...settings(), secretAccessKey: undefined });
     await expect(without.list()).rejects.toThrow('needs AWS_ACCESS_KEY_ID and AWS_SECRET');
   });
 
@@ -141,8 +141,8 @@ describe('a bucket', () => {
   });
 
   it('is named with an object in it', () => {
-    expect(located('s3://bucket/a/b.skein', settings()).name).toBe('b.skein');
-    expect(() => located('s3://bucket/', settings())).toThrow('names no object');
+    expect(locateBackup('s3://bucket/a/b.skein', settings()).name).toBe('b.skein');
+    expect(() => locateBackup('s3://bucket/', settings())).toThrow('names no object');
   });
 });
 

@@ -5,7 +5,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
 import { withClient } from '../../src/platform/backup/client.js';
-import { Progress } from '../../src/platform/backup/progress.js';
+import { BackupProgress } from '../../src/platform/backup/progress.js';
 import { restore } from '../../src/platform/backup/restore.js';
 import { prepareSchema } from '../../src/platform/backup/schema.js';
 import { migrate } from '../../src/platform/database/migrate.js';
@@ -20,7 +20,7 @@ import { aFolder, run, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 
 const quiet = (say: (line: string) => void = () => {}, everyMs = 0) =>
-  new Progress('backup', say, everyMs);
+  new BackupProgress('backup', say, everyMs);
 
 /** One of everything that the service stores, with texts that COPY has to escape. */
 async function fill(app: TestApp) {

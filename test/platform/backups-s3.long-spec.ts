@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { newSecret } from '../../src/platform/auth/secret.js';
-import { FolderPlace } from '../../src/platform/backup/folder-place.js';
-import { S3Place } from '../../src/platform/backup/s3-place.js';
+import { FolderStorage } from '../../src/platform/backup/folder-place.js';
+import { S3Storage } from '../../src/platform/backup/s3-place.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { aStart } from '../support/factories.js';
 import { aFolder, freePort, run, startServer } from '../support/server.js';
@@ -30,7 +30,7 @@ const COMMANDS = ['backup', 'restore'].map((name) => `dist/src/server/commands/$
   let s3: ChildProcess;
   let database: TestDatabase;
   let env: Record<string, string>;
-  let place: S3Place;
+  let place: S3Storage;
   let identity: string;
 
   beforeAll(async () => {
@@ -64,7 +64,7 @@ const COMMANDS = ['backup', 'restore'].map((name) => `dist/src/server/commands/$
       AWS_SECRET_ACCESS_KEY_FILE: join(folder.path, 'secret'),
       BOOTSTRAP_API_KEY: newSecret(),
     };
-    place = new S3Place(env['BACKUP_URL']!, {
+    place = new S3Storage(env['BACKUP_URL']!, {
       endpoint,
       region: 'us-east-1',
       accessKeyId: 'skein',
@@ -147,7 +147,7 @@ const COMMANDS = ['backup', 'restore'].map((name) => `dist/src/server/commands/$
     const cut = run('server/commands/backup.cli.js', env, ['s3://bucket/by/cut.skein']);
     cut.process.kill('SIGTERM');
     expect(await cut.exit).not.toBe(0);
-    const by = new S3Place('s3://bucket/by', { ...(place as any).bucket.s3 });
+    const by = new S3Storage('s3://bucket/by', { ...(place as any).bucket.s3 });
     expect((await by.list()).map(({ name }) => name)).toEqual(['hand.skein']);
   });
 
@@ -182,7 +182,7 @@ const COMMANDS = ['backup', 'restore'].map((name) => `dist/src/server/commands/$
       expect(readFileSync(file, 'latin1')).toMatch(/^age-encryption/);
       const verified = await backup('--verify', '--identity', join(folder.path, 'identity'), file);
       expect(verified.said).toContain('are whole');
-      expect(await new FolderPlace(folder.path).has('by-age.skein.age')).toBe(true);
+      expect(await new FolderStorage(folder.path).has('by-age.skein.age')).toBe(true);
     },
   );
 });

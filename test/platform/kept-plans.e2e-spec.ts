@@ -1,5 +1,5 @@
 import { Pool } from 'pg';
-import { KeptPlans } from '../../src/platform/database/kept-plans.js';
+import { PreparedPlans } from '../../src/platform/database/kept-plans.js';
 import { RowStream, TextRows } from '../../src/platform/database/row-stream.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -52,7 +52,7 @@ describe('a statement whose plan a connection keeps', () => {
 });
 
 it('names go from the statement that was not asked for the longest to a new one', () => {
-  const plans = new KeptPlans();
+  const plans = new PreparedPlans();
   const names = Array.from({ length: 16 }, (_, i) => plans.name(`SELECT ${i}`));
   expect(new Set(names).size).toBe(16);
   expect(plans.name('SELECT 0')).toBe(names[0]);

@@ -5,7 +5,7 @@ import type { CallsQueryDto } from '../../src/tracing/calls/calls.dto.js';
 import type { ThreadsFilterDto } from '../../src/tracing/threads/threads.dto.js';
 import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
 import { threadsQuery } from '../../src/tracing/threads/threads.query.js';
-import type { Position } from '../../src/platform/query/after.js';
+import type { ListPosition } from '../../src/platform/query/after.js';
 import type { Sort } from '../../src/platform/query/columns.js';
 import type { Sql } from '../../src/platform/query/sql.js';
 import { unlessCluster } from '../support/database.js';
@@ -37,7 +37,7 @@ async function read(list: List, page: object = {}): Promise<Row[]> {
 const valueIn = (row: Row, field: string) =>
   field.split('.').reduce<any>((value, step) => value?.[step], row) ?? null;
 /** As a client makes it that has parsed the rows as JavaScript does. */
-const positionOf = ({ order }: List, row: Row): Position =>
+const positionOf = ({ order }: List, row: Row): ListPosition =>
   order.map(({ field }) => {
     const value = valueIn(row, field);
     return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;

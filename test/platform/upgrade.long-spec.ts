@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
 import { withClient } from '../../src/platform/backup/client.js';
-import { Progress } from '../../src/platform/backup/progress.js';
+import { BackupProgress } from '../../src/platform/backup/progress.js';
 import { restore } from '../../src/platform/backup/restore.js';
 import type { ReadinessDto } from '../../src/platform/operations/operations.dto.js';
 import { prepareSchema } from '../../src/platform/backup/schema.js';
@@ -42,7 +42,7 @@ async function oldDatabase(): Promise<TestDatabase> {
   const dataSource = await connected(database.url);
   const opened = await openFile(BACKUP);
   await withClient(dataSource, (client) =>
-    restore(client, opened, new Progress('restore', () => {}, 0)),
+    restore(client, opened, new BackupProgress('restore', () => {}, 0)),
   );
   await dataSource.destroy();
   return database;
@@ -195,7 +195,7 @@ async function releasedDatabase(version: string): Promise<TestDatabase> {
   const dataSource = await connected(database.url);
   await prepareSchema(dataSource, opened.header.schema);
   await withClient(dataSource, (client) =>
-    restore(client, opened, new Progress('restore', () => {}, 0)),
+    restore(client, opened, new BackupProgress('restore', () => {}, 0)),
   );
   await dataSource.destroy();
   return database;

@@ -18,7 +18,7 @@ import {
 } from './planted.js';
 import { aPairOf, trainingOf } from './trained.js';
 import { manifestFile, previewOf, sha256Of } from './preview.js';
-import { wantedIndex } from '../../src/tracing/calls/indexes/call-indexes.query.js';
+import { indexDefinition } from '../../src/tracing/calls/indexes/call-indexes.query.js';
 
 /** A request about a planted project; what it says itself does not hold the project's marker. */
 export interface Sent {
@@ -550,7 +550,7 @@ export const OPERATIONS: Record<string, Operation> = {
   'POST /index/create': administers(withBody(() => ({ field: 'inputs.marker' }))),
   'POST /index/list': administers(onlyProject, { harmless: 'reads' }),
   'POST /index/delete': administers(async ({ project }, app) => {
-    const { name, field } = wantedIndex(project, `inputs.${fresh()}`, 'text');
+    const { name, field } = indexDefinition(project, `inputs.${fresh()}`, 'text');
     // more of them at once than a project may have
     await app.query(
       `INSERT INTO call_indexes (project_id, name, field, kind) VALUES ($1, $2, $3, 'text')`,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Slots } from '../../src/platform/database/slots.js';
+import { ConnectionSlots } from '../../src/platform/database/slots.js';
 import { callRows } from '../../src/tracing/calls/read/call-lists.query.js';
 import { useApp } from '../support/app.js';
 import { useCalls } from '../support/calls.js';
@@ -448,7 +448,7 @@ describe('reading calls', () => {
     const inputs = { text: randomBytes(1_000_000).toString('base64') }; // does not compress
     await calls.start({ id: 'large', inputs });
     await calls.start({ id: 'small', inputs: { text: 'x'.repeat(100_000) } });
-    const taken = jest.spyOn(Slots.prototype, 'take');
+    const taken = jest.spyOn(ConnectionSlots.prototype, 'take');
     const takenByKeys = () => taken.mock.calls.filter(([key]) => key !== ''); // '' is the service itself
     expect((await calls.read('small')).inputs.text).toHaveLength(100_000);
     expect(takenByKeys()).toEqual([]);

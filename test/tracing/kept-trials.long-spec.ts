@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { KeptTrialsRefresher } from '../../src/tracing/evaluations/kept-trials.refresher.js';
 import { scanQuery } from '../../src/tracing/evaluations/trial-scan.query.js';
-import { addKept, scannedTrial, type Trial } from '../../src/tracing/evaluations/trials.js';
+import { addKeptChunk, scannedTrial, type Trial } from '../../src/tracing/evaluations/trials.js';
 import { CostsService } from '../../src/tracing/costs/costs.service.js';
 import { useApp } from '../support/app.js';
 import { STORED_CALLS, type StoredCall, trialsOf } from '../support/trials-oracle.js';
@@ -281,7 +281,7 @@ describe('kept trials', () => {
           const added: ReturnType<typeof shown>[] = [];
           const add = (digest: string, runId: string, trial: Trial) =>
             void added.push(shown(runId, digest, trial));
-          addKept({ add }, one, costs, SCAN);
+          addKeptChunk({ add }, one, costs, SCAN);
           return added;
         });
         expect(found.toSorted(byKey)).toEqual(

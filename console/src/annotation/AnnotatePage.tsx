@@ -7,19 +7,19 @@ import { useLive } from '../api/live.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { count } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
-import { askedQuery, type QueueStat, queueQuery, statsQuery } from './data.ts';
-import { Item } from './Item.tsx';
+import { questionsQuery, type QueueStat, queueQuery, statsQuery } from './data.ts';
+import { QueueItemForm } from './Item.tsx';
 import { toQuestion } from './questions.ts';
 import { useQueueItem } from './useQueueItem.ts';
 import styles from './annotation.module.css';
 
 const route = getRouteApi('/p/$entity/$project/queues/$queueId');
-const Progress = lazy(() =>
-  import('./Progress.tsx').then((module) => ({ default: module.Progress })),
+const QueueProgress = lazy(() =>
+  import('./Progress.tsx').then((module) => ({ default: module.QueueProgress })),
 );
 
 /** A queue, one item after the other. */
@@ -57,7 +57,7 @@ export function AnnotatePage() {
       {queue && <Items project={project} queue={queue} stat={stat} />}
       {isLooking && (
         <Suspense fallback={null}>
-          <Progress project={project} queueId={queueId} onClose={() => look(false)} />
+          <QueueProgress project={project} queueId={queueId} onClose={() => look(false)} />
         </Suspense>
       )}
     </Page>
@@ -76,10 +76,10 @@ function Items({
 }) {
   const { item: itemId } = route.useSearch();
   const isWriter = mayActAs(useMe(), 'writer', project);
-  const asked = useQuery(askedQuery(project, queue.scorer_refs));
+  const asked = useQuery(questionsQuery(project, queue.scorer_refs));
   const { query: item, show, goTo } = useQueueItem(project, queue.id, { itemId, isWriter });
   const failed = [asked, item].find(({ error }) => error);
-  if (failed) return <Fault error={failed.error!} onRetry={() => void failed.refetch()} />;
+  if (failed) return <ErrorRetry error={failed.error!} onRetry={() => void failed.refetch()} />;
   if (item.data === null) return <NothingLeft isKnown={itemId !== undefined} stat={stat} />;
   if (!item.data || !asked.data) return <Skeleton rows={12} />;
   const questions = asked.data.flatMap(({ spec }) => (spec ? [toQuestion(spec)] : []));
@@ -95,7 +95,7 @@ function Items({
           {visible(gone.map(({ ref }) => ref).join(', '))}.
         </p>
       )}
-      <Item
+      <QueueItemForm
         key={item.data.id}
         project={project}
         item={item.data}
@@ -113,7 +113,7 @@ function NothingLeft({ isKnown, stat }: { isKnown: boolean; stat: QueueStat | un
   const { entity, project } = route.useParams();
   if (stat?.total_items === 0)
     return (
-      <Empty title="The queue is empty">
+      <EmptyState title="The queue is empty">
         <p>
           Select traces in the list of{' '}
           <Link to="/p/$entity/$project/traces" params={{ entity, project }} search={{}}>
@@ -121,20 +121,20 @@ function NothingLeft({ isKnown, stat }: { isKnown: boolean; stat: QueueStat | un
           </Link>
           , and add them to this queue.
         </p>
-      </Empty>
+      </EmptyState>
     );
   if (!isKnown)
     return (
-      <Empty title="Nothing is left to begin">
+      <EmptyState title="Nothing is left to begin">
         <p>Every item has been judged, or somebody has begun it; Progress shows who.</p>
-      </Empty>
+      </EmptyState>
     );
   return (
-    <Empty title="There is no such item">
+    <EmptyState title="There is no such item">
       <p>Its call was deleted, or it is of another queue.</p>
       <Link from="/p/$entity/$project/queues/$queueId" to="." search={{}}>
         Go on with the next one
       </Link>
-    </Empty>
+    </EmptyState>
   );
 }

@@ -7,7 +7,7 @@ import styles from './annotation.module.css';
 import { choiceKey, type Question } from './questions.ts';
 
 /** A question and its answer. */
-export function Answer({
+export function AnswerInput({
   question,
   answer,
   isCurrent,

@@ -6,9 +6,9 @@ import { useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { count, opName } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { Answer } from './Answer.tsx';
-import { isAway, readGiven } from './data.ts';
-import { keepDraft, keptDraft } from './drafts.ts';
+import { AnswerInput } from './Answer.tsx';
+import { isTransient, readAnswers } from './data.ts';
+import { keepDraft, readDraft } from './drafts.ts';
 import { itemAction, type ItemActions } from './item-keys.ts';
 import {
   answerByKey,
@@ -33,13 +33,21 @@ interface ItemProps {
 }
 
 /** An item: what it shows, the answers, and the keys. */
-export function Item({ project, item, total, questions, isWriter, onNext, onGoTo }: ItemProps) {
+export function QueueItemForm({
+  project,
+  item,
+  total,
+  questions,
+  isWriter,
+  onNext,
+  onGoTo,
+}: ItemProps) {
   const me = useMe();
   const given = useQuery({
     queryKey: ['given', item.id, me.user],
-    queryFn: ({ signal }) => readGiven(project, item, me.user, signal),
+    queryFn: ({ signal }) => readAnswers(project, item, me.user, signal),
   });
-  const [typed, setTyped] = useState<Answers>(() => keptDraft(item.id));
+  const [typed, setTyped] = useState<Answers>(() => readDraft(item.id));
   const [current, setCurrent] = useState(0);
   const [told, tell] = useState<string>();
   const box = useRef<HTMLTextAreaElement>(null);
@@ -116,7 +124,7 @@ export function Item({ project, item, total, questions, isWriter, onNext, onGoTo
           <span className={styles['soft']}>{stateText(item, me.user)}</span>
         </header>
         {questions.map((question, n) => (
-          <Answer
+          <AnswerInput
             key={question.ref}
             question={question}
             answer={answers[question.ref] ?? ''}
@@ -132,7 +140,7 @@ export function Item({ project, item, total, questions, isWriter, onNext, onGoTo
         {save.error && (
           <>
             <ErrorNote error={save.error} />
-            {isAway(save.error) && (
+            {isTransient(save.error) && (
               <p role="status">
                 Not saved yet. Your answer is kept here, and sent again every few seconds.
               </p>

@@ -15,7 +15,7 @@ interface Person {
 }
 
 /** Who has done how much of a queue. An item counts for the one who came furthest with it first. */
-export function Progress({
+export function QueueProgress({
   project,
   queueId,
   onClose,

@@ -9,7 +9,7 @@ import { mayActAs, useMe } from '../api/session.ts';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { count } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
@@ -24,14 +24,14 @@ const DeleteQueue = lazy(() =>
   import('./DeleteQueue.tsx').then((module) => ({ default: module.DeleteQueue })),
 );
 
-type Asked = { kind: 'new' } | { kind: 'edit' | 'delete'; queue: Queue };
+type QueueDialog = { kind: 'new' } | { kind: 'edit' | 'delete'; queue: Queue };
 
 /** The annotation queues of a project, the newest first. */
 export function QueuesPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;
   const isWriter = mayActAs(useMe(), 'writer', project);
-  const [asked, ask] = useState<Asked>();
+  const [asked, ask] = useState<QueueDialog>();
   useEffect(() => noteProject(project), [project]);
   const { queues, statById, error, refetch } = useQueues(project);
   return (
@@ -49,12 +49,12 @@ export function QueuesPage() {
     >
       {!queues && !error && <Skeleton rows={8} />}
       {queues?.length === 0 && (
-        <Empty title="No queues">
+        <EmptyState title="No queues">
           <p>
             A queue holds calls that people judge one after the other. Make one, then select traces
             and add them to it.
           </p>
-        </Empty>
+        </EmptyState>
       )}
       {queues && queues.length > 0 && (
         <Table
@@ -104,7 +104,7 @@ function Dialogs({
   onClose,
 }: {
   project: string;
-  asked: Asked;
+  asked: QueueDialog;
   statById: ReadonlyMap<string, QueueStat>;
   onClose: () => void;
 }) {
@@ -134,7 +134,7 @@ function queueColumns({
   project: string;
   statById: ReadonlyMap<string, QueueStat>;
   /** Undefined for those who may change nothing. */
-  onAsk: ((asked: Asked) => void) | undefined;
+  onAsk: ((asked: QueueDialog) => void) | undefined;
 }): TableColumn<Queue>[] {
   return [
     {

@@ -3,7 +3,7 @@ import { type RefObject, useMemo } from 'react';
 import type { QueueItem } from '../api/annotation.ts';
 import { Chat } from '../json/Chat.tsx';
 import { readChat } from '../../../src/platform/json/chat.ts';
-import { parsedExactly } from '../../../src/platform/json/chat-parts.ts';
+import { parseLossless } from '../../../src/platform/json/chat-parts.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
 import { LongText } from '../json/LongText.tsx';
@@ -11,7 +11,7 @@ import { nodeAt } from '../json/path.ts';
 import { readCall } from '../json/read-call.ts';
 import { rowsBelow } from '../json/rows.ts';
 import { decoded, visible } from '../json/visible.ts';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { Skeleton } from '../ui/Notice.tsx';
 import styles from './annotation.module.css';
 
@@ -42,14 +42,14 @@ export function ShownFields({
   const fields = item.display_fields.length > 0 ? item.display_fields : ALL;
   return (
     <section ref={box} className={styles['fields']} aria-label="Fields" tabIndex={0}>
-      {error && <Fault error={error} onRetry={() => void refetch()} />}
+      {error && <ErrorRetry error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton rows={8} />}
-      {data && fields.map((path) => <Field key={path} index={data} path={path} />)}
+      {data && fields.map((path) => <ItemField key={path} index={data} path={path} />)}
     </section>
   );
 }
 
-function Field({ index, path }: { index: JsonIndex; path: string }) {
+function ItemField({ index, path }: { index: JsonIndex; path: string }) {
   const node = nodeAt(index, index.member(0, 'call') ?? 0, path);
   return (
     <section className={styles['field']} aria-label={visible(path)}>
@@ -57,14 +57,14 @@ function Field({ index, path }: { index: JsonIndex; path: string }) {
       {node === undefined ? (
         <p className={styles['soft']}>This call does not have it.</p>
       ) : (
-        <Value index={index} node={node} path={path} />
+        <FieldValue index={index} node={node} path={path} />
       )}
     </section>
   );
 }
 
-function Value({ index, node, path }: { index: JsonIndex; node: number; path: string }) {
-  const said = useMemo(() => saidIn(index, node), [index, node]);
+function FieldValue({ index, node, path }: { index: JsonIndex; node: number; path: string }) {
+  const said = useMemo(() => messagesIn(index, node), [index, node]);
   if (said)
     return (
       <div className={styles['chat']}>
@@ -81,11 +81,11 @@ function Value({ index, node, path }: { index: JsonIndex; node: number; path: st
     );
   }
   if (!index.hasChildren(node)) return <code>{visible(index.nodeText(node))}</code>;
-  return <Json index={index} node={node} path={path} />;
+  return <JsonField index={index} node={node} path={path} />;
 }
 
 /** As high as it is when it opens; what is opened then scrolls. */
-function Json({ index, node, path }: { index: JsonIndex; node: number; path: string }) {
+function JsonField({ index, node, path }: { index: JsonIndex; node: number; path: string }) {
   const sections = useMemo(() => [{ title: path, root: node }], [path, node]);
   const rows = useMemo(() => rowsBelow(index, node, NONE).length, [index, node]);
   return (
@@ -96,10 +96,10 @@ function Json({ index, node, path }: { index: JsonIndex; node: number; path: str
 }
 
 /** The messages, where the value is a list of them. */
-function saidIn(index: JsonIndex, node: number) {
+function messagesIn(index: JsonIndex, node: number) {
   if (index.kind(node) !== 'array' || index.nodeLength(node) > MOST_CHAT) return undefined;
   try {
-    return readChat({ messages: parsedExactly(index.nodeText(node)) }, undefined)?.said;
+    return readChat({ messages: parseLossless(index.nodeText(node)) }, undefined)?.said;
   } catch {
     return undefined; // it may be too deep for a parser
   }

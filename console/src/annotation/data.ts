@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import { type QueueItem, readSpec, type Spec } from '../api/annotation.ts';
+import { type QueueItem, readSpec, type AnnotationSpec } from '../api/annotation.ts';
 import { type Answer, get, post, send } from '../api/client.ts';
 import { Problem } from '../api/problem.ts';
 import { wire } from '../api/wire.ts';
@@ -28,17 +28,17 @@ export const statsQuery = (project_id: string, queue_ids: string[]) =>
   });
 
 /** What a queue asks, in its order; null in the place of what is not there any more. */
-export const askedQuery = (project: string, refs: readonly string[]) =>
+export const questionsQuery = (project: string, refs: readonly string[]) =>
   queryOptions({
     queryKey: ['asked', project, refs],
-    queryFn: ({ signal }) => Promise.all(refs.map((ref) => readAsked(project, ref, signal))),
+    queryFn: ({ signal }) => Promise.all(refs.map((ref) => readQuestionSpec(project, ref, signal))),
   });
 
-async function readAsked(
+async function readQuestionSpec(
   project: string,
   ref: string,
   signal: AbortSignal,
-): Promise<{ ref: string; spec: Spec | null }> {
+): Promise<{ ref: string; spec: AnnotationSpec | null }> {
   const [, of, object_id, digest] =
     /^\w+:\/\/\/([^/]+\/[^/]+)\/object\/([^:]+):(.+)$/.exec(ref) ?? [];
   // the service takes annotations of objects of the same project only
@@ -96,7 +96,7 @@ export const callRef = (project: string, callId: string): string =>
   `${wire.scheme}:///${project}/call/${callId}`;
 
 /** The latest values that a person gave for a call in a queue, by the name of the question. */
-export async function readGiven(
+export async function readAnswers(
   project_id: string,
   { call_id, queue_id }: QueueItem,
   user: string,
@@ -147,7 +147,7 @@ export async function finish(item: QueueItem, state: 'completed' | 'skipped'): P
 }
 
 /** Whether the same request may do later: nobody heard it, or the service has too much to do. */
-export const isAway = (error: unknown): boolean =>
+export const isTransient = (error: unknown): boolean =>
   error instanceof Problem && [0, 429, 502, 503, 504].includes(error.status);
 
 export async function changeQueue(

@@ -3,7 +3,7 @@ import type { Answers } from './questions.ts';
 const PREFIX = 'skein.annotation ';
 
 /** What was chosen and typed for an item and is not stored yet. It survives a reload, and the end of a session. */
-export function keptDraft(itemId: string): Answers {
+export function readDraft(itemId: string): Answers {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(PREFIX + itemId) ?? '{}');
     return typeof kept === 'object' && kept !== null ? (kept as Answers) : {};

@@ -1,7 +1,7 @@
-import type { FieldSchema, Spec } from '../api/annotation.ts';
+import type { FieldSchema, AnnotationSpec } from '../api/annotation.ts';
 
 /** A spec with what its form is. */
-export interface Question extends Spec {
+export interface Question extends AnnotationSpec {
   kind: 'choice' | 'number' | 'text' | 'json';
   /** As JSON; of a choice. */
   choices: readonly string[];
@@ -13,7 +13,7 @@ export type Answers = Readonly<Record<string, string>>;
 /** Numbers of at most so many digits have a key each. */
 const MOST_STEPS = 10;
 
-export function toQuestion(spec: Spec): Question {
+export function toQuestion(spec: AnnotationSpec): Question {
   const choices = choicesIn(spec.schema);
   if (choices)
     return { ...spec, kind: 'choice', choices: choices.map((one) => JSON.stringify(one)) };

@@ -3,11 +3,11 @@ import { useEffect, useEffectEvent, useRef } from 'react';
 import type { QueueItem } from '../api/annotation.ts';
 import { post } from '../api/client.ts';
 import { wire } from '../api/wire.ts';
-import { beginNext, callRef, finish, isAway } from './data.ts';
+import { beginNext, callRef, finish, isTransient } from './data.ts';
 import { forgetDraft } from './drafts.ts';
 import { type Answers, answerValue, type Question } from './questions.ts';
 
-type End = 'completed' | 'skipped';
+type ItemOutcome = 'completed' | 'skipped';
 
 const AGAIN_MS = 3000;
 
@@ -36,11 +36,11 @@ export function useSave({
   const client = useQueryClient();
   const ids = useRef(new Map<string, string>());
   const save = useMutation({
-    mutationFn: async (end: End) => {
+    mutationFn: async (end: ItemOutcome) => {
       if (end === 'completed')
         for (const question of questions) {
           const answer = answers[question.ref];
-          if (answer) await give(item, question, { answer, ids: ids.current });
+          if (answer) await storeAnswer(item, question, { answer, ids: ids.current });
         }
       await finish(item, end);
       return beginNext(item.project_id, item.queue_id);
@@ -56,14 +56,14 @@ export function useSave({
   const again = useEffectEvent(() => save.mutate(save.variables!));
   const { error } = save;
   useEffect(() => {
-    if (!isAway(error)) return;
+    if (!isTransient(error)) return;
     const timer = setTimeout(again, AGAIN_MS);
     return () => clearTimeout(timer);
   }, [error]);
   return save;
 }
 
-async function give(
+async function storeAnswer(
   { project_id, queue_id, call_id }: QueueItem,
   question: Question,
   { answer, ids }: { answer: string; ids: Map<string, string> },

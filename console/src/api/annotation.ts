@@ -17,7 +17,7 @@ export interface FieldSchema {
   maxLength?: number;
 }
 
-export interface Spec {
+export interface AnnotationSpec {
   /** The name of the object, which feedback is given by. */
   name: string;
   ref: string;
@@ -29,7 +29,7 @@ export interface Spec {
 export const specsQuery = (project_id: string) =>
   queryOptions({
     queryKey: ['annotation specs', project_id],
-    queryFn: async ({ signal }): Promise<Spec[]> => {
+    queryFn: async ({ signal }): Promise<AnnotationSpec[]> => {
       const filter = { latest_only: true, base_object_classes: [SPEC_CLASS] };
       const { objs } = await post(
         '/objs/query',
@@ -43,7 +43,7 @@ export const specsQuery = (project_id: string) =>
   });
 
 /** What an object asks people; whatever it holds. */
-export function readSpec(ref: string, val: unknown): Spec {
+export function readSpec(ref: string, val: unknown): AnnotationSpec {
   const { name, description, field_schema } = { ...(val as Record<string, unknown>) };
   const id = specName(ref);
   return {

@@ -5,12 +5,12 @@ import { wire } from './wire.ts';
 export type CallRow = Schema<'CallDto'>;
 
 /** What a model cost in a call; null where it has no price. */
-export type Costs = NonNullable<Derived['costs']>[string];
+export type ModelCost = NonNullable<DerivedSummary['costs']>[string];
 
-export type Derived = NonNullable<CallRow['summary']>[typeof wire.summary];
+export type DerivedSummary = NonNullable<CallRow['summary']>[typeof wire.summary];
 
 /** The derived part of the summary of a call that was asked for with its summary. */
-export const derivedSummary = (call: CallRow): Derived => call.summary![wire.summary];
+export const derivedSummary = (call: CallRow): DerivedSummary => call.summary![wire.summary];
 
 export const callUser = (call: CallRow): string | null => call[wire.userId] ?? null;
 
@@ -19,13 +19,13 @@ export const shownUser = (call: CallRow): string =>
   derivedSummary(call).trace_user ?? callUser(call) ?? '';
 
 /** Costs of the call. A root that does not tell all costs of its trace has those of the trace, if the list asked for them. */
-const costsOf = (call: CallRow): Record<string, Costs> => {
+const costsOf = (call: CallRow): Record<string, ModelCost> => {
   const { costs, trace_costs } = derivedSummary(call);
   return trace_costs && Object.keys(trace_costs).length > 0 ? trace_costs : (costs ?? {});
 };
 
 /** Input tokens with those that a cache served or stored. */
-export const inputTokens = (cost: Costs): number =>
+export const inputTokens = (cost: ModelCost): number =>
   cost.prompt_tokens + cost.cache_read_input_tokens + cost.cache_creation_input_tokens;
 
 /**

@@ -19,7 +19,7 @@ type JsonLines<T> = T extends { content: { 'application/jsonl': infer L } } ? L 
 export type AnswerLine<P extends Paths<'post'>> =
   Operation<paths[P], 'post'> extends { responses: { 200: infer A } } ? JsonLines<A> : never;
 
-export interface Options {
+export interface RequestOptions {
   signal?: AbortSignal;
   /** For operations whose path has parameters: the address to send to, in the place of its pattern. */
   to?: string;
@@ -62,7 +62,7 @@ export async function send(
 export async function post<P extends Paths<'post'>>(
   path: P,
   body: RequestBody<P>,
-  { signal, to = path }: Options = {},
+  { signal, to = path }: RequestOptions = {},
 ): Promise<Answer<P, 'post'>> {
   const response = await send('POST', to, { body, ...(signal && { signal }) });
   return (await response.json()) as Answer<P, 'post'>;
@@ -70,14 +70,14 @@ export async function post<P extends Paths<'post'>>(
 
 export async function get<P extends Paths<'get'>>(
   path: P,
-  { signal, to = path }: Options = {},
+  { signal, to = path }: RequestOptions = {},
 ): Promise<Answer<P, 'get'>> {
   const response = await send('GET', to, signal ? { signal } : {});
   return (await response.json()) as Answer<P, 'get'>;
 }
 
 /** The objects of a stream of lines, a few thousand at a time, as they come. */
-export async function* lines<P extends Paths<'post'>>(
+export async function* streamLines<P extends Paths<'post'>>(
   path: P,
   body: RequestBody<P>,
   signal?: AbortSignal,
@@ -101,6 +101,6 @@ export async function allLines<P extends Paths<'post'>>(
   signal?: AbortSignal,
 ): Promise<AnswerLine<P>[]> {
   const all: AnswerLine<P>[] = [];
-  for await (const some of lines(path, body, signal)) for (const one of some) all.push(one);
+  for await (const some of streamLines(path, body, signal)) for (const one of some) all.push(one);
   return all;
 }

@@ -16,36 +16,36 @@ const RETRY_MS = 2000;
 const watched = new Map<string, { listeners: Set<Listener>; end: AbortController }>();
 
 /** What the tab that has the stream of a project tells the others. */
-interface Told {
+interface TabMessage {
   project: string;
   kinds?: ChangeKind[];
   isConnected?: boolean;
 }
 const tabs = new BroadcastChannel('skein events');
-tabs.addEventListener('message', ({ data }: MessageEvent<Told>) => {
+tabs.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
   if (data.isConnected !== undefined) noteConnection(data.project, data.isConnected);
-  if (data.kinds) tell(data.project, data.kinds);
+  if (data.kinds) notifyListeners(data.project, data.kinds);
 });
 
 /** The service shows every 15 s that a stream lives. */
 const SILENT_MS = 45_000;
 
 /** Projects whose changes do not reach this browser now. */
-const away = new Set<string>();
+const disconnectedProjects = new Set<string>();
 const onConnection = new Set<() => void>();
 
 function noteConnection(project: string, isConnected: boolean): void {
-  if (away.has(project) !== isConnected) return;
-  if (isConnected) away.delete(project);
-  else away.add(project);
+  if (disconnectedProjects.has(project) !== isConnected) return;
+  if (isConnected) disconnectedProjects.delete(project);
+  else disconnectedProjects.add(project);
   for (const listener of onConnection) listener();
 }
 
 function connected(project: string, isConnected: boolean): void {
-  if (away.has(project) !== isConnected) return;
+  if (disconnectedProjects.has(project) !== isConnected) return;
   noteConnection(project, isConnected);
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has none
-  tabs.postMessage({ project, isConnected } satisfies Told);
+  tabs.postMessage({ project, isConnected } satisfies TabMessage);
 }
 
 /** Whether changes of the project reach the page; until a stream fails, they are expected to. */
@@ -55,7 +55,7 @@ export const useIsConnected = (project: string): boolean =>
       onConnection.add(listener);
       return () => onConnection.delete(listener);
     },
-    () => !away.has(project),
+    () => !disconnectedProjects.has(project),
   );
 
 /**
@@ -92,7 +92,7 @@ export function useLive(
   }, [project]);
 }
 
-function tell(project: string, kinds?: readonly ChangeKind[]): void {
+function notifyListeners(project: string, kinds?: readonly ChangeKind[]): void {
   for (const listener of watched.get(project)?.listeners ?? []) listener(kinds);
 }
 
@@ -119,20 +119,20 @@ function listen(project: string, listener: Listener): () => void {
  */
 async function watch(project: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const hidden = whenSeenIs(false, signal);
-    const isRefused = await inTurn(project, hidden, () => readTicks(project, hidden));
+    const hidden = visibilitySignal(false, signal);
+    const isRefused = await withProjectLock(project, hidden, () => readTicks(project, hidden));
     if (isRefused) {
       watched.delete(project); // the next one that listens asks again
       return;
     }
-    const seen = whenSeenIs(true, signal);
+    const seen = visibilitySignal(true, signal);
     if (!seen.aborted) await new Promise((resolve) => seen.addEventListener('abort', resolve));
-    if (!signal.aborted) tell(project);
+    if (!signal.aborted) notifyListeners(project);
   }
 }
 
 /** Aborts when the tab is seen, or is no more, at once when it is so; and with `signal`. */
-function whenSeenIs(seen: boolean, signal: AbortSignal): AbortSignal {
+function visibilitySignal(seen: boolean, signal: AbortSignal): AbortSignal {
   const changed = new AbortController();
   const check = () => {
     if ((document.visibilityState === 'visible') === seen) changed.abort();
@@ -144,7 +144,7 @@ function whenSeenIs(seen: boolean, signal: AbortSignal): AbortSignal {
 }
 
 /** When no other tab has the stream of the project. Without TLS, other hosts than this one have no locks: each tab is by itself there. */
-async function inTurn<T>(
+async function withProjectLock<T>(
   project: string,
   signal: AbortSignal,
   work: () => Promise<T>,
@@ -164,8 +164,8 @@ async function readTicks(project: string, signal: AbortSignal): Promise<boolean>
     try {
       for await (const kinds of ticks(project, signal)) {
         // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has none
-        tabs.postMessage({ project, kinds } satisfies Told);
-        tell(project, kinds);
+        tabs.postMessage({ project, kinds } satisfies TabMessage);
+        notifyListeners(project, kinds);
       }
     } catch (error) {
       if (error instanceof Problem && [400, 401, 403].includes(error.status)) return true;

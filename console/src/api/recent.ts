@@ -1,20 +1,20 @@
-import { keep, kept } from '../ui/kept.ts';
+import { storeSetting, readSetting } from '../ui/kept.ts';
 
 const NAME = 'projects';
-const MOST = 20;
+const MAX_PROJECTS = 20;
 
 /** The projects that were opened in this browser, the latest first. */
 export function recentProjects(): string[] {
-  const found = kept(NAME);
+  const found = readSetting(NAME);
   return Array.isArray(found) ? found.filter((name) => typeof name === 'string') : [];
 }
 
 const others = (project: string) => recentProjects().filter((name) => name !== project);
 
 export const noteProject = (project: string): void =>
-  keep(NAME, [project, ...others(project)].slice(0, MOST));
+  storeSetting(NAME, [project, ...others(project)].slice(0, MAX_PROJECTS));
 
-export const forgetProject = (project: string): void => keep(NAME, others(project));
+export const forgetProject = (project: string): void => storeSetting(NAME, others(project));
 
 /** What the service takes as the name of a project. */
 export const isProject = (text: string): boolean =>

@@ -14,7 +14,7 @@ export interface Remarks {
 }
 
 /** Some clients score each call a dozen times. */
-const MOST = 10_000;
+const MAX_FEEDBACK = 10_000;
 const NONE: ReadonlyMap<string, Remarks> = new Map();
 
 /** The feedback on calls of a project, by their ids, of which there are at most some hundreds. */
@@ -22,7 +22,7 @@ export function useRemarks(project: string, ids: string[]): ReadonlyMap<string, 
   const queryKey = ['remarks', project, ids];
   const { data } = useQuery({
     queryKey,
-    queryFn: ({ signal }) => remarks(project, ids, signal),
+    queryFn: ({ signal }) => readRemarks(project, ids, signal),
     enabled: ids.length > 0,
     placeholderData: keepPreviousData,
     structuralSharing: false,
@@ -32,7 +32,7 @@ export function useRemarks(project: string, ids: string[]): ReadonlyMap<string, 
   return data ?? NONE;
 }
 
-async function remarks(project_id: string, ids: string[], signal: AbortSignal) {
+async function readRemarks(project_id: string, ids: string[], signal: AbortSignal) {
   const prefix = `${wire.scheme}:///${project_id}/call/`;
   const refs = ids.map((id) => ({ $literal: prefix + id }));
   const { result } = await post(
@@ -41,7 +41,7 @@ async function remarks(project_id: string, ids: string[], signal: AbortSignal) {
       project_id,
       fields: [wire.ref, 'feedback_type', 'payload.emoji'],
       query: { $expr: { $in: [{ $getField: wire.ref }, refs] } },
-      limit: MOST,
+      limit: MAX_FEEDBACK,
     },
     { signal },
   );

@@ -1,4 +1,4 @@
-const SVC = {
+const NEUTRAL_NAMES = {
   scheme: 'svc',
   ref: 'svc_ref',
   userId: 'svc_user_id',
@@ -14,10 +14,10 @@ const SVC = {
  * The names that depend on the dialect of the service (`WIRE_DIALECT`). The types that are made of openapi.json have the neutral
  * spelling, so that is the type of all of them.
  */
-type Wire = typeof SVC;
+type Wire = typeof NEUTRAL_NAMES;
 
 const DIALECTS: Record<string, Record<keyof Wire, string>> = {
-  svc: SVC,
+  svc: NEUTRAL_NAMES,
   weave: {
     scheme: 'weave',
     ref: 'weave_ref',
@@ -30,7 +30,7 @@ const DIALECTS: Record<string, Record<keyof Wire, string>> = {
 };
 
 /** Those of the service in use; set once, before anything is shown. */
-export let wire: Wire = SVC;
+export let wire: Wire = NEUTRAL_NAMES;
 
 export function setDialect(name: string): void {
   wire = (DIALECTS[name] ?? wire) as Wire;

@@ -4,13 +4,13 @@ import { type RequestBody, post } from '../api/client.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { Field } from '../ui/Field.tsx';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
-import { save } from '../ui/save.ts';
+import { downloadFile } from '../ui/save.ts';
 import { Table } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
 import styles from './audit.module.css';
-import { csv, type Event } from './csv.ts';
+import { csv, type AuditEvent } from './csv.ts';
 import type { AuditSearch } from './search.ts';
 
 const route = getRouteApi('/audit');
@@ -21,9 +21,9 @@ const MOST_IN_FILE = 50_000;
 export function AuditPage() {
   if (mayActAs(useMe(), 'admin')) return <Audit />;
   return (
-    <Empty title="The audit is a matter of admins">
+    <EmptyState title="The audit is a matter of admins">
       <p>It says who gave roles and keys, and who deleted what.</p>
-    </Empty>
+    </EmptyState>
   );
 }
 
@@ -43,14 +43,14 @@ function Audit() {
       queryFn: async ({ signal, pageParam: offset }) =>
         (await post('/audit/query', { ...request(search), limit: PAGE, offset }, { signal }))
           .events,
-      getNextPageParam: (last: Event[], all) =>
+      getNextPageParam: (last: AuditEvent[], all) =>
         last.length === PAGE ? all.length * PAGE : undefined,
       retry: false,
     });
   const download = useMutation({
     mutationFn: async () => {
       const { events } = await post('/audit/query', { ...request(search), limit: MOST_IN_FILE });
-      save('audit.csv', new Blob([csv(events)]));
+      downloadFile('audit.csv', new Blob([csv(events)]));
     },
   });
   const field = (label: string, name: keyof AuditSearch, placeholder: string) => (
@@ -89,7 +89,7 @@ function Audit() {
       </div>
       {(error ?? download.error) && <ErrorNote error={error ?? download.error} />}
       {isPending && <Skeleton rows={12} />}
-      {data && events.length === 0 && <Empty title="Nothing of the kind was done" />}
+      {data && events.length === 0 && <EmptyState title="Nothing of the kind was done" />}
       {events.length > 0 && (
         <div className={styles['events']}>
           <Table

@@ -1,6 +1,6 @@
-import { csv, type Event } from './csv.ts';
+import { csv, type AuditEvent } from './csv.ts';
 
-const event = (user: string): Event => ({
+const event = (user: string): AuditEvent => ({
   id: 'i',
   created_at: '2026-01-01T00:00:00Z',
   action: 'members.set',

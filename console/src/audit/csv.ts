@@ -1,7 +1,7 @@
 import { csvCell } from '../ui/csv.ts';
 import type { Schema } from '../api/client.ts';
 
-export type Event = Schema<'AuditEventDto'>;
+export type AuditEvent = Schema<'AuditEventDto'>;
 
 const COLUMNS = [
   'created_at',
@@ -14,7 +14,7 @@ const COLUMNS = [
   'id',
 ] as const;
 
-export const csv = (events: readonly Event[]): string =>
+export const csv = (events: readonly AuditEvent[]): string =>
   [
     [...COLUMNS, 'detail'].join(','),
     ...events.map((event) =>

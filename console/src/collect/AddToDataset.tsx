@@ -7,7 +7,7 @@ import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { Field, inputClass } from '../ui/Field.tsx';
 import { count } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { calls } from './AddToQueue.tsx';
+import { callsText } from './AddToQueue.tsx';
 import styles from './collect.module.css';
 import {
   firstError,
@@ -51,14 +51,14 @@ export function AddToDataset({
   const isName = /^[\w.-]{1,128}$/.test(objectId);
   const fault = columnsFault(columns);
   const add = useAdd({ project, callIds, objectId, columns });
-  if (add.data) return <Added project={project} answer={add.data} onClose={onClose} />;
+  if (add.data) return <AddedToDataset project={project} answer={add.data} onClose={onClose} />;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     add.mutate();
   };
   const error = firstError(add, sample, known);
   return (
-    <Dialog title={`Add ${calls(callIds.length)} to a dataset`} isOpen onClose={onClose}>
+    <Dialog title={`Add ${callsText(callIds.length)} to a dataset`} isOpen onClose={onClose}>
       <form onSubmit={submit} className={styles['form']}>
         <Field
           label="Dataset"
@@ -256,7 +256,7 @@ function Preview({
   );
 }
 
-function Added({
+function AddedToDataset({
   project,
   answer,
   onClose,

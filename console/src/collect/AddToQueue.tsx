@@ -49,7 +49,7 @@ export function AddToQueue({
   const queueId = chosen ?? firstId(queues.data);
   const add = useAdd({ project, callIds, queueId, draft, fields });
   if (add.data)
-    return <Added project={project} of={callIds.length} {...add.data} onClose={onClose} />;
+    return <AddedToQueue project={project} of={callIds.length} {...add.data} onClose={onClose} />;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     add.mutate();
@@ -57,7 +57,7 @@ export function AddToQueue({
   const isReady = queues.data !== undefined && (queueId !== '' || isWholeQueue(draft));
   const error = firstError(add, queues, sample);
   return (
-    <Dialog title={`Add ${calls(callIds.length)} to a queue`} isOpen onClose={onClose}>
+    <Dialog title={`Add ${callsText(callIds.length)} to a queue`} isOpen onClose={onClose}>
       <form onSubmit={submit} className={styles['form']}>
         <ChooseQueue queues={queues.data ?? []} queueId={queueId} onChoose={choose} />
         {queueId === '' && <QueueFields project={project} draft={draft} onChange={setDraft} />}
@@ -192,9 +192,9 @@ function ShownPaths({
   );
 }
 
-export const calls = (n: number): string => `${count(n)} ${n === 1 ? 'call' : 'calls'}`;
+export const callsText = (n: number): string => `${count(n)} ${n === 1 ? 'call' : 'calls'}`;
 
-function Added({
+function AddedToQueue({
   project,
   queueId,
   of,
@@ -214,7 +214,7 @@ function Added({
   return (
     <Dialog title="Added to the queue" isOpen onClose={onClose}>
       <p role="status">
-        {calls(added)} added
+        {callsText(added)} added
         {duplicates > 0 && `, ${count(duplicates)} in the queue before`}
         {missing > 0 && `, ${count(missing)} not there any more`}.
       </p>

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useId, useState } from 'react';
-import { type Spec, specsQuery } from '../api/annotation.ts';
+import { type AnnotationSpec, specsQuery } from '../api/annotation.ts';
 import { post } from '../api/client.ts';
 import { wire } from '../api/wire.ts';
 import { Button } from '../ui/Button.tsx';
@@ -8,7 +8,7 @@ import controls from '../ui/controls.module.css';
 import { Field, inputClass } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
 import styles from './collect.module.css';
-import { type Kind, KINDS, NEW_SPEC, specFault, specId, specValue } from './spec.ts';
+import { type AnswerKind, KINDS, NEW_SPEC, specFault, specId, specValue } from './spec.ts';
 
 /** A small form for a new question. It stands within other forms, so it is none itself. */
 export function NewSpec({
@@ -18,7 +18,7 @@ export function NewSpec({
   onClose,
 }: {
   project: string;
-  specs: readonly Spec[];
+  specs: readonly AnnotationSpec[];
   onMade: (ref: string) => void;
   onClose: () => void;
 }) {
@@ -54,7 +54,7 @@ export function NewSpec({
           id={id}
           className={inputClass}
           value={draft.kind}
-          onChange={({ target }) => set({ kind: target.value as Kind })}
+          onChange={({ target }) => set({ kind: target.value as AnswerKind })}
         >
           {Object.entries(KINDS).map(([kind, label]) => (
             <option key={kind} value={kind}>

@@ -3,7 +3,7 @@ import { type FieldSchema, SPEC_CLASS } from '../api/annotation.ts';
 /** What a person says of a new question. */
 export interface SpecDraft {
   name: string;
-  kind: Kind;
+  kind: AnswerKind;
   /** Of a number. */
   from: string;
   to: string;
@@ -18,7 +18,7 @@ export const KINDS = {
   choice: 'One of some texts',
   text: 'Free text',
 } as const;
-export type Kind = keyof typeof KINDS;
+export type AnswerKind = keyof typeof KINDS;
 
 export const NEW_SPEC: SpecDraft = {
   name: '',

@@ -10,7 +10,7 @@ const MOST_CHARACTERS = 64;
 /** Of an id of feedback. */
 const MOST_ID = 256;
 
-export const parts = (ids: readonly string[]): string[][] =>
+export const idBatches = (ids: readonly string[]): string[][] =>
   Array.from({ length: Math.ceil(ids.length / AT_ONCE) }, (_, n) =>
     ids.slice(n * AT_ONCE, (n + 1) * AT_ONCE),
   );
@@ -50,7 +50,7 @@ export async function addTag(
   callIds: readonly string[],
   tag: string,
 ): Promise<void> {
-  for (const ids of parts(callIds)) {
+  for (const ids of idBatches(callIds)) {
     const batch = ids.map((callId) => ({
       project_id,
       id: tagId(callId, tag),
@@ -70,7 +70,7 @@ export async function removeTag(
   callIds: readonly string[],
   tag: string,
 ): Promise<void> {
-  for (const ids of parts(callIds)) {
+  for (const ids of idBatches(callIds)) {
     const refs = ids.map((id) => ({ $literal: refTo(project_id, id) }));
     const isTag = { $eq: [{ $getField: 'feedback_type' }, { $literal: TAG + tag }] };
     const isOfThem = { $in: [{ $getField: wire.ref }, refs] };

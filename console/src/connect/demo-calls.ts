@@ -172,5 +172,5 @@ export function demoCalls(now: number): DemoCall[] {
 }
 
 /** JSON in which a text such as `@@1.0@@` has become the number it spells. */
-export const exactly = (value: unknown): string =>
+export const exactJson = (value: unknown): string =>
   JSON.stringify(value).replaceAll(/"@@([\d.]+)@@"/g, '$1');

@@ -1,6 +1,6 @@
 import { post, send } from '../api/client.ts';
 import { wire } from '../api/wire.ts';
-import { demoCalls, exactly } from './demo-calls.ts';
+import { demoCalls, exactJson } from './demo-calls.ts';
 import { DEMO_PROJECT } from './demo-project.ts';
 
 const [ENTITY, PROJECT] = DEMO_PROJECT.split('/') as [string, string];
@@ -49,7 +49,7 @@ export async function loadDemo(say: (text: string) => void): Promise<void> {
           },
         ]),
   ]);
-  await send('POST', '/call/upsert_batch', { body: exactly({ batch }) });
+  await send('POST', '/call/upsert_batch', { body: exactJson({ batch }) });
   say('feedback and prices');
   await send('POST', '/feedback/batch/create', { body: { batch: feedback() } });
   await post('/cost/create', {

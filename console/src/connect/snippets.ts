@@ -1,5 +1,5 @@
 /** What a snippet speaks to. */
-export interface Target {
+export interface SnippetTarget {
   url: string;
   key: string;
   project: string;
@@ -15,20 +15,20 @@ export interface Snippet {
   text: string;
 }
 
-export const snippets = (target: Target): Snippet[] => [
+export const snippets = (target: SnippetTarget): Snippet[] => [
   python(target),
   typescript(target),
   openTelemetry(target),
   curl(target),
 ];
 
-const python = (target: Target): Snippet => ({
+const python = (target: SnippetTarget): Snippet => ({
   value: 'python',
   label: 'Python',
   ...(target.scheme === 'weave' ? weavePython(target) : plainPython(target)),
 });
 
-const weavePython = ({ url, key, project }: Target) => ({
+const weavePython = ({ url, key, project }: SnippetTarget) => ({
   needs: 'pip install weave',
   text: `import os
 os.environ["WF_TRACE_SERVER_URL"] = os.environ["WANDB_BASE_URL"] = "${url}"
@@ -47,7 +47,7 @@ client.flush()
 `,
 });
 
-const plainPython = ({ url, key, project }: Target) => ({
+const plainPython = ({ url, key, project }: SnippetTarget) => ({
   needs: 'Python 3.9, standard library only',
   text: `import base64, contextlib, json, urllib.request
 from datetime import datetime, timezone
@@ -80,13 +80,13 @@ with traced("answer", question="What is a thread?") as call:
 `,
 });
 
-const typescript = (target: Target): Snippet => ({
+const typescript = (target: SnippetTarget): Snippet => ({
   value: 'typescript',
   label: 'TypeScript',
   ...(target.scheme === 'weave' ? weaveTypescript(target) : plainTypescript(target)),
 });
 
-const weaveTypescript = ({ url, key, project }: Target) => ({
+const weaveTypescript = ({ url, key, project }: SnippetTarget) => ({
   needs: 'npm install weave',
   text: `process.env.WF_TRACE_SERVER_URL = process.env.WANDB_BASE_URL = '${url}';
 process.env.WANDB_API_KEY = '${key}';
@@ -100,7 +100,7 @@ console.log(await answer('What is a thread?'));
 `,
 });
 
-const plainTypescript = ({ url, key, project }: Target) => ({
+const plainTypescript = ({ url, key, project }: SnippetTarget) => ({
   needs: 'Node 18 or later, no packages; save as an ES module (.mts, .mjs)',
   text: `const [url, key, project_id] = ['${url}', '${key}', '${project}'];
 
@@ -133,7 +133,7 @@ await traced('answer', { question: 'What is a thread?' }, async () => 'Calls tha
 `,
 });
 
-const openTelemetry = ({ url, key, project }: Target): Snippet => ({
+const openTelemetry = ({ url, key, project }: SnippetTarget): Snippet => ({
   value: 'opentelemetry',
   label: 'OpenTelemetry',
   needs:
@@ -157,7 +157,7 @@ END
 `,
 });
 
-const curl = ({ url, key, project }: Target): Snippet => ({
+const curl = ({ url, key, project }: SnippetTarget): Snippet => ({
   value: 'curl',
   label: 'curl',
   needs: 'a POSIX shell',

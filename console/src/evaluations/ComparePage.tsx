@@ -5,20 +5,20 @@ import { post } from '../api/client.ts';
 import { noteProject } from '../api/recent.ts';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Comparisons } from './Comparisons.tsx';
 import { ComparedRows } from './ComparedRows.tsx';
-import { chosenRunsQuery, evaluationName, type Run, runName, runTitle } from './runs.ts';
+import { chosenRunsQuery, evaluationName, type EvaluationRun, runName, runTitle } from './runs.ts';
 import type { CompareSearch } from './search.ts';
 import styles from './evaluations.module.css';
 
 const route = getRouteApi('/p/$entity/$project/evaluations/compare');
 
 /** A run of the comparison, by the letter that stands for it on the page. */
-export interface Side {
+export interface ComparedRun {
   letter: string;
-  run: Run;
+  run: EvaluationRun;
 }
 
 const LETTERS = 'ABCDE';
@@ -45,7 +45,7 @@ export function ComparePage() {
   });
   const set = (next: CompareSearch) => void navigate({ search: next });
   const runs = chosen.data;
-  const sides = runs?.map((run, index): Side => ({ letter: LETTERS[index]!, run }));
+  const sides = runs?.map((run, index): ComparedRun => ({ letter: LETTERS[index]!, run }));
   const error = chosen.error ?? compared.error;
   const first = runs?.[0];
   return (
@@ -64,9 +64,9 @@ export function ComparePage() {
       }
     >
       {!isEnough && (
-        <Empty title="Nothing to compare">
+        <EmptyState title="Nothing to compare">
           <p>Choose two runs or more on the page of evaluations.</p>
-        </Empty>
+        </EmptyState>
       )}
       {isEnough && !error && !(sides && compared.data) && <Skeleton rows={16} />}
       {sides && compared.data && (
@@ -99,7 +99,7 @@ function Sides({
   sides,
   onBaseline,
 }: {
-  sides: readonly Side[];
+  sides: readonly ComparedRun[];
   onBaseline: (id: string) => void;
 }) {
   return (

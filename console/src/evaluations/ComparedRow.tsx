@@ -2,11 +2,11 @@ import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { visible } from '../json/visible.ts';
 import { callDuration, count, money } from '../ui/format.ts';
-import type { Side } from './ComparePage.tsx';
+import type { ComparedRun } from './ComparePage.tsx';
 import { runName } from './runs.ts';
-import { isWorse, type Row, type Trial } from './rows.ts';
+import { isWorse, type EvaluationRow, type Trial } from './rows.ts';
 import type { ComparedScore } from './scores.ts';
-import { changedWords } from './words.ts';
+import { outputDiff } from './words.ts';
 import styles from './evaluations.module.css';
 
 /** Characters of a document; the trace has all of it. */
@@ -23,8 +23,8 @@ export function ComparedRow({
   isLowGood,
 }: {
   project: string;
-  sides: readonly Side[];
-  row: Row;
+  sides: readonly ComparedRun[];
+  row: EvaluationRow;
   score: ComparedScore | undefined;
   isLowGood: boolean;
 }) {
@@ -82,7 +82,7 @@ function OneTrial({
   hasScore,
 }: {
   project: string;
-  side: Side;
+  side: ComparedRun;
   trial: Trial;
   /** What the baseline said; undefined where there is nothing to compare with. */
   before: string | undefined;
@@ -115,7 +115,7 @@ function OneTrial({
 
 function Output({ text, before }: { text: string; before: string | undefined }) {
   const words = useMemo(
-    () => changedWords(before === undefined ? cut(text) : cut(before), cut(text)),
+    () => outputDiff(before === undefined ? cut(text) : cut(before), cut(text)),
     [text, before],
   );
   return (

@@ -1,12 +1,12 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Button } from '../ui/Button.tsx';
 import { inputClass } from '../ui/Field.tsx';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { count } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { ComparedRow } from './ComparedRow.tsx';
-import type { Side } from './ComparePage.tsx';
-import { ROWS, type RowsAsked, type RowsPage, rowsQuery } from './rows.ts';
+import type { ComparedRun } from './ComparePage.tsx';
+import { ROWS, type RowsRequest, type RowsPage, rowsQuery } from './rows.ts';
 import { type ComparedScore, type Comparison, scoreName } from './scores.ts';
 import type { CompareSearch } from './search.ts';
 import styles from './evaluations.module.css';
@@ -20,7 +20,7 @@ export function ComparedRows({
   onSearch,
 }: {
   project: string;
-  sides: readonly Side[];
+  sides: readonly ComparedRun[];
   comparisons: readonly Comparison[];
   search: CompareSearch;
   onSearch: (search: CompareSearch) => void;
@@ -57,7 +57,7 @@ export function ComparedRows({
         <span className={styles['space']} />
         {data && <Pages total={data.total} page={page} onTurn={turn} />}
       </div>
-      {error && <Fault error={error} onRetry={() => void refetch()} />}
+      {error && <ErrorRetry error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton rows={12} />}
       {data && <RowList data={data} isBusy={isPlaceholderData} asked={asked} sides={sides} />}
     </section>
@@ -73,15 +73,15 @@ function RowList({
   data: RowsPage;
   /** These are the rows of the page before. */
   isBusy: boolean;
-  asked: RowsAsked;
-  sides: readonly Side[];
+  asked: RowsRequest;
+  sides: readonly ComparedRun[];
 }) {
   return (
     <>
       {data.rows.length === 0 && (
-        <Empty title="No rows">
+        <EmptyState title="No rows">
           <p>{asked.worse ? 'No row got worse for this score.' : 'The runs have no trials yet.'}</p>
-        </Empty>
+        </EmptyState>
       )}
       <ol className={styles['rows']} aria-busy={isBusy}>
         {data.rows.map((row) => (
@@ -114,7 +114,7 @@ function Choices({
   search,
   onSearch,
 }: {
-  sides: readonly Side[];
+  sides: readonly ComparedRun[];
   scores: readonly ComparedScore[];
   score: ComparedScore | undefined;
   worse: string | undefined;

@@ -2,11 +2,11 @@ import type { Schema } from '../api/client.ts';
 import { visible } from '../json/visible.ts';
 import { count, number } from '../ui/format.ts';
 import { Table, type TableColumn } from '../ui/Table.tsx';
-import type { Side } from './ComparePage.tsx';
+import type { ComparedRun } from './ComparePage.tsx';
 import { runName } from './runs.ts';
 import {
-  chance,
-  type Compared,
+  printPValue,
+  type ComparedMeasure,
   type Comparison,
   finding,
   type Formats,
@@ -24,7 +24,7 @@ export function Comparisons({
   sides,
   compared: { comparisons, warnings, confidence },
 }: {
-  sides: readonly Side[];
+  sides: readonly ComparedRun[];
   compared: Schema<'EvalComparedDto'>;
 }) {
   const tests = testSources(comparisons);
@@ -77,7 +77,7 @@ function testSources(comparisons: readonly Comparison[]): [test: string, source:
 interface Line {
   name: string;
   title: string;
-  compared: Compared;
+  compared: ComparedMeasure;
   /** Corrected for all scores; measures are no hypotheses about quality and have none. */
   holm: number | null;
   formats: Formats;
@@ -89,8 +89,8 @@ function OneComparison({
   comparison,
   confidence,
 }: {
-  baseline: Side;
-  other: Side;
+  baseline: ComparedRun;
+  other: ComparedRun;
   comparison: Comparison;
   confidence: number;
 }) {
@@ -169,8 +169,8 @@ function lineColumns(baseline: string, other: string, confidence: number): Table
     column('interval', `${number(confidence * 100)} % interval`, ({ compared, formats }) => (
       <span title={compared.interval_method ?? ''}>{interval(compared, formats)}</span>
     )),
-    column('p', 'p', ({ compared }) => chance(compared.p_value)),
-    column('holm', 'p, Holm', ({ holm }) => chance(holm)),
+    column('p', 'p', ({ compared }) => printPValue(compared.p_value)),
+    column('holm', 'p, Holm', ({ holm }) => printPValue(holm)),
     column(
       'rows',
       'Rows up, down, same',
@@ -189,7 +189,7 @@ function lineColumns(baseline: string, other: string, confidence: number): Table
   ];
 }
 
-function interval({ interval: found }: Compared, { difference }: Formats): string {
+function interval({ interval: found }: ComparedMeasure, { difference }: Formats): string {
   if (!found) return '–';
   return `${signed(found[0]!, difference)} to ${signed(found[1]!, difference)}`;
 }

@@ -5,11 +5,11 @@ import { useLive } from '../api/live.ts';
 import { noteProject } from '../api/recent.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Time } from '../ui/Time.tsx';
 import { Runs } from './Runs.tsx';
-import { evaluationName, type Run, runsQuery } from './runs.ts';
+import { evaluationName, type EvaluationRun, runsQuery } from './runs.ts';
 import type { EvaluationsSearch } from './search.ts';
 import styles from './evaluations.module.css';
 
@@ -49,13 +49,13 @@ export function EvaluationsPage() {
     >
       {query.isPending && <Skeleton rows={12} />}
       {data && evaluations.length === 0 && (
-        <Empty title="No evaluations">
+        <EmptyState title="No evaluations">
           <p>
             An evaluation runs a model over the rows of a dataset and scores what it says:{' '}
             <code>weave.Evaluation</code> records one, and so does{' '}
             <code>POST /v2/{project}/evaluation_runs</code>.
           </p>
-        </Empty>
+        </EmptyState>
       )}
       {evaluations.length > 0 && (
         <div className={styles['columns']}>
@@ -84,9 +84,9 @@ export function EvaluationsPage() {
           {runs ? (
             <Runs key={shown} project={project} runs={runs} search={search} onSearch={set} />
           ) : (
-            <Empty title="No such evaluation">
+            <EmptyState title="No such evaluation">
               <p>It is not among the runs that are listed here; it may have older ones.</p>
-            </Empty>
+            </EmptyState>
           )}
         </div>
       )}
@@ -95,8 +95,10 @@ export function EvaluationsPage() {
 }
 
 /** That which ran last comes first. `runs` are the newest first, and stay so. */
-function runsByEvaluation(runs: readonly Run[]): { name: string; runs: Run[] }[] {
-  const evaluations = new Map<string, Run[]>();
+function runsByEvaluation(
+  runs: readonly EvaluationRun[],
+): { name: string; runs: EvaluationRun[] }[] {
+  const evaluations = new Map<string, EvaluationRun[]>();
   for (const run of runs) {
     const name = evaluationName(run);
     const known = evaluations.get(name);

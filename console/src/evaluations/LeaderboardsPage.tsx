@@ -5,9 +5,9 @@ import { useLive } from '../api/live.ts';
 import { noteProject } from '../api/recent.ts';
 import { visible } from '../json/visible.ts';
 import controls from '../ui/controls.module.css';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { localTime, number } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import {
@@ -49,13 +49,13 @@ export function LeaderboardsPage() {
     >
       {isPending && <Skeleton rows={12} />}
       {data?.length === 0 && (
-        <Empty title="No leaderboards">
+        <EmptyState title="No leaderboards">
           <p>
             A leaderboard is a published object:{' '}
             <code>weave.publish(leaderboard.Leaderboard(…))</code> makes one. Its columns name an
             evaluation, a scorer and a value of its summary.
           </p>
-        </Empty>
+        </EmptyState>
       )}
       {data && shown && (
         <div className={styles['columns']}>
@@ -100,13 +100,13 @@ function Board({ project, board, sort, onSort }: BoardProps) {
   const rows = data && boardRows(board, data);
   return (
     <section className={styles['scroll']} aria-label={board.name}>
-      {error && <Fault error={error} onRetry={() => void refetch()} />}
+      {error && <ErrorRetry error={error} onRetry={() => void refetch()} />}
       {board.description !== '' && <p>{visible(board.description)}</p>}
       {!rows && !error && <Skeleton rows={8} />}
       {rows?.length === 0 && (
-        <Empty title="No runs">
+        <EmptyState title="No runs">
           <p>No run of its evaluations has a value for a column yet.</p>
-        </Empty>
+        </EmptyState>
       )}
       {rows && rows.length > 0 && (
         <Models project={project} board={board} rows={rows} sort={sort} onSort={onSort} />

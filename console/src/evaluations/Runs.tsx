@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import { inputClass } from '../ui/Field.tsx';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { count, duration, money } from '../ui/format.ts';
 import { Status } from '../ui/Status.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
@@ -13,7 +13,7 @@ import {
   refVersion,
   type Results,
   resultsQuery,
-  type Run,
+  type EvaluationRun,
   runLatency,
   runName,
   runTitle,
@@ -29,7 +29,7 @@ const MOST_SCORES = 8;
 
 /** A run with what is shown of it. */
 export interface RunRow {
-  run: Run;
+  run: EvaluationRun;
   /** 1 is the oldest run that is listed. */
   number: number;
   results: Results | undefined;
@@ -44,7 +44,7 @@ export function Runs({
 }: {
   project: string;
   /** The newest first. */
-  runs: readonly Run[];
+  runs: readonly EvaluationRun[];
   search: EvaluationsSearch;
   onSearch: (search: EvaluationsSearch) => void;
 }) {
@@ -73,7 +73,7 @@ export function Runs({
   };
   return (
     <section className={styles['scroll']} aria-label="Runs">
-      {error && <Fault error={error} onRetry={() => void refetch()} />}
+      {error && <ErrorRetry error={error} onRetry={() => void refetch()} />}
       <div className={styles['bar']}>
         <label>
           Score{' '}
@@ -119,7 +119,7 @@ function CompareLink({
   score,
 }: {
   project: string;
-  runs: readonly Run[];
+  runs: readonly EvaluationRun[];
   chosen: readonly string[];
   score: string | undefined;
 }) {

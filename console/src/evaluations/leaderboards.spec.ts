@@ -1,5 +1,5 @@
 import { bestValues, boardRows, leaderboard } from './leaderboards.ts';
-import type { Run } from './runs.ts';
+import type { EvaluationRun } from './runs.ts';
 
 const board = leaderboard('board', {
   columns: [
@@ -14,7 +14,7 @@ const board = leaderboard('board', {
   ],
 });
 const run = (id: string, model: string | null, output: unknown, evaluation = 'exam') =>
-  ({ id, model, evaluation, output }) as Run;
+  ({ id, model, evaluation, output }) as EvaluationRun;
 const said = (rate: number, mean: number) => ({
   right: { true_fraction: rate },
   model_latency: { mean },

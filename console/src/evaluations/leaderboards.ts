@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { post } from '../api/client.ts';
-import { type Run, runsOfEvaluations, valueAt } from './runs.ts';
+import { type EvaluationRun, runsOfEvaluations, valueAt } from './runs.ts';
 
 /** A column of a leaderboard: a value of what runs of an evaluation summed up. */
 export interface BoardColumn {
@@ -76,7 +76,7 @@ export const boardRunsQuery = (project: string, { name, columns }: Leaderboard) 
 /** What a model has in a column: of its runs that have a value, the newest counts. */
 export interface BoardCell {
   value: number;
-  run: Run;
+  run: EvaluationRun;
   /** Runs of the model that have a value here. */
   runs: number;
 }
@@ -87,7 +87,7 @@ export interface BoardRow {
 }
 
 /** The value of a column in what a run summed up; passes count as 1. */
-function metric({ output }: Run, { scorer, path }: BoardColumn): number | null {
+function metric({ output }: EvaluationRun, { scorer, path }: BoardColumn): number | null {
   const steps = path === '' ? [] : path.split('.');
   const value = valueAt(output, scorer === '' ? steps : [scorer, ...steps]);
   if (typeof value === 'boolean') return Number(value);
@@ -95,7 +95,7 @@ function metric({ output }: Run, { scorer, path }: BoardColumn): number | null {
 }
 
 /** A row for each model. `runs` are the newest first. */
-export function boardRows({ columns }: Leaderboard, runs: readonly Run[]): BoardRow[] {
+export function boardRows({ columns }: Leaderboard, runs: readonly EvaluationRun[]): BoardRow[] {
   const rows = new Map<string, BoardRow>();
   for (const run of runs) {
     if (run.model === null) continue;

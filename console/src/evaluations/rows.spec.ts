@@ -1,5 +1,5 @@
 import { jsonIndex } from '../json/json-index.ts';
-import { isWorse, shownRows } from './rows.ts';
+import { isWorse, parseRows } from './rows.ts';
 import { scoreField } from './scores.ts';
 
 const trial = (score: unknown, output: unknown = null) => ({
@@ -12,7 +12,7 @@ const trial = (score: unknown, output: unknown = null) => ({
   total_cost: null,
 });
 const read = (evaluations: object[], raw = '1.0') =>
-  shownRows(
+  parseRows(
     jsonIndex(
       `{"rows":[{"row_digest":"d","raw_data_row":${raw},"evaluations":${JSON.stringify(evaluations)}}],"total_rows":1}`,
     ),

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { send } from '../api/client.ts';
-import { formatted } from '../json/formatted.ts';
-import { indexed } from '../json/indexed.ts';
+import { formatJson } from '../json/formatted.ts';
+import { indexJson } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { decoded } from '../json/visible.ts';
 import { type ComparedScore, scoreField } from './scores.ts';
@@ -19,21 +19,21 @@ export interface Trial {
 }
 
 /** What runs say of one row. */
-export interface Row {
+export interface EvaluationRow {
   digest: string;
   inputs: string;
   trials: Map<string, Trial[]>;
 }
 
 export interface RowsPage {
-  rows: Row[];
+  rows: EvaluationRow[];
   /** On all pages. */
   total: number;
   /** Not all rows were looked at for those that are worse. */
   isCut: boolean;
 }
 
-export interface RowsAsked {
+export interface RowsRequest {
   project: string;
   /** Ids of runs, the baseline first. */
   ids: readonly string[];
@@ -52,7 +52,7 @@ const LOOKED_AT_ONCE = 100;
 const MOST_LOOKED_AT = 5000;
 
 /** A page of rows, those first in which the runs differ most, and of these those in which the last run is worst. */
-export const rowsQuery = (asked: RowsAsked) =>
+export const rowsQuery = (asked: RowsRequest) =>
   queryOptions({
     queryKey: ['evaluation rows', asked],
     queryFn: ({ signal }) => (asked.worse ? readWorse(asked, signal) : readPage(asked, signal)),
@@ -60,7 +60,7 @@ export const rowsQuery = (asked: RowsAsked) =>
     gcTime: 60_000,
   });
 
-async function readPage(asked: RowsAsked, signal: AbortSignal): Promise<RowsPage> {
+async function readPage(asked: RowsRequest, signal: AbortSignal): Promise<RowsPage> {
   const { rows, total } = await readRows(asked, ROWS, (asked.page - 1) * ROWS, signal);
   return { rows, total, isCut: false };
 }
@@ -69,11 +69,11 @@ async function readPage(asked: RowsAsked, signal: AbortSignal): Promise<RowsPage
  * The service orders rows by how far runs are apart, in both directions; so this reads on in that order until it has the rows of the
  * page that are worse.
  */
-async function readWorse(asked: RowsAsked, signal: AbortSignal): Promise<RowsPage> {
+async function readWorse(asked: RowsRequest, signal: AbortSignal): Promise<RowsPage> {
   const { ids, page, worse, isLowGood } = asked;
   const { id, count } = worse!;
   const wanted = Math.min(count, page * ROWS);
-  const found: Row[] = [];
+  const found: EvaluationRow[] = [];
   let looked = 0;
   while (found.length < wanted && looked < MOST_LOOKED_AT) {
     const { rows } = await readRows(asked, LOOKED_AT_ONCE, looked, signal);
@@ -86,7 +86,7 @@ async function readWorse(asked: RowsAsked, signal: AbortSignal): Promise<RowsPag
 }
 
 export function isWorse(
-  { trials }: Row,
+  { trials }: EvaluationRow,
   { baseline, other, isLowGood }: { baseline: string; other: string; isLowGood: boolean },
 ): boolean {
   const before = meanScore(trials.get(baseline) ?? []);
@@ -105,11 +105,11 @@ function meanScore(trials: readonly Trial[]): number | null {
 }
 
 async function readRows(
-  { project, ids, score, worse, isLowGood }: RowsAsked,
+  { project, ids, score, worse, isLowGood }: RowsRequest,
   limit: number,
   offset: number,
   signal: AbortSignal,
-): Promise<{ rows: Row[]; total: number }> {
+): Promise<{ rows: EvaluationRow[]; total: number }> {
   const field = score && scoreField(score);
   const last = worse?.id ?? ids.at(-1)!;
   const body = {
@@ -127,21 +127,21 @@ async function readRows(
     }),
   };
   const response = await send('POST', `/v2/${project}/eval_results/query`, { body, signal });
-  return shownRows(await indexed(await response.text(), signal), score);
+  return parseRows(await indexJson(await response.text(), signal), score);
 }
 
 /** Rows where they stand in the answer: every digit as it was stored. */
-export function shownRows(
+export function parseRows(
   index: JsonIndex,
   score: Pick<ComparedScore, 'scorer_key' | 'path'> | undefined,
-): { rows: Row[]; total: number } {
-  const rows = [...index.children(index.member(0, 'rows')!)].map((row): Row => {
+): { rows: EvaluationRow[]; total: number } {
+  const rows = [...index.children(index.member(0, 'rows')!)].map((row): EvaluationRow => {
     const trials = new Map<string, Trial[]>();
     for (const run of index.children(index.member(row, 'evaluations')!))
       trials.set(
         JSON.parse(index.nodeText(index.member(run, 'evaluation_call_id')!)) as string,
         [...index.children(index.member(run, 'trials')!)].map((trial) =>
-          shownTrial(index, trial, score),
+          parseTrial(index, trial, score),
         ),
       );
     const inputs = index.member(row, 'raw_data_row');
@@ -154,7 +154,7 @@ export function shownRows(
   return { rows, total: Number(index.nodeText(index.member(0, 'total_rows')!)) };
 }
 
-function shownTrial(
+function parseTrial(
   index: JsonIndex,
   trial: number,
   score: Pick<ComparedScore, 'scorer_key' | 'path'> | undefined,
@@ -192,5 +192,5 @@ const MOST_FORMATTED = 100_000;
 /** A string as the text that it means, anything else line by line. */
 function documentText(index: JsonIndex, node: number): string {
   if (index.kind(node) === 'string') return decoded(index.nodeText(node));
-  return index.nodeLength(node) > MOST_FORMATTED ? index.nodeText(node) : formatted(index, node);
+  return index.nodeLength(node) > MOST_FORMATTED ? index.nodeText(node) : formatJson(index, node);
 }

@@ -1,18 +1,18 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import { type CallRow, type Derived, derivedSummary } from '../api/calls.ts';
+import { type CallRow, type DerivedSummary, derivedSummary } from '../api/calls.ts';
 import { allLines, post, type RequestBody, type Schema } from '../api/client.ts';
 import { Problem } from '../api/problem.ts';
 import { wire } from '../api/wire.ts';
 
 /** A run of an evaluation: an `Evaluation.evaluate` call, of whichever client. */
-export interface Run {
+export interface EvaluationRun {
   id: string;
   traceId: string;
   displayName: string | null;
   /** Refs, where the client published what it ran. */
   evaluation: string | null;
   model: string | null;
-  status: Derived['status'];
+  status: DerivedSummary['status'];
   startedAt: string;
   /** What was summed up at its end. */
   output: unknown;
@@ -32,7 +32,7 @@ const evaluateOps = (project: string) => [
 export const runsQuery = (project_id: string) =>
   infiniteQueryOptions({
     queryKey: ['evaluation runs', project_id],
-    initialPageParam: undefined as Run | undefined,
+    initialPageParam: undefined as EvaluationRun | undefined,
     queryFn: ({ pageParam, signal }) =>
       readRuns(
         {
@@ -63,7 +63,7 @@ export const runsOfEvaluations = (
   input_refs: string[],
   limit: number,
   signal: AbortSignal,
-): Promise<Run[]> =>
+): Promise<EvaluationRun[]> =>
   readRuns(
     { project_id, filter: { op_names: evaluateOps(project_id), input_refs }, limit },
     signal,
@@ -72,7 +72,7 @@ export const runsOfEvaluations = (
 async function readRuns(
   request: RequestBody<'/calls/stream_query'>,
   signal: AbortSignal,
-): Promise<Run[]> {
+): Promise<EvaluationRun[]> {
   const calls = await allLines(
     '/calls/stream_query',
     { ...request, sort_by: [{ field: 'started_at', direction: 'desc' }], columns: COLUMNS },
@@ -83,7 +83,7 @@ async function readRuns(
 
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-function evaluationRun(call: CallRow): Run {
+function evaluationRun(call: CallRow): EvaluationRun {
   const { id, trace_id, display_name = null, started_at, inputs = {}, output = null } = call;
   return {
     id,
@@ -105,19 +105,19 @@ export const refVersion = (ref: string): string => /:([^/:]+)$/.exec(ref)?.[1]?.
 
 const UNPUBLISHED = 'Without a name';
 
-export const evaluationName = ({ evaluation }: Run): string =>
+export const evaluationName = ({ evaluation }: EvaluationRun): string =>
   evaluation === null ? UNPUBLISHED : refName(evaluation);
 
 /** What a run is called: its model, since runs of an evaluation differ in that. */
-export const runName = ({ model, displayName, id }: Run): string =>
+export const runName = ({ model, displayName, id }: EvaluationRun): string =>
   model === null ? (displayName ?? id) : refName(model);
 
 /** Everything that tells a run from others of the same name. */
-export const runTitle = ({ id, model, displayName }: Run): string =>
+export const runTitle = ({ id, model, displayName }: EvaluationRun): string =>
   [displayName, model, id].filter((part) => part !== null).join('\n');
 
 /** The mean time that the model took for a row, as the run's end tells it, in milliseconds. */
-export function runLatency({ output }: Run): number | null {
+export function runLatency({ output }: EvaluationRun): number | null {
   const mean = valueAt(output, ['model_latency', 'mean']);
   return typeof mean === 'number' ? mean * 1000 : null;
 }
@@ -140,7 +140,7 @@ const RESULTS_AT_ONCE = 20;
 const REFRESH_MS = 15_000;
 
 /** What runs say of scores, tokens and costs, by run. Runs under way are read again. */
-export const resultsQuery = (project: string, runs: readonly Run[]) =>
+export const resultsQuery = (project: string, runs: readonly EvaluationRun[]) =>
   queryOptions({
     queryKey: ['evaluation results', project, runs.map(({ id, status }) => [id, status])],
     queryFn: async ({ signal }) => {

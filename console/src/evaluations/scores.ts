@@ -53,7 +53,7 @@ export const RATE: Formats = { value: percent, difference: points };
 export const NUMBER = alike(number);
 
 export type Comparison = Schema<'EvalComparedDto'>['comparisons'][number];
-export type Compared = Comparison['latency_seconds'];
+export type ComparedMeasure = Comparison['latency_seconds'];
 export type ComparedScore = Comparison['scores'][number];
 
 /** What is compared beside scores. */
@@ -84,7 +84,7 @@ export function finding(difference: number | null, pValue: number | null): strin
 /** Below so much, digits say nothing. */
 const SMALLEST_P = 0.0001;
 
-export const chance = (value: number | null): string =>
+export const printPValue = (value: number | null): string =>
   value !== null && value < SMALLEST_P ? `< ${SMALLEST_P}` : number(value);
 
 /** The name of a test without what it says of its method. */

@@ -1,8 +1,8 @@
 import { createContext, useContext, useMemo, useState } from 'react';
 import { Button } from '../ui/Button.tsx';
 import { bytes } from '../ui/format.ts';
-import type { Conversation, Said } from '../../../src/platform/json/chat.ts';
-import type { Piece } from '../../../src/platform/json/chat-parts.ts';
+import type { Conversation, ChatMessage } from '../../../src/platform/json/chat.ts';
+import type { MessagePiece } from '../../../src/platform/json/chat-parts.ts';
 import styles from './json.module.css';
 import { type Block, markdown } from './markdown.ts';
 import { Markdown } from './Markdown.tsx';
@@ -43,7 +43,7 @@ export function Chat({ said, others = [] }: Pick<Conversation, 'said'> & Partial
                 {visible(role)}
                 {isTrained && <b title="The policy is trained on what it said here">trained</b>}
               </span>
-              <Pieces of={pieces} most={MOST_CHARACTERS} />
+              <MessagePieces of={pieces} most={MOST_CHARACTERS} />
             </li>
           ))}
         </ol>
@@ -56,10 +56,10 @@ export function Chat({ said, others = [] }: Pick<Conversation, 'said'> & Partial
 }
 
 /** What a message says; of each long piece so many characters, until it is opened. */
-export const Pieces = ({ of, most }: { of: Said['pieces']; most: number }) =>
+export const MessagePieces = ({ of, most }: { of: ChatMessage['pieces']; most: number }) =>
   of.map((piece, n) => <PieceView key={n} piece={piece} most={most} />);
 
-function PieceView({ piece, most }: { piece: Piece; most: number }) {
+function PieceView({ piece, most }: { piece: MessagePiece; most: number }) {
   const [isWhole, showWhole] = useState(false);
   const { kind, text } = piece;
   const isCut = !isWhole && text.length > most;
@@ -76,7 +76,7 @@ function PieceView({ piece, most }: { piece: Piece; most: number }) {
   return (
     <div className={styles['piece']} data-kind={kind}>
       {label && <span className={styles['role']}>{visible(label)}</span>}
-      <Saying piece={piece} shown={shown} blocks={blocks} />
+      <PieceContent piece={piece} shown={shown} blocks={blocks} />
       {isCut && (
         <button type="button" className={styles['more']} onClick={() => showWhole(true)}>
           show all {bytes(text.length)}
@@ -86,14 +86,14 @@ function PieceView({ piece, most }: { piece: Piece; most: number }) {
   );
 }
 
-const PROSE = new Set<Piece['kind']>(['text', 'reasoning', 'exception']);
+const PROSE = new Set<MessagePiece['kind']>(['text', 'reasoning', 'exception']);
 
-function Saying({
+function PieceContent({
   piece: { kind, name, base64 },
   shown,
   blocks,
 }: {
-  piece: Piece;
+  piece: MessagePiece;
   shown: string;
   blocks: Block[] | undefined;
 }) {
@@ -104,7 +104,7 @@ function Saying({
   return <Picture base64={base64} label={visible(name)} otherwise={data} />;
 }
 
-const pieceLabel = ({ kind, name }: Piece): string =>
+const pieceLabel = ({ kind, name }: MessagePiece): string =>
   kind === 'reasoning'
     ? 'reasoning'
     : kind === 'result'

@@ -4,7 +4,7 @@ import type { DiffRow } from './diff.ts';
 import styles from './json.module.css';
 import type { JsonIndex } from './json-index.ts';
 import { visible } from './visible.ts';
-import { type OwnWords, wordDifferences } from './words.ts';
+import { type SideWords, wordDifferences } from './words.ts';
 
 const ROW_HEIGHT = 20;
 /** Of a value; the whole of it is in the document. */
@@ -40,7 +40,9 @@ export function Differences({
         {virtual.getVirtualItems().map(({ index, start }) => {
           const { depth, key, left, right, state } = rows[index]!;
           const isWithin = state === 'within';
-          const [was, is] = isWithin ? ['', ''] : [shown(before, left), shown(after, right)];
+          const [was, is] = isWithin
+            ? ['', '']
+            : [valueText(before, left), valueText(after, right)];
           return (
             <div
               key={index}
@@ -62,7 +64,7 @@ export function Differences({
   );
 }
 
-function shown(index: JsonIndex, node: number | undefined): string {
+function valueText(index: JsonIndex, node: number | undefined): string {
   if (node === undefined) return '';
   const { start, end } = index.nodes;
   return visible(index.text.slice(start[node], Math.min(end[node]!, start[node]! + SHOWN)));
@@ -76,11 +78,11 @@ function Compared({ isChanged, was, is }: { isChanged: boolean; was: string; is:
   );
   return (
     <>
-      <span>{words ? <Marked words={words[0]} as="del" /> : was}</span>
-      <span>{words ? <Marked words={words[1]} as="ins" /> : is}</span>
+      <span>{words ? <MarkedWords words={words[0]} as="del" /> : was}</span>
+      <span>{words ? <MarkedWords words={words[1]} as="ins" /> : is}</span>
     </>
   );
 }
 
-const Marked = ({ words, as: Only }: { words: readonly OwnWords[]; as: 'del' | 'ins' }) =>
+const MarkedWords = ({ words, as: Only }: { words: readonly SideWords[]; as: 'del' | 'ins' }) =>
   words.map(({ text, isOnlyHere }, n) => (isOnlyHere ? <Only key={n}>{text}</Only> : text));

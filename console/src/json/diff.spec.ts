@@ -1,9 +1,9 @@
-import { diff } from './diff.ts';
+import { diffJson } from './diff.ts';
 import { jsonIndex } from './json-index.ts';
 
 const told = (left: string, right: string) => {
   const [a, b] = [jsonIndex(left), jsonIndex(right)];
-  return diff(a, 0, b, 0).map(
+  return diffJson(a, 0, b, 0).map(
     ({ state, key, left: l, right: r }) =>
       `${state} ${key ?? ''} ${l === undefined ? '' : a.nodeText(l)}|${r === undefined ? '' : b.nodeText(r)}`,
   );
@@ -32,5 +32,5 @@ it('tells 1 from 1.0, and equal names apart', () => {
 
 it('ends, however deep the two are', () => {
   const deep = (n: number) => '['.repeat(n) + ']'.repeat(n);
-  expect(diff(jsonIndex(deep(10_000)), 0, jsonIndex(deep(10_001)), 0)).toHaveLength(51);
+  expect(diffJson(jsonIndex(deep(10_000)), 0, jsonIndex(deep(10_001)), 0)).toHaveLength(51);
 });

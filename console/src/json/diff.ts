@@ -16,7 +16,7 @@ const MOST_DEPTH = 50;
 const MOST_ROWS = 20_000;
 
 /** Members meet by name (of equal names, in their order), items by place. What is equal to the letter is one line. */
-export function diff(a: JsonIndex, left: number, b: JsonIndex, right: number): DiffRow[] {
+export function diffJson(a: JsonIndex, left: number, b: JsonIndex, right: number): DiffRow[] {
   const rows: DiffRow[] = [];
   const compare = (
     key: string | undefined,

@@ -1,10 +1,10 @@
-import { formatted } from './formatted.ts';
+import { formatJson } from './formatted.ts';
 import { jsonIndex } from './json-index.ts';
 
 it('lays out a value, and keeps names and scalars to the letter', () => {
   const text =
     '{"b":1.0,"b":12345678901234567890,"list":[1,[2,{"\\u0061":"x"}],{}],"short":{"n":1e2}}';
-  expect(formatted(jsonIndex(text))).toBe(`{
+  expect(formatJson(jsonIndex(text))).toBe(`{
   "b": 1.0,
   "b": 12345678901234567890,
   "list": [
@@ -21,9 +21,9 @@ it('lays out a value, and keeps names and scalars to the letter', () => {
 
 it('lays out a part, and is not hung by depth', () => {
   const index = jsonIndex('{"a": [1,   2], "c": ""}');
-  expect(formatted(index, index.member(0, 'a'))).toBe('[1, 2]');
+  expect(formatJson(index, index.member(0, 'a'))).toBe('[1, 2]');
   const deep = '['.repeat(100_000) + ']'.repeat(100_000);
-  const text = formatted(jsonIndex(deep));
+  const text = formatJson(jsonIndex(deep));
   expect(text.replaceAll(/\s/g, '')).toBe(deep);
   expect(text.length).toBeLessThan(20_000_000);
 });

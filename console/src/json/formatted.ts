@@ -6,7 +6,7 @@ const ONE_LINE = 72;
 const MOST_INDENT = 40;
 
 /** A value with line ends and indents of its own; every name and every scalar stays as it was written. */
-export function formatted(index: JsonIndex, root = 0): string {
+export function formatJson(index: JsonIndex, root = 0): string {
   const { behind } = index.nodes;
   const pieces: string[] = [];
   const open: number[] = [];

@@ -1,10 +1,10 @@
-import { BadJson, JsonIndex, jsonIndex, type JsonNodes } from './json-index.ts';
+import { InvalidJson, JsonIndex, jsonIndex, type JsonNodes } from './json-index.ts';
 
 /** Above so many characters the page would stop for longer than a person notices. */
 const IN_WORKER = 1_000_000;
 
 /** The index of a text; of a long one it is made beside the page. @throws BadJson */
-export function indexed(text: string, signal?: AbortSignal): Promise<JsonIndex> {
+export function indexJson(text: string, signal?: AbortSignal): Promise<JsonIndex> {
   if (text.length <= IN_WORKER) return Promise.resolve().then(() => jsonIndex(text));
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./index.worker.ts', import.meta.url), { type: 'module' });
@@ -18,12 +18,12 @@ export function indexed(text: string, signal?: AbortSignal): Promise<JsonIndex> 
       ({ data }: MessageEvent<{ nodes?: JsonNodes; error?: string }>) => {
         end();
         if (data.nodes) resolve(new JsonIndex(text, data.nodes));
-        else reject(new BadJson(data.error));
+        else reject(new InvalidJson(data.error));
       },
     );
     worker.addEventListener('error', ({ message }) => {
       end();
-      reject(new BadJson(message));
+      reject(new InvalidJson(message));
     });
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
     worker.postMessage(text);

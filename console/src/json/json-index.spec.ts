@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { jsonTexts } from '../../../test/support/json-texts.ts';
-import { BadJson, type JsonIndex, jsonIndex } from './json-index.ts';
+import { InvalidJson, type JsonIndex, jsonIndex } from './json-index.ts';
 
 /** The text that the index describes, put together from its nodes alone. */
 function composed(index: JsonIndex, node = 0): string {
@@ -69,7 +69,7 @@ it.each([
   '"a" "b"',
   '[1,\f2]',
   '\u00001',
-])('refuses %j', (text) => expect(() => jsonIndex(text)).toThrow(BadJson));
+])('refuses %j', (text) => expect(() => jsonIndex(text)).toThrow(InvalidJson));
 
 it('says where it is none', () => {
   expect(() => jsonIndex('{"a": [1, x]}')).toThrow('no JSON at character 10: "x]}"');

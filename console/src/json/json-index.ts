@@ -9,7 +9,7 @@ import {
 const { QUOTE, COMMA, MINUS, ZERO, NINE, COLON, OPEN_BRACKET, OPEN_BRACE } = CODES;
 
 /** The text is no JSON document, or has more than is looked at. */
-export class BadJson extends Error {}
+export class InvalidJson extends Error {}
 
 /** What a value is, by its first character. */
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'word';
@@ -168,9 +168,9 @@ function behindScalar(text: string, at: number): number {
   return SCALAR.lastIndex;
 }
 
-function bad(text: string, at: number): BadJson {
-  if (at >= text.length) return new BadJson('the JSON ends too early');
-  return new BadJson(`no JSON at character ${at}: ${JSON.stringify(text.slice(at, at + 20))}`);
+function bad(text: string, at: number): InvalidJson {
+  if (at >= text.length) return new InvalidJson('the JSON ends too early');
+  return new InvalidJson(`no JSON at character ${at}: ${JSON.stringify(text.slice(at, at + 20))}`);
 }
 
 const COLUMNS = ['start', 'end', 'behind', 'key', 'depth'] as const;

@@ -1,5 +1,5 @@
 import { send } from '../api/client.ts';
-import { indexed } from './indexed.ts';
+import { indexJson } from './indexed.ts';
 import type { JsonIndex } from './json-index.ts';
 
 /** A call as the service answers it, and where its values are. */
@@ -10,5 +10,5 @@ export async function readCall(
 ): Promise<JsonIndex> {
   const body = { project_id, id, include_costs: true };
   const response = await send('POST', '/call/read', { body, signal });
-  return indexed(await response.text(), signal);
+  return indexJson(await response.text(), signal);
 }

@@ -4,7 +4,7 @@ import { lazy, Suspense, useState } from 'react';
 import { post } from '../api/client.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
@@ -21,9 +21,9 @@ const RevokeKey = lazy(() =>
 export function KeysPage() {
   if (mayActAs(useMe(), 'admin')) return <Keys />;
   return (
-    <Empty title="Keys are a matter of admins">
+    <EmptyState title="Keys are a matter of admins">
       <p>Your key may not see them. An admin hands out keys and revokes them.</p>
-    </Empty>
+    </EmptyState>
   );
 }
 
@@ -98,9 +98,9 @@ function List({
   const shown = search.ended ? all : all.filter((key) => keyState(key, now) === 'active');
   if (shown.length === 0)
     return (
-      <Empty title="No key is active">
+      <EmptyState title="No key is active">
         <p>Make one for each person and each service; what is written says whose key it was.</p>
-      </Empty>
+      </EmptyState>
     );
   return (
     <Table

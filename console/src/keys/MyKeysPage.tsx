@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { post } from '../api/client.ts';
 import { useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Table } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
@@ -22,9 +22,9 @@ export function MyKeysPage() {
   const close = () => open(undefined);
   if (me.person === null)
     return (
-      <Empty title="Only people have keys of their own">
+      <EmptyState title="Only people have keys of their own">
         <p>You are signed in with a key of a service.</p>
-      </Empty>
+      </EmptyState>
     );
   return (
     <Page
@@ -39,9 +39,9 @@ export function MyKeysPage() {
     >
       {isPending && <Skeleton rows={4} />}
       {data?.length === 0 && (
-        <Empty title="You have no key">
+        <EmptyState title="You have no key">
           <p>A key of yours can do what you may do at the time, and no more than you give it.</p>
-        </Empty>
+        </EmptyState>
       )}
       {data && data.length > 0 && (
         <Table

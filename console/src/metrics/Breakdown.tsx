@@ -5,12 +5,12 @@ import { mayActAs, useMe } from '../api/session.ts';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { count, duration, opName } from '../ui/format.ts';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
-import { costOrder, costShown } from './cost.tsx';
+import { costOrder, spendingText } from './cost.tsx';
 import { type Grouping, GROUPINGS, DEFAULT_RANGE, type MetricsSearch } from './search.ts';
-import { groupsQuery, type Row, type Stats } from './stats.ts';
+import { groupsQuery, type UsageRow, type Stats } from './stats.ts';
 import styles from './metrics.module.css';
 
 const PriceForm = lazy(() =>
@@ -48,9 +48,9 @@ export function Breakdown(props: BreakdownProps) {
 
 const NO_USER = 'no user';
 
-const rowName = ({ name }: Row) => (name === null ? null : opName(name));
+const rowName = ({ name }: UsageRow) => (name === null ? null : opName(name));
 
-const SPENT: TableColumn<Row>[] = [
+const SPENT: TableColumn<UsageRow>[] = [
   {
     name: 'input',
     title: 'Tokens in',
@@ -65,10 +65,10 @@ const SPENT: TableColumn<Row>[] = [
     sortBy: ({ outputTokens }) => outputTokens,
     cell: ({ outputTokens }) => count(outputTokens),
   },
-  { name: 'cost', title: 'Cost', isNumber: true, sortBy: costOrder, cell: costShown },
+  { name: 'cost', title: 'Cost', isNumber: true, sortBy: costOrder, cell: spendingText },
 ];
 
-const CALLS: TableColumn<Row> = {
+const CALLS: TableColumn<UsageRow> = {
   name: 'calls',
   title: 'Calls',
   isNumber: true,
@@ -91,11 +91,11 @@ const tracesWindow = ({ range = DEFAULT_RANGE, from, to, source }: MetricsSearch
 });
 
 /** The name, and the way to the calls that it stands for. */
-const named = (
+const nameColumn = (
   title: string,
   by: 'model' | Grouping,
   { project, search }: BreakdownProps,
-): TableColumn<Row> => ({
+): TableColumn<UsageRow> => ({
   name: 'name',
   title,
   sortBy: rowName,
@@ -115,7 +115,7 @@ const named = (
   },
 });
 
-const unpriced = (onPrice?: (model: string) => void): TableColumn<Row> => ({
+const unpriced = (onPrice?: (model: string) => void): TableColumn<UsageRow> => ({
   name: 'unpriced',
   title: 'Without a price',
   isNumber: true,
@@ -139,12 +139,12 @@ function Models(props: BreakdownProps) {
   const [priced, price] = useState<string>();
   if (whole.models.length === 0)
     return (
-      <Empty title="No call says what it used">
+      <EmptyState title="No call says what it used">
         <p>
           Tokens and costs come from <code>summary.usage</code> of calls, by model; the clients fill
           it in.
         </p>
-      </Empty>
+      </EmptyState>
     );
   const onPrice = mayActAs(me, 'writer', project) ? price : undefined;
   return (
@@ -153,7 +153,7 @@ function Models(props: BreakdownProps) {
         label="By model"
         rows={whole.models}
         rowKey={({ name }) => name!}
-        columns={[named('Model', 'model', props), CALLS, ...SPENT, unpriced(onPrice)]}
+        columns={[nameColumn('Model', 'model', props), CALLS, ...SPENT, unpriced(onPrice)]}
         sort={search.sort ?? '-cost'}
         onSort={(sort) => onSearch({ ...search, sort })}
       />
@@ -166,7 +166,7 @@ function Models(props: BreakdownProps) {
   );
 }
 
-const LATENCIES = (['p50', 'p95', 'p99'] as const).map((name): TableColumn<Row> => ({
+const LATENCIES = (['p50', 'p95', 'p99'] as const).map((name): TableColumn<UsageRow> => ({
   name,
   title: name,
   isNumber: true,
@@ -175,7 +175,7 @@ const LATENCIES = (['p50', 'p95', 'p99'] as const).map((name): TableColumn<Row> 
 }));
 
 /** How many failed, and the way to them. */
-const errors = (by: Grouping, { project, search }: BreakdownProps): TableColumn<Row> => ({
+const errors = (by: Grouping, { project, search }: BreakdownProps): TableColumn<UsageRow> => ({
   name: 'errors',
   title: 'Errors',
   isNumber: true,
@@ -202,7 +202,7 @@ const errors = (by: Grouping, { project, search }: BreakdownProps): TableColumn<
 });
 
 /** More rows are shown when they are asked for. */
-const MOST = 100;
+const MAX_GROUPS = 100;
 
 function Groups(props: BreakdownProps & { by: Grouping }) {
   const { project, search, by, onSearch } = props;
@@ -219,10 +219,10 @@ function Groups(props: BreakdownProps & { by: Grouping }) {
     <>
       <Table
         label={label}
-        rows={isAll ? rows : rows.slice(0, MOST)}
+        rows={isAll ? rows : rows.slice(0, MAX_GROUPS)}
         rowKey={({ name }) => JSON.stringify(name)}
         columns={[
-          named(title, by, props),
+          nameColumn(title, by, props),
           CALLS,
           errors(by, props),
           ...LATENCIES,
@@ -232,9 +232,9 @@ function Groups(props: BreakdownProps & { by: Grouping }) {
         sort={search.sort ?? '-cost'}
         onSort={(sort) => onSearch({ ...search, sort })}
       />
-      {!isAll && rows.length > MOST && (
+      {!isAll && rows.length > MAX_GROUPS && (
         <p className={styles['more']}>
-          The {MOST} that cost most of {count(rows.length)}.{' '}
+          The {MAX_GROUPS} that cost most of {count(rows.length)}.{' '}
           <Button onClick={() => showAll(true)}>Show all</Button>
         </p>
       )}

@@ -1,8 +1,8 @@
 import { useMemo } from 'react';
 import { Chart, type Series } from '../ui/Chart.tsx';
 import { count, duration, money } from '../ui/format.ts';
-import { costShown } from './cost.tsx';
-import type { Row, Stats } from './stats.ts';
+import { spendingText } from './cost.tsx';
+import type { UsageRow, Stats } from './stats.ts';
 import styles from './metrics.module.css';
 
 /** As many models have a colour; the last one stands for all others. */
@@ -74,11 +74,11 @@ export function Charts({
 interface Share {
   label: string;
   colour: string;
-  models: Row[];
+  models: UsageRow[];
 }
 
 /** The models with the most tokens, each with its colour, and all others together. */
-function costShares(models: readonly Row[]): Share[] {
+function costShares(models: readonly UsageRow[]): Share[] {
   const ordered = models.toSorted(
     (a, b) => b.inputTokens + b.outputTokens - a.inputTokens - a.outputTokens,
   );
@@ -98,16 +98,16 @@ const added = (starts: readonly number[], columns: readonly (readonly number[] |
   starts.map((_, index) => columns.reduce((sum, values) => sum + (values?.[index] ?? 0), 0));
 
 /** That of most models: two units are not drawn upon each other. */
-function mainUnit(models: readonly Row[]): string {
+function mainUnit(models: readonly UsageRow[]): string {
   const times = new Map<string, number>();
   for (const { cost } of models)
     for (const unit of cost.keys()) times.set(unit, (times.get(unit) ?? 0) + 1);
   return [...times].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? 'USD';
 }
 
-function printCost(models: readonly Row[], unit: string): string {
+function printCost(models: readonly UsageRow[], unit: string): string {
   const [only] = models;
-  if (models.length === 1) return costShown(only!);
+  if (models.length === 1) return spendingText(only!);
   return money(
     models.reduce((sum, { cost }) => sum + (cost.get(unit) ?? 0), 0),
     unit,

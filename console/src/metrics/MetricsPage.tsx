@@ -6,13 +6,13 @@ import { sourceIn, withSource } from '../api/sources.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import { inputClass } from '../ui/Field.tsx';
 import { count, duration } from '../ui/format.ts';
-import { Empty } from '../ui/Notice.tsx';
+import { EmptyState } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { SourceSelect } from '../ui/SourceSelect.tsx';
 import { TimeRange } from '../ui/TimeRange.tsx';
 import { Breakdown } from './Breakdown.tsx';
 import { Charts } from './Charts.tsx';
-import { costShown } from './cost.tsx';
+import { spendingText } from './cost.tsx';
 import { ScoreCharts } from './ScoreCharts.tsx';
 import {
   DEFAULT_RANGE,
@@ -135,7 +135,7 @@ function Totals({ whole }: { whole: Stats['whole'] }) {
     { label: 'p99', value: duration(whole.p99) },
     { label: 'Tokens in', value: count(whole.inputTokens) },
     { label: 'Tokens out', value: count(whole.outputTokens) },
-    { label: 'Cost', value: costShown(whole) },
+    { label: 'Cost', value: spendingText(whole) },
   ];
   return (
     <dl className={styles['totals']} aria-label="Totals">
@@ -173,7 +173,7 @@ function Nothing({
   onSearch: (search: MetricsSearch) => void;
 }) {
   return (
-    <Empty title="No calls in this time">
+    <EmptyState title="No calls in this time">
       <p>Nothing was recorded in {project} in the time that is looked at.</p>
       <div className={styles['ways']}>
         {search.range !== '365d' && (
@@ -188,6 +188,6 @@ function Nothing({
           Send a first call
         </Link>
       </div>
-    </Empty>
+    </EmptyState>
   );
 }

@@ -4,11 +4,14 @@ import { sourceFilter } from '../api/sources.ts';
 import { wire } from '../api/wire.ts';
 import { type Grouping, searchGranularity, type MetricsSearch, searchWindow } from './search.ts';
 
-type Answer = Pick<Schema<'CallStatsAnswerDto'>, 'granularity' | 'call_buckets' | 'usage_buckets'>;
+type StatsAnswer = Pick<
+  Schema<'CallStatsAnswerDto'>,
+  'granularity' | 'call_buckets' | 'usage_buckets'
+>;
 /** Calls of a bucket, or of a group in it. */
-type CallBucket = Answer['call_buckets'][number];
+type CallBucket = StatsAnswer['call_buckets'][number];
 /** What the calls of a bucket, or of a group in it, spent on a model. */
-type UsageBucket = Answer['usage_buckets'][number];
+type UsageBucket = StatsAnswer['usage_buckets'][number];
 
 /** A value that was asked for, by its name. */
 function bucketValue(one: CallBucket | UsageBucket, name: string): number | null {
@@ -49,7 +52,7 @@ const ONE_BUCKET = 2_147_472_000;
 export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const REFRESH_MS = 15_000;
 
-const ask = (body: StatsRequest, signal: AbortSignal): Promise<Answer> =>
+const postStats = (body: StatsRequest, signal: AbortSignal): Promise<StatsAnswer> =>
   post('/calls/stats', body, { signal });
 
 const statsRequest = (project_id: string, search: MetricsSearch) => {
@@ -80,8 +83,8 @@ export const statsQuery = (project: string, search: MetricsSearch) => {
       const [start, end] = [Date.parse(request.start), Date.parse(request.end)];
       const granularity = searchGranularity(search, (end - start) / 1000);
       const [series, whole] = await Promise.all([
-        ask({ ...request, granularity }, signal),
-        ask({ ...request, granularity: ONE_BUCKET }, signal),
+        postStats({ ...request, granularity }, signal),
+        postStats({ ...request, granularity: ONE_BUCKET }, signal),
       ]);
       return { end, series: statSeries(series, end), whole: wholeWindow(whole) };
     },
@@ -103,7 +106,10 @@ export const groupsQuery = (project: string, search: MetricsSearch, by: Grouping
     queryFn: async ({ signal }) => {
       const name = groupField(by);
       const body = { granularity: ONE_BUCKET, group_by: [name] } as Partial<StatsRequest>;
-      return statGroups(await ask({ ...statsRequest(project, search), ...body }, signal), name);
+      return statGroups(
+        await postStats({ ...statsRequest(project, search), ...body }, signal),
+        name,
+      );
     },
     ...refresh(search),
   });
@@ -113,7 +119,7 @@ export const groupsQuery = (project: string, search: MetricsSearch, by: Grouping
 type Money = ReadonlyMap<string, number>;
 
 /** Tokens and what they cost. */
-export interface Spent {
+export interface Spending {
   inputTokens: number;
   outputTokens: number;
   unpricedTokens: number;
@@ -121,7 +127,7 @@ export interface Spent {
 }
 
 /** What is known of the calls of a model, an op or a user. */
-export interface Row extends Spent {
+export interface UsageRow extends Spending {
   /** Null for calls that say no user. */
   name: string | null;
   calls: number;
@@ -132,7 +138,7 @@ export interface Row extends Spent {
   p99?: number | null;
 }
 
-function sumSpent(buckets: readonly UsageBucket[]): Spent {
+function sumSpent(buckets: readonly UsageBucket[]): Spending {
   const spent = { inputTokens: 0, outputTokens: 0, unpricedTokens: 0 };
   const cost = new Map<string, number>();
   for (const one of buckets) {
@@ -153,7 +159,7 @@ const callCounts = (one: CallBucket | undefined) => ({
   p99: (one && bucketValue(one, 'p99_latency_ms')) ?? null,
 });
 
-const grouped = (buckets: readonly UsageBucket[], member: string) => {
+const groupBuckets = (buckets: readonly UsageBucket[], member: string) => {
   const groups = new Map<string | null, UsageBucket[]>();
   for (const one of buckets) {
     const name = groupName(one, member);
@@ -164,8 +170,8 @@ const grouped = (buckets: readonly UsageBucket[], member: string) => {
   return groups;
 };
 
-export function wholeWindow({ call_buckets, usage_buckets }: Omit<Answer, 'granularity'>) {
-  const models = [...grouped(usage_buckets, 'model')].map(([name, buckets]): Row => ({
+export function wholeWindow({ call_buckets, usage_buckets }: Omit<StatsAnswer, 'granularity'>) {
+  const models = [...groupBuckets(usage_buckets, 'model')].map(([name, buckets]): UsageRow => ({
     name,
     calls: buckets.reduce((sum, { count }) => sum + count, 0),
     ...sumSpent(buckets),
@@ -174,10 +180,10 @@ export function wholeWindow({ call_buckets, usage_buckets }: Omit<Answer, 'granu
 }
 
 export function statGroups(
-  { call_buckets, usage_buckets }: Omit<Answer, 'granularity'>,
+  { call_buckets, usage_buckets }: Omit<StatsAnswer, 'granularity'>,
   member: string,
-): Row[] {
-  const usage = grouped(usage_buckets, member);
+): UsageRow[] {
+  const usage = groupBuckets(usage_buckets, member);
   return call_buckets.map((one) => {
     const name = groupName(one, member);
     return { name, ...callCounts(one), ...sumSpent(usage.get(name) ?? []) };
@@ -185,7 +191,7 @@ export function statGroups(
 }
 
 /** Columns of numbers, one number a bucket; of models only those in which they were used. */
-export function statSeries({ granularity, call_buckets, usage_buckets }: Answer, end: number) {
+export function statSeries({ granularity, call_buckets, usage_buckets }: StatsAnswer, end: number) {
   const starts = call_buckets.map(({ timestamp }) => Date.parse(timestamp) / 1000);
   const indexes = new Map(call_buckets.map(({ timestamp }, index) => [timestamp, index]));
   const models = new Map<string, { tokens: number[]; cost: Map<string, number[]> }>();

@@ -8,7 +8,9 @@ import { erasedQuery, MOST_LINES } from './lineage.ts';
 import type { Version } from './versions.ts';
 import styles from './objects.module.css';
 
-const Split = lazy(() => import('./Split.tsx').then((module) => ({ default: module.Split })));
+const SplitDataset = lazy(() =>
+  import('./Split.tsx').then((module) => ({ default: module.SplitDataset })),
+);
 
 const rowWord = (n: number) => (n === 1 ? 'row' : 'rows');
 
@@ -72,7 +74,7 @@ export function ChangeRows({
       {error && <ErrorNote error={error} />}
       {isSplitting && (
         <Suspense fallback={null}>
-          <Split project={project} version={version} onClose={() => split(false)} />
+          <SplitDataset project={project} version={version} onClose={() => split(false)} />
         </Suspense>
       )}
     </>

@@ -1,22 +1,22 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { diff } from '../json/diff.ts';
+import { diffJson } from '../json/diff.ts';
 import { Differences } from '../json/Differences.tsx';
 import { inputClass } from '../ui/Field.tsx';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
-import type { ShownProps } from './ObjectPage.tsx';
-import { type Value, valueQuery, type Version } from './versions.ts';
+import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import type { VersionProps } from './ObjectPage.tsx';
+import { type IndexedValue, valueQuery, type Version } from './versions.ts';
 import styles from './objects.module.css';
 
 /** The version beside another one, line by line; without a choice the one before. */
-export function Changes({
+export function VersionChanges({
   project,
   version,
   versions,
   search,
   onSearch,
   value,
-}: ShownProps & { value: Value }) {
+}: VersionProps & { value: IndexedValue }) {
   const others = versions.filter(({ digest }) => digest !== version.digest);
   const other =
     others.find(({ digest }) => digest === search.with) ??
@@ -24,9 +24,9 @@ export function Changes({
     others[0];
   if (!other)
     return (
-      <Empty title="Only one version">
+      <EmptyState title="Only one version">
         <p>There is nothing to compare it with yet.</p>
-      </Empty>
+      </EmptyState>
     );
   return (
     <div className={styles['changes']}>
@@ -57,17 +57,17 @@ function Difference({
 }: {
   project: string;
   before: Version;
-  value: Value;
+  value: IndexedValue;
 }) {
   const { data, error } = useQuery(valueQuery(project, before));
   if (error) return <ErrorNote error={error} />;
   if (!data) return <Skeleton rows={8} />;
-  return <Lines before={data} after={value} />;
+  return <ValueDifferences before={data} after={value} />;
 }
 
-function Lines({ before, after }: { before: Value; after: Value }) {
+function ValueDifferences({ before, after }: { before: IndexedValue; after: IndexedValue }) {
   const rows = useMemo(
-    () => diff(before.index, before.root, after.index, after.root),
+    () => diffJson(before.index, before.root, after.index, after.root),
     [before, after],
   );
   return <Differences rows={rows} before={before.index} after={after.index} />;

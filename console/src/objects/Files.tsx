@@ -2,17 +2,17 @@ import { useMutation } from '@tanstack/react-query';
 import { send } from '../api/client.ts';
 import { Button } from '../ui/Button.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { save } from '../ui/save.ts';
-import type { Value } from './versions.ts';
+import { downloadFile } from '../ui/save.ts';
+import type { IndexedValue } from './versions.ts';
 import styles from './objects.module.css';
 
-interface File {
+interface StoredFile {
   name: string;
   digest: string;
 }
 
 /** The files of a value that keeps some: their names, and the digests of their bytes. */
-export function findFiles({ index, root }: Value): File[] {
+export function findFiles({ index, root }: IndexedValue): StoredFile[] {
   const files = index.kind(root) === 'object' ? index.member(root, 'files') : undefined;
   if (files === undefined || index.kind(files) !== 'object') return [];
   return [...index.children(files)].flatMap((node) =>
@@ -28,12 +28,12 @@ export function findFiles({ index, root }: Value): File[] {
 }
 
 /** Files are kept, never shown: what is in them could run. */
-export function Files({ project, files }: { project: string; files: File[] }) {
+export function Files({ project, files }: { project: string; files: StoredFile[] }) {
   const download = useMutation({
-    mutationFn: async ({ name, digest }: File) => {
+    mutationFn: async ({ name, digest }: StoredFile) => {
       const body = { project_id: project, digest };
       const response = await send('POST', '/file/content', { body });
-      save(name, await response.blob());
+      downloadFile(name, await response.blob());
     },
   });
   return (

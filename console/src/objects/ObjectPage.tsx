@@ -9,9 +9,9 @@ import { decoded } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import controls from '../ui/controls.module.css';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { bytes } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
 import { Time } from '../ui/Time.tsx';
@@ -20,7 +20,7 @@ import type { ObjectSearch } from './search.ts';
 import {
   versionRef,
   versionUser,
-  type Value,
+  type IndexedValue,
   valueQuery,
   type Version,
   versionsQuery,
@@ -29,8 +29,12 @@ import styles from './objects.module.css';
 
 const route = getRouteApi('/p/$entity/$project/objects/$objectId');
 const Rows = lazy(() => import('./Rows.tsx').then((module) => ({ default: module.Rows })));
-const Changes = lazy(() => import('./Changes.tsx').then((module) => ({ default: module.Changes })));
-const Users = lazy(() => import('./Users.tsx').then((module) => ({ default: module.Users })));
+const VersionChanges = lazy(() =>
+  import('./Changes.tsx').then((module) => ({ default: module.VersionChanges })),
+);
+const VersionUses = lazy(() =>
+  import('./Users.tsx').then((module) => ({ default: module.VersionUses })),
+);
 
 /** The versions of a name, and what one of them holds. */
 export function ObjectPage() {
@@ -63,11 +67,11 @@ export function ObjectPage() {
     >
       {query.isPending && <Skeleton rows={12} />}
       {data && versions.length === 0 && (
-        <Empty title="No such object">
+        <EmptyState title="No such object">
           <p>
             There is no {objectId} in {project}; it may have been deleted.
           </p>
-        </Empty>
+        </EmptyState>
       )}
       {versions.length > 0 && (
         <div className={styles['columns']}>
@@ -98,7 +102,7 @@ export function ObjectPage() {
             )}
           </nav>
           {shown ? (
-            <Shown
+            <VersionView
               key={shown.digest}
               project={project}
               version={shown}
@@ -107,9 +111,9 @@ export function ObjectPage() {
               onSearch={set}
             />
           ) : (
-            <Empty title="No such version">
+            <EmptyState title="No such version">
               <p>It is not among the versions that are listed here.</p>
-            </Empty>
+            </EmptyState>
           )}
         </div>
       )}
@@ -117,7 +121,7 @@ export function ObjectPage() {
   );
 }
 
-export interface ShownProps {
+export interface VersionProps {
   project: string;
   version: Version;
   versions: readonly Version[];
@@ -125,9 +129,9 @@ export interface ShownProps {
   onSearch: (search: ObjectSearch) => void;
 }
 
-function Shown({ project, version, versions, search, onSearch }: ShownProps) {
+function VersionView({ project, version, versions, search, onSearch }: VersionProps) {
   const { data: value, error, refetch } = useQuery(valueQuery(project, version));
-  if (error) return <Fault error={error} onRetry={() => void refetch()} />;
+  if (error) return <ErrorRetry error={error} onRetry={() => void refetch()} />;
   if (!value) return <Skeleton rows={12} />;
   const table = findTable(project, value);
   const shared = { project, version, versions, search, onSearch };
@@ -143,9 +147,9 @@ function Shown({ project, version, versions, search, onSearch }: ShownProps) {
     {
       value: 'changes' as const,
       label: 'Changes',
-      content: <Changes {...shared} value={value} />,
+      content: <VersionChanges {...shared} value={value} />,
     },
-    { value: 'calls' as const, label: 'Used by', content: <Users {...shared} /> },
+    { value: 'calls' as const, label: 'Used by', content: <VersionUses {...shared} /> },
   ];
   const first = tabs[0]!.value;
   return (
@@ -166,7 +170,7 @@ function Shown({ project, version, versions, search, onSearch }: ShownProps) {
 }
 
 /** A prompt is a long text as often as not: it opens whole. */
-function ValueView({ project, value: { index, root } }: { project: string; value: Value }) {
+function ValueView({ project, value: { index, root } }: { project: string; value: IndexedValue }) {
   const [text, showText] = useState<number>();
   const files = findFiles({ index, root });
   if (text !== undefined) {
@@ -190,7 +194,7 @@ function ValueView({ project, value: { index, root } }: { project: string; value
 }
 
 /** The digest of the table that a dataset keeps its rows in. */
-function findTable(project: string, { index, root }: Value): string | undefined {
+function findTable(project: string, { index, root }: IndexedValue): string | undefined {
   if (index.kind(root) !== 'object') return undefined;
   const rows = index.member(root, 'rows');
   if (rows === undefined || index.kind(rows) !== 'string') return undefined;

@@ -6,7 +6,7 @@ import { VIEW_CLASS } from '../api/objects.ts';
 import { noteProject } from '../api/recent.ts';
 import { inputClass } from '../ui/Field.tsx';
 import { bytes } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Time } from '../ui/Time.tsx';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
@@ -70,12 +70,12 @@ export function ObjectsPage() {
     >
       {objects.isPending && <Skeleton rows={20} />}
       {data && rows.length === 0 && (
-        <Empty title="No objects">
+        <EmptyState title="No objects">
           <p>
             Prompts, datasets, models and ops that a client publishes get a name here, and a version
             each time they change. <code>POST /obj/create</code> makes one.
           </p>
-        </Empty>
+        </EmptyState>
       )}
       {rows.length > 0 && (
         <VirtualTable

@@ -1,5 +1,5 @@
 import { visible } from '../json/visible.ts';
-import type { Source } from './lineage.ts';
+import type { RowSource } from './lineage.ts';
 import { cellText, columnNames, type TableRows } from './rows.ts';
 import { RowSources } from './RowSources.tsx';
 import styles from './objects.module.css';
@@ -24,7 +24,7 @@ export function RowGrid({
   rows: TableRows;
   /** The number of the first row, counted from 1. */
   first: number;
-  sources: ReadonlyMap<string, Source[]> | undefined;
+  sources: ReadonlyMap<string, RowSource[]> | undefined;
   sort: string | undefined;
   isBusy: boolean;
   /** Digests; undefined where nothing can be done with rows. */

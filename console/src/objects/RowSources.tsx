@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { visible } from '../json/visible.ts';
 import { Time } from '../ui/Time.tsx';
-import type { Source } from './lineage.ts';
+import type { RowSource } from './lineage.ts';
 import styles from './objects.module.css';
 
 /** The call that a row was made from, when and by whom; of several the first. */
@@ -10,7 +10,7 @@ export function RowSources({
   sources,
 }: {
   project: string;
-  sources: Source[] | undefined;
+  sources: RowSource[] | undefined;
 }) {
   const [entity, name] = project.split('/') as [string, string];
   const [first, ...others] = sources ?? [];

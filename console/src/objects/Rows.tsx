@@ -3,15 +3,15 @@ import { useState } from 'react';
 import { post } from '../api/client.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { count } from '../ui/format.ts';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { ChangeRows } from './ChangeRows.tsx';
 import { sourcesQuery } from './lineage.ts';
-import type { ShownProps } from './ObjectPage.tsx';
+import type { VersionProps } from './ObjectPage.tsx';
 import { RowGrid } from './RowGrid.tsx';
 import { columnNames, csvLine, csvLines, jsonLines, readRows } from './rows.ts';
-import { save } from '../ui/save.ts';
+import { downloadFile } from '../ui/save.ts';
 import styles from './objects.module.css';
 
 const PAGE = 50;
@@ -25,7 +25,7 @@ export function Rows({
   search,
   onSearch,
   table,
-}: ShownProps & { table: string }) {
+}: VersionProps & { table: string }) {
   const me = useMe();
   const [selected, select] = useState<ReadonlySet<string>>(new Set());
   const { page = 1, sort } = search;
@@ -35,7 +35,7 @@ export function Rows({
   const saving = useMutation({
     mutationFn: (kind: 'csv' | 'jsonl') => saveAll(of, `${version.object_id}.${kind}`, kind),
   });
-  if (error) return <Fault error={error} onRetry={() => void rows.refetch()} />;
+  if (error) return <ErrorRetry error={error} onRetry={() => void rows.refetch()} />;
   if (!data) return <Skeleton rows={12} />;
   const last = Math.max(1, Math.ceil((total ?? 0) / PAGE));
   // rows are taken out of the latest version only
@@ -77,9 +77,9 @@ export function Rows({
         />
       )}
       {data.nodes.length === 0 ? (
-        <Empty title="No rows">
+        <EmptyState title="No rows">
           <p>The table of this version has none{page > 1 && ' on this page'}.</p>
-        </Empty>
+        </EmptyState>
       ) : (
         <RowGrid
           project={project}
@@ -104,7 +104,7 @@ export function Rows({
 function useRows(
   of: { project_id: string; digest: string },
   objectId: string,
-  search: ShownProps['search'],
+  search: VersionProps['search'],
 ) {
   const { page = 1, sort } = search;
   const field = sort?.replace(/^-/, '');
@@ -143,7 +143,7 @@ async function saveAll(
   const parts = kind === 'csv' ? [csvLine(all)] : [];
   for await (const rows of readPages(of))
     parts.push(kind === 'csv' ? csvLines(rows, all) : jsonLines(rows));
-  save(name, new Blob(parts));
+  downloadFile(name, new Blob(parts));
 }
 
 async function* readPages(of: { project_id: string; digest: string }) {

@@ -18,13 +18,13 @@ const GROUPS = {
 };
 const MOST_PARTS = 10;
 
-interface Part {
+interface SplitPart {
   name: string;
   percent: string;
 }
 
 /** Makes datasets of the rows of a version, by fractions. */
-export function Split({
+export function SplitDataset({
   project,
   version: { object_id, digest, version_index },
   onClose,
@@ -35,7 +35,7 @@ export function Split({
 }) {
   const id = useId();
   const client = useQueryClient();
-  const [parts, setParts] = useState<readonly Part[]>([
+  const [parts, setParts] = useState<readonly SplitPart[]>([
     { name: `${object_id}-train`, percent: '70' },
     { name: `${object_id}-test`, percent: '30' },
   ]);
@@ -57,12 +57,13 @@ export function Split({
       }),
     onSuccess: () => client.invalidateQueries({ queryKey: ['objects', project] }),
   });
-  if (split.data) return <Parts project={project} parts={split.data.parts} onClose={onClose} />;
+  if (split.data)
+    return <SplitParts project={project} parts={split.data.parts} onClose={onClose} />;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     split.mutate();
   };
-  const set = (n: number, some: Partial<Part>) =>
+  const set = (n: number, some: Partial<SplitPart>) =>
     setParts(parts.with(n, { ...parts[n]!, ...some }));
   return (
     <Dialog title={`Split version ${version_index} of ${object_id}`} isOpen onClose={onClose}>
@@ -136,7 +137,7 @@ export function Split({
   );
 }
 
-function partsFault(parts: readonly Part[]): string | undefined {
+function partsFault(parts: readonly SplitPart[]): string | undefined {
   const names = parts.map(({ name }) => name.trim());
   if (names.some((name) => !/^[\w.-]{1,128}$/.test(name)))
     return 'Names have letters, digits, "_", "." and "-".';
@@ -147,7 +148,7 @@ function partsFault(parts: readonly Part[]): string | undefined {
   return Math.abs(sum - 100) > 1e-6 ? `The parts are ${sum} % together, not 100.` : undefined;
 }
 
-function Parts({
+function SplitParts({
   project,
   parts,
   onClose,

@@ -3,15 +3,15 @@ import { Link } from '@tanstack/react-router';
 import { type CallRow, derivedSummary } from '../api/calls.ts';
 import { allLines, type Schema } from '../api/client.ts';
 import { callDuration, opName } from '../ui/format.ts';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
-import type { ShownProps } from './ObjectPage.tsx';
+import type { VersionProps } from './ObjectPage.tsx';
 import { versionRef } from './versions.ts';
 import styles from './objects.module.css';
 
-const MOST = 100;
+const MAX_USES = 100;
 
 interface Use {
   call: CallRow;
@@ -19,7 +19,7 @@ interface Use {
 }
 
 /** The newest calls that were given the version, answered it, or ran it. */
-export function Users({ project, version }: ShownProps) {
+export function VersionUses({ project, version }: VersionProps) {
   const [entity, name] = project.split('/') as [string, string];
   const ref = versionRef(project, version);
   const { data, error } = useQuery({
@@ -30,11 +30,11 @@ export function Users({ project, version }: ShownProps) {
   if (!data) return <Skeleton rows={8} />;
   if (data.length === 0)
     return (
-      <Empty title="No call uses this version">
+      <EmptyState title="No call uses this version">
         <p>
           A call uses it when its inputs or its output have the ref <code>{ref}</code>.
         </p>
-      </Empty>
+      </EmptyState>
     );
   const columns: TableColumn<Use>[] = [
     {
@@ -80,7 +80,9 @@ export function Users({ project, version }: ShownProps) {
         sort=""
         onSort={() => undefined}
       />
-      {data.length >= MOST && <p className={styles['soft']}>The newest {MOST} of each kind.</p>}
+      {data.length >= MAX_USES && (
+        <p className={styles['soft']}>The newest {MAX_USES} of each kind.</p>
+      )}
     </div>
   );
 }
@@ -104,7 +106,7 @@ async function findUses(
           project_id,
           filter,
           sort_by: [{ field: 'started_at', direction: 'desc' }],
-          limit: MOST,
+          limit: MAX_USES,
           columns: ['summary', 'ended_at'],
         },
         signal,

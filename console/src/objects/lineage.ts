@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { post, type Schema } from '../api/client.ts';
 
 /** A row of a dataset, and a call that it was made from. */
-export type Source = Schema<'DatasetSourceDto'>;
+export type RowSource = Schema<'DatasetSourceDto'>;
 
 /** Lines of one answer. */
 export const MOST_LINES = 1000;
@@ -14,7 +14,7 @@ export const sourcesQuery = (project_id: string, object_id: string, row_digests:
     queryFn: async ({ signal }) => {
       const request = { project_id, object_id, row_digests, limit: MOST_LINES };
       const { rows } = await post('/datasets/lineage', request, { signal });
-      const byRow = new Map<string, Source[]>();
+      const byRow = new Map<string, RowSource[]>();
       for (const line of rows) {
         const lines = byRow.get(line.row_digest);
         if (lines) lines.push(line);

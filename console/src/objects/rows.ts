@@ -1,5 +1,5 @@
 import { send } from '../api/client.ts';
-import { indexed } from '../json/indexed.ts';
+import { indexJson } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { csvCell } from '../ui/csv.ts';
 import { decoded } from '../json/visible.ts';
@@ -18,7 +18,7 @@ export async function readRows(
   signal?: AbortSignal,
 ): Promise<TableRows> {
   const response = await send('POST', '/table/query', { body, ...(signal && { signal }) });
-  const index = await indexed(await response.text(), signal);
+  const index = await indexJson(await response.text(), signal);
   const rows = [...index.children(index.member(0, 'rows')!)];
   return {
     index,

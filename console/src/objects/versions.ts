@@ -1,7 +1,7 @@
 import { infiniteQueryOptions } from '@tanstack/react-query';
 import { type RequestBody, post, type Schema, send } from '../api/client.ts';
 import { wire } from '../api/wire.ts';
-import { indexed } from '../json/indexed.ts';
+import { indexJson } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 
 /** A version without its value. */
@@ -57,17 +57,17 @@ export const versionClass = ({ kind, base_object_class, leaf_object_class }: Ver
   kind === 'op' ? 'op' : (leaf_object_class ?? base_object_class ?? '');
 
 /** The value of a version where it stands in the answer: every digit as it was sent. */
-export interface Value {
+export interface IndexedValue {
   index: JsonIndex;
   root: number;
 }
 
 export const valueQuery = (project_id: string, { object_id, digest }: Version) => ({
   queryKey: ['object', project_id, object_id, digest],
-  queryFn: async ({ signal }: { signal: AbortSignal }): Promise<Value> => {
+  queryFn: async ({ signal }: { signal: AbortSignal }): Promise<IndexedValue> => {
     const body = { project_id, object_id, digest };
     const response = await send('POST', '/obj/read', { body, signal });
-    const index = await indexed(await response.text(), signal);
+    const index = await indexJson(await response.text(), signal);
     return { index, root: index.member(index.member(0, 'obj')!, 'val')! };
   },
   staleTime: Infinity,

@@ -6,7 +6,7 @@ import { mayActAs, useMe, useProviders } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { Field } from '../ui/Field.tsx';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
@@ -22,13 +22,13 @@ type User = Schema<'UserDto'>;
 export function PeoplePage() {
   if (mayActAs(useMe(), 'admin')) return <People />;
   return (
-    <Empty title="People are a matter of admins">
+    <EmptyState title="People are a matter of admins">
       <p>An admin of a project gives roles in it.</p>
-    </Empty>
+    </EmptyState>
   );
 }
 
-export const whoIs = ({ email, name, group, user_id }: Member): string =>
+export const memberName = ({ email, name, group, user_id }: Member): string =>
   group === null ? (email ?? name ?? user_id ?? '') : `group ${group}`;
 
 function People() {
@@ -126,9 +126,9 @@ function Members({
   const hasProviders = useProviders().length > 1;
   if (members.length === 0)
     return (
-      <Empty title="Nobody has a role here yet">
+      <EmptyState title="Nobody has a role here yet">
         <p>Add people by their e-mail address, before or after they sign in, or a group.</p>
-      </Empty>
+      </EmptyState>
     );
   return (
     <>
@@ -156,7 +156,7 @@ const memberColumns = (
   hasProviders: boolean,
   onRemove: (member: Member) => void,
 ): TableColumn<Member>[] => [
-  { name: 'who', title: 'Who', sortBy: whoIs, cell: whoIs },
+  { name: 'who', title: 'Who', sortBy: memberName, cell: memberName },
   ...(hasProviders ? [issuerColumn] : []),
   { name: 'role', title: 'Role', sortBy: ({ role }) => role, cell: ({ role }) => role },
   { name: 'scope', title: 'In', sortBy: ({ scope }) => scope, cell: ({ scope }) => scope },
@@ -180,7 +180,7 @@ const memberColumns = (
     title: '',
     cell: (member) => (
       <Button
-        aria-label={`Remove ${whoIs(member)} from ${member.scope}`}
+        aria-label={`Remove ${memberName(member)} from ${member.scope}`}
         onClick={() => onRemove(member)}
       >
         Remove
@@ -263,10 +263,10 @@ function Confirm({
 
 function Remove({ member, onClose }: { member: Member; onClose: () => void }) {
   const { id, role, scope, group } = member;
-  const whom = group === null ? whoIs(member) : `Everybody in the group ${group}`;
+  const whom = group === null ? memberName(member) : `Everybody in the group ${group}`;
   return (
     <Confirm
-      title={`Remove ${whoIs(member)}?`}
+      title={`Remove ${memberName(member)}?`}
       meaning={`${whom} will be no ${role} of ${scope} any more, within 5 seconds, with their keys. Roles from other lines stay; those who have none left are signed out.`}
       action="Remove"
       change={() => post('/members/remove', { id })}

@@ -5,7 +5,7 @@ import { MOST_PROJECTS, projectsQuery } from '../api/projects.ts';
 import { type Me, useMe } from '../api/session.ts';
 import { buttonClass } from '../ui/Button.tsx';
 import { bytes, count } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
@@ -28,15 +28,15 @@ export function ProjectsPage() {
       error={error}
       onRetry={() => void projects.refetch()}
     >
-      <Reach me={me} />
+      <CallerScopes me={me} />
       {projects.isPending && <Skeleton rows={12} />}
       {data?.length === 0 && (
-        <Empty title="Nothing was recorded yet">
+        <EmptyState title="Nothing was recorded yet">
           <p>A project is there as soon as something is written to it.</p>
           <Link className={buttonClass('primary')} to="/connect">
             Send a first call
           </Link>
-        </Empty>
+        </EmptyState>
       )}
       {data && data.length > 0 && (
         <Table
@@ -53,7 +53,7 @@ export function ProjectsPage() {
 }
 
 /** Whose key it is, and what it may. */
-function Reach({ me: { user, role, scopes, expires_at } }: { me: Me }) {
+function CallerScopes({ me: { user, role, scopes, expires_at } }: { me: Me }) {
   return (
     <p className={styles['reach']}>
       You are <strong>{user}</strong>, with the role {role} in{' '}

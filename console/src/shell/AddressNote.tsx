@@ -5,20 +5,20 @@ import { Button } from '../ui/Button.tsx';
 import styles from './shell.module.css';
 
 /** What the console was opened with; the router takes out what no page knows. */
-const ASKED = { path: location.pathname, search: defaultParseSearch(location.search) };
+const OPENED_ADDRESS = { path: location.pathname, search: defaultParseSearch(location.search) };
 const MOST_CHARACTERS = 60;
 
 /** Says which parts of the address have no meaning, so that nobody takes the default for what was asked for. */
 export function AddressNote() {
   const known: Record<string, unknown> = useSearch({ strict: false });
   const [wrong, tell] = useState(() =>
-    location.pathname === ASKED.path
-      ? Object.keys(ASKED.search).filter((name) => known[name] === undefined)
+    location.pathname === OPENED_ADDRESS.path
+      ? Object.keys(OPENED_ADDRESS.search).filter((name) => known[name] === undefined)
       : [],
   );
   if (wrong.length === 0) return null;
   const asked = wrong.map(
-    (name) => `${name}=${String((ASKED.search as Record<string, unknown>)[name])}`,
+    (name) => `${name}=${String((OPENED_ADDRESS.search as Record<string, unknown>)[name])}`,
   );
   return (
     <p role="status" className={styles['address']}>

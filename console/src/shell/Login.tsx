@@ -4,7 +4,7 @@ import { type Session, sessionQuery, signIn } from '../api/session.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import { Field } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { Mark } from './Mark.tsx';
+import { Logo } from './Mark.tsx';
 import styles from './shell.module.css';
 
 /** Why a login link or a sign-in did not work; told once. */
@@ -52,7 +52,7 @@ export function Login() {
     <main className={styles['centre']}>
       <form className={styles['login']} onSubmit={(event) => void submit(event)}>
         <h1 className={styles['loginTitle']}>
-          <Mark /> Skein
+          <Logo /> Skein
         </h1>
         <Providers all={providers} />
         {isKeyShown && (

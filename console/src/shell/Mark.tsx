@@ -1,4 +1,4 @@
-export const Mark = () => (
+export const Logo = () => (
   <svg
     width="18"
     height="18"

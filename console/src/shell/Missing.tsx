@@ -3,20 +3,20 @@ import type { ReactNode } from 'react';
 import { isProject } from '../api/recent.ts';
 import { mayActAs, reaches, useMe } from '../api/session.ts';
 import { buttonClass } from '../ui/Button.tsx';
-import { Empty } from '../ui/Notice.tsx';
+import { EmptyState } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 
 /** An address that no page has. */
 export const NoPage = (): ReactNode => (
   <Page title="No such page">
-    <Empty title="There is no page at this address">
+    <EmptyState title="There is no page at this address">
       <p>The link may be old, or cut off.</p>
-      <Ways />
-    </Empty>
+      <ProjectsLink />
+    </EmptyState>
   </Page>
 );
 
-const Ways = (): ReactNode => (
+const ProjectsLink = (): ReactNode => (
   <Link to="/projects" className={buttonClass('primary')}>
     All projects
   </Link>
@@ -30,22 +30,22 @@ export function ProjectPages(): ReactNode {
   if (!isProject(name))
     return (
       <Page title="No such project">
-        <Empty title="This is no name of a project">
+        <EmptyState title="This is no name of a project">
           <p>
             Entity and project have letters, digits, <code>_</code>, <code>.</code> and{' '}
             <code>-</code> only.
           </p>
-          <Ways />
-        </Empty>
+          <ProjectsLink />
+        </EmptyState>
       </Page>
     );
   if (!mayActAs(me, 'trainer', name) && !reaches(me, name))
     return (
       <Page title="No such project">
-        <Empty title={`You do not reach ${name}`}>
+        <EmptyState title={`You do not reach ${name}`}>
           <p>Your key reaches {me.scopes.join(', ') || 'nothing'}.</p>
-          <Ways />
-        </Empty>
+          <ProjectsLink />
+        </EmptyState>
       </Page>
     );
   return <Outlet />;

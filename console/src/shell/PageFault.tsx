@@ -2,7 +2,7 @@ import { type ErrorComponentProps } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { get } from '../api/client.ts';
 import { Problem } from '../api/problem.ts';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { Page } from '../ui/Page.tsx';
 
 /** A part of the console that is not there yet could not be loaded. */
@@ -33,7 +33,7 @@ export function PageFault({ error: thrown, reset }: ErrorComponentProps): ReactN
     : new Error(`The page failed: ${error.message}`);
   return (
     <Page title="This page cannot be shown">
-      <Fault error={stillAway ?? told} onRetry={() => void again()} />
+      <ErrorRetry error={stillAway ?? told} onRetry={() => void again()} />
     </Page>
   );
 }

@@ -6,11 +6,11 @@ import { recentProjects } from '../api/recent.ts';
 import { mayActAs, reaches, useMe } from '../api/session.ts';
 import controls from '../ui/controls.module.css';
 import { Dialog } from '../ui/Dialog.tsx';
-import { type Command, matching } from './commands.ts';
+import { type Command, matchingCommands } from './commands.ts';
 import styles from './shell.module.css';
 import { applyTheme, THEMES } from './theme.ts';
 
-const MOST = 50;
+const MAX_COMMANDS = 50;
 const PAGES = [
   'traces',
   'threads',
@@ -32,7 +32,10 @@ export function Palette({
   const id = useId();
   const [typed, setTyped] = useState('');
   const [active, setActive] = useState(0);
-  const commands = matching(useCommands(typed.trim(), onHelp), typed).slice(0, MOST);
+  const commands = matchingCommands(useCommands(typed.trim(), onHelp), typed).slice(
+    0,
+    MAX_COMMANDS,
+  );
   const chosen = Math.min(active, commands.length - 1);
   const run = (command: Command | undefined) => {
     if (!command) return;

@@ -5,7 +5,7 @@ import { mayActAs, signOut, useMe } from '../api/session.ts';
 import { sourceIn } from '../api/sources.ts';
 import { Button } from '../ui/Button.tsx';
 import { Keyboard } from './Keyboard.tsx';
-import { Mark } from './Mark.tsx';
+import { Logo } from './Mark.tsx';
 import { ProjectSwitch } from './ProjectSwitch.tsx';
 import styles from './shell.module.css';
 import { applyTheme, theme, THEMES } from './theme.ts';
@@ -18,7 +18,7 @@ export function Sidebar() {
   return (
     <nav className={styles['sidebar']} aria-label="Console">
       <div className={styles['brand']}>
-        <Mark /> Skein
+        <Logo /> Skein
       </div>
       <ProjectSwitch current={entity && project ? `${entity}/${project}` : undefined} />
       <button

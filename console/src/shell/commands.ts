@@ -8,7 +8,7 @@ export interface Command {
 }
 
 /** Those whose name or words hold each typed word, the beginnings of names first. */
-export function matching(commands: readonly Command[], typed: string): Command[] {
+export function matchingCommands(commands: readonly Command[], typed: string): Command[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   const rank = ({ name }: Command) => (name.toLowerCase().startsWith(words[0] ?? '') ? 0 : 1);
   return commands

@@ -4,17 +4,17 @@ import { type CallRow, callCost, callTokens, derivedSummary } from '../api/calls
 import { useReread } from '../api/live-list.ts';
 import { useLive } from '../api/live.ts';
 import { type Remarks, useRemarks } from '../api/remarks.ts';
-import { Pieces } from '../json/Chat.tsx';
+import { MessagePieces } from '../json/Chat.tsx';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { callDuration, count, money } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
-import { RemarksMarks } from '../ui/Remarks.tsx';
+import { RemarkCounts } from '../ui/Remarks.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
 import styles from './threads.module.css';
-import { PAGE, readTurns, type Turn } from './turns.ts';
+import { PAGE, readTurns, type ThreadTurn } from './turns.ts';
 
 const route = getRouteApi('/p/$entity/$project/threads/$threadId');
 /** So many characters of a piece are shown before it is opened. */
@@ -56,7 +56,7 @@ export function ThreadPage() {
     >
       <div className={styles['turns']}>
         {isPending && <Skeleton rows={12} />}
-        {data && turns.length === 0 && <Empty title="No such thread" />}
+        {data && turns.length === 0 && <EmptyState title="No such thread" />}
         <ol aria-label="Turns">
           {turns.map((turn) => (
             <TurnView
@@ -83,7 +83,7 @@ function TurnView({
   remarks,
 }: {
   project: string;
-  turn: Turn;
+  turn: ThreadTurn;
   remarks: Remarks | undefined;
 }) {
   const { status, latency_ms, trace_name } = derivedSummary(call);
@@ -105,7 +105,7 @@ function TurnView({
         )}
         {cost !== null && <span>{money(cost)}</span>}
         <Time at={call.started_at} />
-        <RemarksMarks of={remarks} />
+        <RemarkCounts of={remarks} />
       </p>
       {earlier > 0 && (
         <p className={styles['earlier']}>
@@ -116,7 +116,7 @@ function TurnView({
         <div key={n} className={styles['said']} data-role={role}>
           <span>{visible(role)}</span>
           <div>
-            <Pieces of={pieces} most={SHOWN} />
+            <MessagePieces of={pieces} most={SHOWN} />
           </div>
         </div>
       ))}

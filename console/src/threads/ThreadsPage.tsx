@@ -7,11 +7,11 @@ import { sourceFilter, withSource } from '../api/sources.ts';
 import { visible } from '../json/visible.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import { count, duration } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { SourceSelect } from '../ui/SourceSelect.tsx';
 import { Time } from '../ui/Time.tsx';
-import { scrollPlace } from '../ui/scroll-places.ts';
+import { scrollPosition } from '../ui/scroll-places.ts';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
 import type { Sort } from './search.ts';
 import styles from './threads.module.css';
@@ -33,7 +33,7 @@ export function ThreadsPage() {
     queryKey: ['threads', project, sort, up, source],
     project,
     isLive: true,
-    isScrolled: scrollPlace('Threads') > 0,
+    isScrolled: scrollPosition('Threads') > 0,
     pageSize: PAGE,
     read: (behind, signal) =>
       allLines(
@@ -150,7 +150,7 @@ export function ThreadsPage() {
     >
       {isPending && <Skeleton rows={24} />}
       {data && rows.length === 0 && (
-        <Empty title="No threads yet">
+        <EmptyState title="No threads yet">
           <p>
             A call with a <code>thread_id</code> whose <code>turn_id</code> is its own id is a turn
             of that thread.
@@ -163,7 +163,7 @@ export function ThreadsPage() {
               Show all sources
             </Button>
           )}
-        </Empty>
+        </EmptyState>
       )}
       {rows.length > 0 && (
         <VirtualTable

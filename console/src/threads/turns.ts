@@ -1,23 +1,23 @@
 import { type CallRow } from '../api/calls.ts';
 import { allLines, post, type Schema, send } from '../api/client.ts';
-import { readPlain } from '../../../src/platform/json/chat-plain.ts';
+import { readPlainConversation } from '../../../src/platform/json/chat-plain.ts';
 import {
   isBlank,
   isQuestion,
-  readAnswered,
+  readOutputMessages,
   readChat,
-  type Said,
+  type ChatMessage,
 } from '../../../src/platform/json/chat.ts';
-import { parsedExactly, type Piece } from '../../../src/platform/json/chat-parts.ts';
-import { indexed } from '../json/indexed.ts';
+import { parseLossless, type MessagePiece } from '../../../src/platform/json/chat-parts.ts';
+import { indexJson } from '../json/indexed.ts';
 
 export const PAGE = 20;
 /** Of the calls below the turns of a page. */
 const MOST_STEPS = 1000;
 
-export interface Turn {
+export interface ThreadTurn {
   call: CallRow;
-  said: Said[];
+  said: ChatMessage[];
   /** How many messages came before what the user said last. */
   earlier: number;
   /** The calls right below it, by their start. */
@@ -29,7 +29,7 @@ export async function readTurns(
   threadId: string,
   after: string[] | undefined,
   signal: AbortSignal,
-): Promise<Turn[]> {
+): Promise<ThreadTurn[]> {
   const body = {
     project_id,
     filter: { thread_ids: [threadId] },
@@ -81,8 +81,12 @@ async function textsBelow(project_id: string, turn_ids: string[], signal: AbortS
 }
 
 /** The messages with a question before and an answer behind them, where these are found below the turn. */
-function withTexts(said: Said[], lacks: readonly Side[], found: TurnTexts | undefined): Said[] {
-  const text = (side: Side): Said[] => {
+function withTexts(
+  said: ChatMessage[],
+  lacks: readonly Side[],
+  found: TurnTexts | undefined,
+): ChatMessage[] {
+  const text = (side: Side): ChatMessage[] => {
     const one = lacks.includes(side) ? found?.[side] : null;
     if (!one) return [];
     const shown = one.is_cut ? `${one.text}…` : one.text;
@@ -102,19 +106,19 @@ function withTexts(said: Said[], lacks: readonly Side[], found: TurnTexts | unde
 async function readTurn(
   line: string,
   signal: AbortSignal,
-): Promise<Omit<Turn, 'steps'> & { lacks: Side[] }> {
-  const index = await indexed(line, signal);
+): Promise<Omit<ThreadTurn, 'steps'> & { lacks: Side[] }> {
+  const index = await indexJson(line, signal);
   const call = JSON.parse(line) as CallRow;
   const memberText = (name: string) => {
     const node = index.member(0, name);
     return node === undefined ? 'null' : index.nodeText(node);
   };
   const [inputs, output] = [memberText('inputs'), memberText('output')];
-  const [asked, answered] = [parsedExactly(inputs), parsedExactly(output)];
+  const [asked, answered] = [parseLossless(inputs), parseLossless(output)];
   const chat =
     readChat(asked, answered, call.exception) ??
     (isBlank(asked) ? answerAlone(answered, call.exception) : undefined) ??
-    readPlain(asked, answered, call.exception);
+    readPlainConversation(asked, answered, call.exception);
   const lacks: Side[] = [
     ...(isBlank(asked) && !chat?.said.some(isQuestion) ? ['question' as const] : []),
     ...(isBlank(answered) ? ['answer' as const] : []),
@@ -133,12 +137,12 @@ async function readTurn(
 
 /** The messages of an output to which nothing came in. */
 function answerAlone(output: unknown, exception: string | null | undefined) {
-  const answers = readAnswered({}, output);
+  const answers = readOutputMessages({}, output);
   return answers && { said: [...answers, ...documents('{}', 'null', exception)] };
 }
 
-function documents(inputs: string, output: string, exception?: string | null): Said[] {
-  const said = (role: string, text: string, kind: Piece['kind'] = 'data'): Said => ({
+function documents(inputs: string, output: string, exception?: string | null): ChatMessage[] {
+  const said = (role: string, text: string, kind: MessagePiece['kind'] = 'data'): ChatMessage => ({
     role,
     pieces: [{ kind, name: '', text }],
   });

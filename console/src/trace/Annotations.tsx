@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
-import { type Spec, specsQuery } from '../api/annotation.ts';
+import { type AnnotationSpec, specsQuery } from '../api/annotation.ts';
 import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import styles from './trace.module.css';
@@ -31,7 +31,7 @@ function Annotation({
   isBusy,
   onGive,
 }: {
-  spec: Spec;
+  spec: AnnotationSpec;
   isBusy: boolean;
   onGive: (value: unknown) => Promise<unknown>;
 }) {

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { Chat } from '../json/Chat.tsx';
 import { readChat } from '../../../src/platform/json/chat.ts';
-import { parsedExactly } from '../../../src/platform/json/chat-parts.ts';
+import { parseLossless } from '../../../src/platform/json/chat-parts.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
 import { LongText } from '../json/LongText.tsx';
@@ -61,7 +61,7 @@ export function CallPane({
         <h2 title={span.opName}>{visible(span.name)}</h2>
         <p className={styles['paneFacts']}>
           <Status status={span.status} />
-          <Took span={span} />
+          <CallDuration span={span} />
           {span.tokens && (
             <span>
               {count(span.tokens.input)} → {count(span.tokens.output)} tokens
@@ -107,7 +107,7 @@ export function CallPane({
   );
 }
 
-function Took({ span: { status, latency } }: { span: TraceSpan }) {
+function CallDuration({ span: { status, latency } }: { span: TraceSpan }) {
   const text = callDuration({ status, latency_ms: latency }, 'running');
   if (text !== 'unknown') return <span>{text}</span>;
   return <span title="The end of the call lies before its start">duration unknown</span>;
@@ -201,7 +201,7 @@ function callParts(index: JsonIndex, call: number) {
     (inputs === undefined ? 0 : index.nodeLength(inputs)) +
     (output === undefined ? 0 : index.nodeLength(output));
   const parsed = (node: number | undefined): unknown =>
-    node === undefined ? undefined : parsedExactly(index.nodeText(node));
+    node === undefined ? undefined : parseLossless(index.nodeText(node));
   return {
     sections: some({ exception: 'Exception', inputs: 'Inputs', output: 'Output' }),
     more: some({ attributes: 'Attributes', summary: 'Summary' }),

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useMemo, useState } from 'react';
 import { allLines } from '../api/client.ts';
-import { diff, type DiffRow } from '../json/diff.ts';
+import { diffJson, type DiffRow } from '../json/diff.ts';
 import { Differences } from '../json/Differences.tsx';
 import type { JsonIndex } from '../json/json-index.ts';
 import { readCall } from '../json/read-call.ts';
@@ -69,7 +69,7 @@ export function Compare({
       </form>
       {read.error && <ErrorNote error={read.error} />}
       {isMissing && <p className={styles['soft']}>There is no such call in this project.</p>}
-      {read.data && !isMissing && <Lines ours={index} theirs={read.data} />}
+      {read.data && !isMissing && <CallDifferences ours={index} theirs={read.data} />}
     </div>
   );
 }
@@ -94,7 +94,7 @@ async function callBefore(
   return found?.id ?? null;
 }
 
-function Lines({ ours, theirs }: { ours: JsonIndex; theirs: JsonIndex }) {
+function CallDifferences({ ours, theirs }: { ours: JsonIndex; theirs: JsonIndex }) {
   const rows = useMemo(() => diffLines(ours, theirs), [ours, theirs]);
   return <Differences rows={rows} before={ours} after={theirs} />;
 }
@@ -104,7 +104,7 @@ function diffLines(ours: JsonIndex, theirs: JsonIndex): DiffRow[] {
   return PARTS.flatMap((name) => {
     const [left, right] = [ours.member(a, name), theirs.member(b, name)];
     if (left === undefined || right === undefined) return [];
-    return diff(ours, left, theirs, right).map((row) =>
+    return diffJson(ours, left, theirs, right).map((row) =>
       row.depth === 0 ? { ...row, key: `"${name}"` } : row,
     );
   });

@@ -16,9 +16,9 @@ import { Annotations } from './Annotations.tsx';
 import { Tags } from './Tags.tsx';
 import styles from './trace.module.css';
 
-type Given = Schema<'FeedbackDto'>;
+type GivenFeedback = Schema<'FeedbackDto'>;
 
-const MOST = 200;
+const MAX_FEEDBACK = 200;
 const MOST_NOTE = 1024;
 
 /** What people said of the call, and what one says oneself. */
@@ -29,18 +29,18 @@ export function Feedback({ project, callId }: { project: string; callId: string 
   const key = ['feedback', ref];
   const given = useQuery({
     queryKey: key,
-    queryFn: async ({ signal }): Promise<Given[]> => {
+    queryFn: async ({ signal }): Promise<GivenFeedback[]> => {
       const { result } = await post(
         '/feedback/query',
         {
           project_id: project,
           query: { $expr: { $eq: [{ $getField: wire.ref }, { $literal: ref }] } },
           sort_by: [{ field: 'created_at', direction: 'desc' }],
-          limit: MOST,
+          limit: MAX_FEEDBACK,
         },
         { signal },
       );
-      return result as Given[]; // whole rows, since it asks for no `fields`
+      return result as GivenFeedback[]; // whole rows, since it asks for no `fields`
     },
   });
   const again = () => client.invalidateQueries({ queryKey: key });
@@ -48,7 +48,7 @@ export function Feedback({ project, callId }: { project: string; callId: string 
   const give = useMutation({
     mutationFn: (said: {
       feedback_type: string;
-      payload: Given['payload'];
+      payload: GivenFeedback['payload'];
       annotation_ref?: string;
     }) => post('/feedback/create', { project_id: project, [wire.ref]: ref, ...said }),
     onSuccess: again,
@@ -62,7 +62,7 @@ export function Feedback({ project, callId }: { project: string; callId: string 
     onSuccess: again,
   });
   const isWriter = mayActAs(me, 'writer', project);
-  const isMine = (one: Given) => one[wire.userId] === me.user;
+  const isMine = (one: GivenFeedback) => one[wire.userId] === me.user;
   const thumbs = given.data?.filter((one) => isMine(one) && thumbOf(one) !== undefined) ?? [];
   /** One has one opinion: the other thumb takes its place, the same one takes it back. */
   const react = async (emoji: string) => {
@@ -123,7 +123,7 @@ export function Feedback({ project, callId }: { project: string; callId: string 
       {given.data?.length === 0 && (
         <p className={styles['soft']}>Nobody has said anything of this call.</p>
       )}
-      <GivenList
+      <FeedbackList
         given={given.data ?? []}
         mayDelete={(one) => isWriter && isMine(one)}
         isBusy={isBusy}
@@ -134,14 +134,14 @@ export function Feedback({ project, callId }: { project: string; callId: string 
 }
 
 /** All but the tags, which stand above. */
-function GivenList({
+function FeedbackList({
   given,
   mayDelete,
   isBusy,
   onDelete,
 }: {
-  given: readonly Given[];
-  mayDelete: (one: Given) => boolean;
+  given: readonly GivenFeedback[];
+  mayDelete: (one: GivenFeedback) => boolean;
   isBusy: boolean;
   onDelete: (id: string) => void;
 }) {
@@ -150,7 +150,7 @@ function GivenList({
     <ul className={styles['given']} aria-label="Feedback given">
       {said.map((one) => (
         <li key={one.id}>
-          <Said one={one} />
+          <FeedbackContent one={one} />
           <span className={styles['by']}>
             {one.creator ?? one[wire.userId]}, <Time at={one.created_at} />
             {mayDelete(one) && (
@@ -171,13 +171,13 @@ function GivenList({
 }
 
 /** The thumb that a piece of feedback is, whatever its colour. */
-function thumbOf({ feedback_type, payload }: Given): '👍' | '👎' | undefined {
+function thumbOf({ feedback_type, payload }: GivenFeedback): '👍' | '👎' | undefined {
   if (feedback_type !== `${wire.feedback}.reaction.1`) return undefined;
   const emoji = String(payload['emoji']);
   return (['👍', '👎'] as const).find((thumb) => emoji.startsWith(thumb));
 }
 
-function Said({ one }: { one: Given }) {
+function FeedbackContent({ one }: { one: GivenFeedback }) {
   const { feedback_type: type, payload } = one;
   if (type === `${wire.feedback}.reaction.1`) {
     const emoji = String(payload['emoji']);

@@ -2,11 +2,11 @@ import { type CSSProperties, useEffect, useMemo, useRef, useState } from 'react'
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { count, duration, money } from '../ui/format.ts';
-import { type CallKind, Kind } from '../ui/Kind.tsx';
+import { type CallKind, KindIcon } from '../ui/Kind.tsx';
 import { callKind } from './call-kind.ts';
 import { type Graph, type GraphEdge, type GraphNode, makeGraph } from './graph.ts';
 import styles from './graph.module.css';
-import { placesOf } from './layout.ts';
+import { layOutNodes } from './layout.ts';
 import type { Tree } from './tree.ts';
 import type { TraceSpan } from './useTrace.ts';
 
@@ -19,7 +19,7 @@ const LEAST_SCALE = 0.75;
 const MOST_NAME = 120;
 const MOST_CALLERS = 5;
 
-const MANY: Record<CallKind, string> = {
+const KIND_PLURALS: Record<CallKind, string> = {
   llm: 'models',
   tool: 'tools',
   agent: 'agents',
@@ -50,7 +50,7 @@ export function GraphView({
   const [isFitted, fit] = useState(false);
   const width = useWidth(scroller);
   const graph = useMemo(() => makeGraph(tree, (number) => callKind(tree, number)), [tree]);
-  const drawn = useMemo(() => placed(graph), [graph]);
+  const drawn = useMemo(() => graphGeometry(graph), [graph]);
   const chosen = tree.numberById.get(selected) ?? -1;
   const current = graph.nodeOf[chosen] ?? -1;
   const found = useMemo(
@@ -71,7 +71,7 @@ export function GraphView({
   return (
     <div className={styles['graph']}>
       <div className={styles['bar']}>
-        <p>{told(graph)}</p>
+        <p>{graphNote(graph)}</p>
         <Button look="quiet" aria-pressed={isFitted} onClick={() => fit(!isFitted)}>
           Fit width
         </Button>
@@ -149,7 +149,7 @@ export function GraphView({
                   transform: `translate(${drawn.points[at]![0]}px, ${drawn.points[at]![1]}px)`,
                 }}
               >
-                <Node
+                <GraphNodeBox
                   node={node}
                   at={at}
                   chosen={at === current ? node.calls.indexOf(chosen) : -1}
@@ -166,7 +166,7 @@ export function GraphView({
   );
 }
 
-function Node({
+function GraphNodeBox({
   node,
   at,
   chosen,
@@ -194,7 +194,7 @@ function Node({
       onClick={onPress}
     >
       <span className={styles['name']}>
-        <Kind kind={node.kind} />
+        <KindIcon kind={node.kind} />
         <b title={node.name === null ? undefined : visible(node.name)}>{nameOf(node)}</b>
       </span>
       <Facts node={node} chosen={chosen} />
@@ -228,7 +228,7 @@ function Facts({ node, chosen }: { node: GraphNode; chosen: number }) {
 }
 
 function nameOf({ kind, name, names }: GraphNode): string {
-  if (name === null) return `and ${names.toLocaleString('en-US')} more ${MANY[kind]}`;
+  if (name === null) return `and ${names.toLocaleString('en-US')} more ${KIND_PLURALS[kind]}`;
   if (name.trim() === '') return '(no name)';
   return visible(name.length > MOST_NAME ? `${name.slice(0, MOST_NAME)}…` : name);
 }
@@ -241,7 +241,7 @@ const selfText = ({ name, selfCalls }: GraphNode): string =>
 const labelOf = ({ isHandOff, calls }: GraphEdge): string =>
   `${isHandOff ? 'hand-off' : ''} ${times(calls)}`.trim();
 
-function told({ nodes, edges, allNames, allEdges }: Graph): string {
+function graphNote({ nodes, edges, allNames, allEdges }: Graph): string {
   const isGathered = nodes.some(({ name }) => name === null);
   const parts = [
     isGathered
@@ -254,8 +254,8 @@ function told({ nodes, edges, allNames, allEdges }: Graph): string {
 }
 
 /** The graph in pixels, before it is scaled. */
-function placed({ nodes, edges }: Graph) {
-  const { column, row } = placesOf(nodes.length, edges);
+function graphGeometry({ nodes, edges }: Graph) {
+  const { column, row } = layOutNodes(nodes.length, edges);
   const points = nodes.map((_, at): Point => [
     MARGIN + column[at]! * (WIDTH + BETWEEN_COLUMNS),
     MARGIN + row[at]! * (HEIGHT + BETWEEN_ROWS),

@@ -7,7 +7,7 @@ import type { Tree } from './tree.ts';
 import type { TraceSpan } from './useTrace.ts';
 
 /** What a trace took of tokens and money, each call counted once; nothing where its root is not stored. */
-export function Spent({
+export function TraceSpending({
   project,
   traceId,
   tree,

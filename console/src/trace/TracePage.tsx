@@ -13,13 +13,13 @@ import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import { count, duration } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Splitter, useSplit } from '../ui/Splitter.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
 import { useTitle } from '../ui/useTitle.ts';
-import { Fact, Spent } from './Spent.tsx';
+import { Fact, TraceSpending } from './Spent.tsx';
 import { callKind } from './call-kind.ts';
 import { CallPane } from './CallPane.tsx';
 import styles from './trace.module.css';
@@ -56,12 +56,12 @@ export function TracePage() {
     );
   if (tree.spans.length === 0)
     return (
-      <Empty title="No such trace">
+      <EmptyState title="No such trace">
         <p>There is no call of the trace {traceId} in this project, or not any more.</p>
         <Link to="/p/$entity/$project/traces" params={{ entity, project: name }}>
           All traces
         </Link>
-      </Empty>
+      </EmptyState>
     );
   return <TraceView key={traceId} project={project} tree={tree} />;
 }
@@ -231,7 +231,7 @@ function Header({ project, tree }: { project: string; tree: Tree<TraceSpan> }) {
           {tree.spans.length.toLocaleString('en-US')}
           {tree.spans.length === MOST_CALLS && '+'}
         </Fact>
-        <Spent project={project} traceId={traceId} tree={tree} />
+        <TraceSpending project={project} traceId={traceId} tree={tree} />
         <Fact name="Started">
           <Time at={first.startedAt} />
         </Fact>

@@ -2,7 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo, useRef } from 'react';
 import { visible } from '../json/visible.ts';
 import { callDuration, count, duration, money } from '../ui/format.ts';
-import { Kind } from '../ui/Kind.tsx';
+import { KindIcon } from '../ui/Kind.tsx';
 import { Status } from '../ui/Status.tsx';
 import { callKind } from './call-kind.ts';
 import styles from './trace.module.css';
@@ -107,7 +107,7 @@ export function Waterfall({
                     }}
                   />
                   <Status status={span.status} isShort />
-                  <Kind kind={callKind(tree, number)} />
+                  <KindIcon kind={callKind(tree, number)} />
                   <span className={styles['label']} title={span.name}>
                     {visible(span.name)}
                   </span>

@@ -1,5 +1,5 @@
 import { makeGraph } from './graph.ts';
-import { placesOf } from './layout.ts';
+import { layOutNodes } from './layout.ts';
 import { makeTree } from './tree.ts';
 import type { TraceSpan } from './useTrace.ts';
 
@@ -161,9 +161,11 @@ describe('the places of nodes', () => {
   const pairs = (...all: [number, number][]) => all.map(([from, to]) => ({ from, to }));
 
   it('leads from the left to the right by the longest way, without the edges back', () => {
-    expect(placesOf(4, pairs([0, 1], [1, 2], [0, 2], [2, 0], [0, 3])).column).toEqual([0, 1, 2, 1]);
-    expect(placesOf(2, pairs([0, 1], [1, 0])).column).toEqual([0, 1]);
-    expect(placesOf(0, [])).toEqual({ column: [], row: [] });
+    expect(layOutNodes(4, pairs([0, 1], [1, 2], [0, 2], [2, 0], [0, 3])).column).toEqual([
+      0, 1, 2, 1,
+    ]);
+    expect(layOutNodes(2, pairs([0, 1], [1, 0])).column).toEqual([0, 1]);
+    expect(layOutNodes(0, [])).toEqual({ column: [], row: [] });
   });
 
   it('has no two nodes in one place, and each beside or below its first caller', () => {
@@ -171,7 +173,7 @@ describe('the places of nodes', () => {
     const all = pairs(...Array.from({ length: 150 }, (_, n) => edge(n))).filter(
       ({ from, to }) => from !== to,
     );
-    const { column, row } = placesOf(60, all);
+    const { column, row } = layOutNodes(60, all);
     expect(new Set(column.map((x, at) => `${x} ${row[at]}`)).size).toBe(60);
     for (const to of column.keys()) {
       const above = all.filter((one) => one.to === to && column[one.from]! < column[to]!);
@@ -181,7 +183,7 @@ describe('the places of nodes', () => {
   });
 
   it('crosses no edges where none needs to', () => {
-    const { row } = placesOf(6, pairs([0, 1], [0, 2], [2, 3], [1, 4], [1, 5]));
+    const { row } = layOutNodes(6, pairs([0, 1], [0, 2], [2, 3], [1, 4], [1, 5]));
     expect(row[4]! < row[3]!).toBe(row[1]! < row[2]!);
   });
 });

@@ -43,7 +43,7 @@ export interface Graph {
 /** Steps and events: the graph shows what is below them. */
 const UNDRAWN = new Set<CallKind>(['chain', 'event']);
 
-const MOST = { nodes: 200, edges: 600 };
+const GRAPH_LIMITS = { nodes: 200, edges: 600 };
 
 /** The words by which frameworks name the span or the tool that hands over. */
 const HAND_OFF = /hand[-_ ]?off|transfer[-_ ]to[-_ ]/i;
@@ -52,7 +52,7 @@ const HAND_OFF = /hand[-_ ]?off|transfer[-_ ]to[-_ ]/i;
 export function makeGraph(
   tree: Tree<TraceSpan>,
   kindOf: (number: number) => CallKind | undefined,
-  most = MOST,
+  most = GRAPH_LIMITS,
 ): Graph {
   const { nodes, nodeOf, allNames } = makeNodes(tree, kindOf, most.nodes);
   const all = walk(tree, nodes, nodeOf);
@@ -61,7 +61,7 @@ export function makeGraph(
   return { nodes, edges, nodeOf, allNames, allEdges: all.length };
 }
 
-interface Named {
+interface NamedCalls {
   kind: CallKind;
   name: string;
   calls: number;
@@ -72,7 +72,7 @@ function makeNodes(
   kindOf: (number: number) => CallKind | undefined,
   most: number,
 ) {
-  const named: Named[] = [];
+  const named: NamedCalls[] = [];
   const byKind = new Map<CallKind, Map<string, number>>();
   const nodeOf = new Int32Array(spans.length).fill(-1);
   for (const [number, { name }] of spans.entries()) {
@@ -88,12 +88,12 @@ function makeNodes(
     named[at]!.calls++;
     nodeOf[number] = at;
   }
-  const { nodes, place } = gathered(named, most);
+  const { nodes, place } = gatherNodes(named, most);
   return { nodes, nodeOf: nodeOf.map((at) => (at < 0 ? at : place[at]!)), allNames: named.length };
 }
 
 /** The nodes in the order in which they first appear; of too many, the least called as one of each kind. */
-function gathered(named: readonly Named[], most: number) {
+function gatherNodes(named: readonly NamedCalls[], most: number) {
   const rest = new Map<CallKind, number[]>();
   if (named.length > most) {
     const order = [...named.keys()].toSorted((a, b) => named[b]!.calls - named[a]!.calls);
@@ -139,8 +139,8 @@ const aNode = (kind: CallKind, name: string | null): GraphNode => ({
 function walk(tree: Tree<TraceSpan>, nodes: GraphNode[], nodeOf: Int32Array): GraphEdge[] {
   const own = ownUse(tree);
   const failed: number[][] = nodes.map(() => []);
-  const open = new Open(tree, nodes, nodeOf);
-  const edges = new Edges(nodes, nodeOf);
+  const open = new OpenCalls(tree, nodes, nodeOf);
+  const edges = new EdgeCounts(nodes, nodeOf);
   for (const [number, span] of tree.spans.entries()) {
     open.leaveUntil(number);
     edges.hear(span.name, open.agent);
@@ -163,7 +163,7 @@ function walk(tree: Tree<TraceSpan>, nodes: GraphNode[], nodeOf: Int32Array): Gr
 }
 
 /** From the nearest drawn call above to a call, and to an agent from the one before it that handed over. */
-class Edges {
+class EdgeCounts {
   private readonly byPair = new Map<number, GraphEdge>();
   private readonly handsOver = new Set<number>();
   /** The last agent right below a call. */
@@ -209,7 +209,7 @@ class Edges {
 }
 
 /** The drawn calls that the walk is below of. */
-class Open {
+class OpenCalls {
   private readonly calls: number[] = [];
   private readonly agents: number[] = [];
   private readonly ofNode: Uint32Array;

@@ -1,5 +1,5 @@
 /** Where nodes of one size stand: columns from the callers to what they call, rows from above. */
-export interface Places {
+export interface NodePositions {
   column: number[];
   row: number[];
 }
@@ -10,7 +10,7 @@ type Pair = Readonly<{ from: number; to: number }>;
  * A column is the longest way that leads to a node, without the edges that lead back to a caller. In a column, nodes stand in
  * the order of the middle of those that they are connected with, and none above its first caller. For some hundred nodes.
  */
-export function placesOf(size: number, edges: readonly Pair[]): Places {
+export function layOutNodes(size: number, edges: readonly Pair[]): NodePositions {
   const callees: number[][] = Array.from({ length: size }, () => []);
   for (const { from, to } of edges) callees[from]!.push(to);
   const { order, forward } = withoutCircles(callees);

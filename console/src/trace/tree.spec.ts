@@ -1,18 +1,18 @@
-import { criticalPath, visibleRows, type Span, makeTree } from './tree.ts';
+import { criticalPath, visibleRows, type TreeSpan, makeTree } from './tree.ts';
 
 const span = (
   id: string,
   parentId: string | null,
   start = 0,
   end: number | null = start + 1,
-): Span => ({
+): TreeSpan => ({
   id,
   parentId,
   name: id,
   start,
   end,
 });
-const shape = (calls: Span[]) => {
+const shape = (calls: TreeSpan[]) => {
   const { spans, depth } = makeTree(calls, 100);
   return spans.map(({ id }, n) => '.'.repeat(depth[n]!) + id);
 };

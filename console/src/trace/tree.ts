@@ -1,5 +1,5 @@
 /** What the tree needs to know of a call; times in milliseconds. */
-export interface Span {
+export interface TreeSpan {
   id: string;
   parentId: string | null;
   name: string;
@@ -9,7 +9,7 @@ export interface Span {
 }
 
 /** Calls in the order in which a tree shows them, by their numbers in it. */
-export interface Tree<T extends Span> {
+export interface Tree<T extends TreeSpan> {
   spans: T[];
   depth: Uint32Array;
   /** The number behind all that is below a call. */
@@ -26,7 +26,7 @@ export interface Tree<T extends Span> {
  * Parents before their children, children by their start. A call whose parent is not there is a root, and so is one of
  * each circle of calls that are each other's parents. Takes any depth.
  */
-export function makeTree<T extends Span>(calls: readonly T[], now: number): Tree<T> {
+export function makeTree<T extends TreeSpan>(calls: readonly T[], now: number): Tree<T> {
   const sorted = calls.toSorted((a, b) => a.start - b.start || (a.id < b.id ? -1 : 1));
   const known = new Set(sorted.map(({ id }) => id));
   const children = new Map<string, T[]>();
@@ -51,7 +51,7 @@ export function makeTree<T extends Span>(calls: readonly T[], now: number): Tree
   return { ...walk.result(), from, to: Math.max(to, from + 0.001) };
 }
 
-class Walk<T extends Span> {
+class Walk<T extends TreeSpan> {
   private readonly spans: T[] = [];
   private readonly numberById = new Map<string, number>();
   private readonly depth: Uint32Array;
@@ -95,7 +95,10 @@ class Walk<T extends Span> {
 }
 
 /** The numbers in sight: what is below a closed call is passed over. */
-export function visibleRows({ spans, behind }: Tree<Span>, closed: ReadonlySet<string>): number[] {
+export function visibleRows(
+  { spans, behind }: Tree<TreeSpan>,
+  closed: ReadonlySet<string>,
+): number[] {
   const rows: number[] = [];
   for (let n = 0; n < spans.length;) {
     rows.push(n);
@@ -108,7 +111,7 @@ export function visibleRows({ spans, behind }: Tree<Span>, closed: ReadonlySet<s
  * The calls that the whole took its time for: from the end of the first root backwards, always the child that ended last
  * before what is already explained.
  */
-export function criticalPath({ spans, behind, to }: Tree<Span>): Set<string> {
+export function criticalPath({ spans, behind, to }: Tree<TreeSpan>): Set<string> {
   const path = new Set<string>();
   const waiting: { number: number; until: number }[] =
     spans.length > 0 ? [{ number: 0, until: to }] : [];

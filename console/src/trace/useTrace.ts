@@ -1,14 +1,14 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo, useRef } from 'react';
 import { callCost, type CallRow, derivedSummary, callTokens } from '../api/calls.ts';
-import { lines, post, type RequestBody } from '../api/client.ts';
+import { streamLines, post, type RequestBody } from '../api/client.ts';
 import { useLive } from '../api/live.ts';
 import { opName } from '../ui/format.ts';
 import type { CallStatus } from '../ui/Status.tsx';
-import { type Span, makeTree } from './tree.ts';
+import { type TreeSpan, makeTree } from './tree.ts';
 
 /** What the tree shows of a call; its documents are read when it is chosen. */
-export interface TraceSpan extends Span {
+export interface TraceSpan extends TreeSpan {
   status: CallStatus;
   opName: string;
   startedAt: string;
@@ -55,7 +55,7 @@ const COLUMNS = ['parent_id', 'thread_id', 'ended_at', 'summary', 'operation'];
 async function read(request: CallsRequest, signal?: AbortSignal): Promise<TraceSpan[]> {
   const spans: TraceSpan[] = [];
   const whole = { ...request, columns: COLUMNS, limit: MOST_CALLS, include_costs: true };
-  for await (const some of lines('/calls/stream_query', whole, signal))
+  for await (const some of streamLines('/calls/stream_query', whole, signal))
     for (const call of some) spans.push(toSpan(call));
   return spans;
 }

@@ -5,16 +5,16 @@ import type { CallRow } from '../api/calls.ts';
 import { allLines } from '../api/client.ts';
 import { visible } from '../json/visible.ts';
 import controls from '../ui/controls.module.css';
-import { BadFilter, parseExpression } from './filter.ts';
+import { InvalidFilter, parseExpression } from './filter.ts';
 import styles from './traces.module.css';
 
 type Completion = typeof import('./suggest.ts');
-type Seen = import('./suggest.ts').Seen;
+type SeenValues = import('./suggest.ts').SeenValues;
 
 /** What may stand from a place on, beside what does. */
-function offers(
+function completionsAt(
   completion: Completion | undefined,
-  { text, caret, ...seen }: Seen & { text: string; caret: number },
+  { text, caret, ...seen }: SeenValues & { text: string; caret: number },
 ) {
   if (!completion) return { from: caret, offered: [] };
   const place = completion.placeAt(text, caret);
@@ -81,7 +81,7 @@ export function FilterBar({
     staleTime: Infinity,
     structuralSharing: false,
   });
-  const { from, offered } = offers(isOpen ? completion : undefined, {
+  const { from, offered } = completionsAt(isOpen ? completion : undefined, {
     text,
     caret,
     rows,
@@ -192,14 +192,20 @@ export function FilterBar({
         ))}
       </ul>
       <div id={`${id}-fault`} role="status">
-        {fault && tried === text && <Fault text={text} fault={fault} />}
+        {fault && tried === text && <FilterFault text={text} fault={fault} />}
       </div>
     </div>
   );
 }
 
 /** What is wrong, and where. */
-const Fault = ({ text, fault: { from, to, message } }: { text: string; fault: BadFilter }) => (
+const FilterFault = ({
+  text,
+  fault: { from, to, message },
+}: {
+  text: string;
+  fault: InvalidFilter;
+}) => (
   <p className={styles['fault']}>
     <code>
       {visible(text.slice(0, from))}
@@ -210,12 +216,12 @@ const Fault = ({ text, fault: { from, to, message } }: { text: string; fault: Ba
   </p>
 );
 
-function filterFault(text: string): BadFilter | undefined {
+function filterFault(text: string): InvalidFilter | undefined {
   try {
     parseExpression(text);
     return undefined;
   } catch (error) {
-    if (error instanceof BadFilter) return error;
+    if (error instanceof InvalidFilter) return error;
     throw error;
   }
 }

@@ -3,12 +3,12 @@ import { type ReactNode, useState } from 'react';
 import { post, send } from '../api/client.ts';
 import { Collect } from '../collect/Collect.tsx';
 import { TagCalls } from '../collect/TagCalls.tsx';
-import { parts } from '../collect/tags.ts';
+import { idBatches } from '../collect/tags.ts';
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { count } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { save } from '../ui/save.ts';
+import { downloadFile } from '../ui/save.ts';
 import styles from './traces.module.css';
 
 /** What can be done with the rows that are chosen. It is loaded when there are some. */
@@ -26,11 +26,11 @@ export function Selection({
   const exported = useMutation({
     mutationFn: async () => {
       const lines: Blob[] = [];
-      for (const call_ids of parts(ids)) {
+      for (const call_ids of idBatches(ids)) {
         const body = { project_id: project, filter: { call_ids }, include_costs: true };
         lines.push(await (await send('POST', '/calls/stream_query', { body })).blob());
       }
-      save(`${project.replace('/', '-')}-calls.jsonl`, new Blob(lines));
+      downloadFile(`${project.replace('/', '-')}-calls.jsonl`, new Blob(lines));
     },
   });
   return (
@@ -74,7 +74,7 @@ function DeleteCalls({
   const client = useQueryClient();
   const removed = useMutation({
     mutationFn: async () => {
-      for (const call_ids of parts(ids))
+      for (const call_ids of idBatches(ids))
         await post('/calls/delete', { project_id: project, call_ids });
     },
     onSuccess: async () => {

@@ -8,25 +8,25 @@ import { noteProject } from '../api/recent.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { withSource } from '../api/sources.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
-import { keptNow } from '../ui/scroll-places.ts';
+import { historyNow } from '../ui/scroll-places.ts';
 import { CopyButton } from '../ui/CopyButton.tsx';
-import { Fault } from '../ui/Fault.tsx';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { SourceSelect } from '../ui/SourceSelect.tsx';
 import { TimeRange } from '../ui/TimeRange.tsx';
 import { VirtualTable } from '../ui/VirtualTable.tsx';
 import { selectionColumn, traceColumns } from './columns.tsx';
 import { isPath } from './column-names.ts';
-import { counted, shown } from './count.ts';
-import { keepColumns, keptColumns } from './kept-columns.ts';
+import { countCalls, countText } from './count.ts';
+import { storeColumns, storedColumns } from './kept-columns.ts';
 import { useDocuments } from './useDocuments.ts';
-import { BadFilter } from './filter.ts';
+import { InvalidFilter } from './filter.ts';
 import { FilterBar } from './FilterBar.tsx';
 import {
   asCurl,
   type CallsRequest,
-  choice,
+  callsRequest,
   pageRequest,
   RANGES,
   type TracesSearch,
@@ -37,7 +37,7 @@ import { useRemarks } from '../api/remarks.ts';
 import { LABEL, useTraces } from './useTraces.ts';
 
 const route = getRouteApi('/p/$entity/$project/traces');
-const Views = lazy(() => import('./Views.tsx').then((module) => ({ default: module.Views })));
+const Views = lazy(() => import('./Views.tsx').then((module) => ({ default: module.SavedViews })));
 const ArrangeColumns = lazy(() =>
   import('./ArrangeColumns.tsx').then((module) => ({ default: module.ArrangeColumns })),
 );
@@ -52,7 +52,7 @@ export function TracesPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   useEffect(() => noteProject(project), [project]);
-  const chosen = useMemo(() => chosenBy(project, search, keptNow()), [project, search]);
+  const chosen = useMemo(() => requestOfSearch(project, search, historyNow()), [project, search]);
   const shown = useRef<CallRow[]>([]);
   const [isLive, setLive] = useState(true);
   const [isChoosing, choose] = useState(false);
@@ -114,7 +114,7 @@ export function TracesPage() {
         />
       </div>
       {chosen ? (
-        <List
+        <TracesList
           key={JSON.stringify([project, search])}
           project={project}
           search={search}
@@ -124,20 +124,20 @@ export function TracesPage() {
           onSearch={set}
         />
       ) : (
-        <Empty title="The filter cannot be read">
+        <EmptyState title="The filter cannot be read">
           <p>
             Nothing is shown, since it is not clear what is asked for. What is wrong stands above.
           </p>
           <Button onClick={() => set({})}>Show all traces</Button>
-        </Empty>
+        </EmptyState>
       )}
       {isArranging && (
         <Suspense fallback={null}>
           <ArrangeColumns
-            chosen={search.cols ?? keptColumns(project)}
+            chosen={search.cols ?? storedColumns(project)}
             onChoose={(cols) => {
               arrange(false);
-              keepColumns(project, cols);
+              storeColumns(project, cols);
               const { cols: _, ...rest } = search;
               set(cols ? { ...rest, cols } : rest);
             }}
@@ -200,11 +200,15 @@ const Newer = ({ onClick, children }: { onClick: () => void; children: string })
 );
 
 /** Undefined for a filter that cannot be read. */
-function chosenBy(project: string, search: TracesSearch, now: number): CallsRequest | undefined {
+function requestOfSearch(
+  project: string,
+  search: TracesSearch,
+  now: number,
+): CallsRequest | undefined {
   try {
-    return choice(project, search, now);
+    return callsRequest(project, search, now);
   } catch (error) {
-    if (!(error instanceof BadFilter)) throw error;
+    if (!(error instanceof InvalidFilter)) throw error;
     return undefined;
   }
 }
@@ -219,11 +223,11 @@ interface ListProps {
   onSearch: (search: TracesSearch) => void;
 }
 
-function List({ project, search, chosen, isLive, shown: told, onSearch }: ListProps) {
+function TracesList({ project, search, chosen, isLive, shown: told, onSearch }: ListProps) {
   const navigate = useNavigate();
   const [entity, name] = project.split('/') as [string, string];
   const { sort } = search;
-  const names = search.cols ?? keptColumns(project);
+  const names = search.cols ?? storedColumns(project);
   const list = useTraces(chosen, {
     isLive,
     sort,
@@ -268,11 +272,11 @@ function List({ project, search, chosen, isLive, shown: told, onSearch }: ListPr
           <Button onClick={goOn}>Older than these {rows.length.toLocaleString('en-US')}</Button>
         )}
       </div>
-      <Chosen project={project} selected={selected} onClear={() => select(new Set())} />
-      {pages.error && <Fault error={pages.error} onRetry={() => void pages.refetch()} />}
+      <SelectionBar project={project} selected={selected} onClear={() => select(new Set())} />
+      {pages.error && <ErrorRetry error={pages.error} onRetry={() => void pages.refetch()} />}
       {pages.isPending && <Skeleton rows={24} />}
       {pages.data && rows.length === 0 && (
-        <Nothing search={search} project={project} onSearch={onSearch} />
+        <NoTraces search={search} project={project} onSearch={onSearch} />
       )}
       {rows.length > 0 && (
         <VirtualTable
@@ -294,7 +298,7 @@ function AllTraces({ search, onSearch }: Pick<ListProps, 'search' | 'onSearch'>)
   return orphans ? <Button onClick={() => onSearch(rest)}>All traces</Button> : null;
 }
 
-function Chosen(props: Parameters<typeof Selection>[0]) {
+function SelectionBar(props: Parameters<typeof Selection>[0]) {
   if (props.selected.size === 0) return null;
   return (
     <Suspense fallback={null}>
@@ -303,7 +307,7 @@ function Chosen(props: Parameters<typeof Selection>[0]) {
   );
 }
 
-function Nothing({
+function NoTraces({
   search,
   project,
   onSearch,
@@ -314,27 +318,27 @@ function Nothing({
   );
   if ((q ?? range ?? from ?? orphans) !== undefined)
     return (
-      <Empty title="No trace matches">
+      <EmptyState title="No trace matches">
         <p>Nothing in this project is as the filter and the time range ask.</p>
         <Button onClick={() => onSearch({})}>Show all traces</Button>
         {others}
-      </Empty>
+      </EmptyState>
     );
   return (
-    <Empty title="No traces yet">
+    <EmptyState title="No traces yet">
       <p>What is sent to {project} appears here by itself.</p>
       <Link to="/connect" search={{ project }} className={buttonClass('primary')}>
         Connect an application
       </Link>
       {others}
-    </Empty>
+    </EmptyState>
   );
 }
 
 /** How many there are in all. It is no wait for the rows. */
 function Count({ chosen, isLive }: { chosen: CallsRequest; isLive: boolean }) {
   const queryKey = ['count of traces', chosen];
-  const { data } = useQuery({ queryKey, queryFn: ({ signal }) => counted(chosen, signal) });
+  const { data } = useQuery({ queryKey, queryFn: ({ signal }) => countCalls(chosen, signal) });
   useLive(isLive ? chosen.project_id : undefined, ['calls'], useReread(queryKey));
-  return <span className={styles['count']}>{data && shown(data)}</span>;
+  return <span className={styles['count']}>{data && countText(data)}</span>;
 }

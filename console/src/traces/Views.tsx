@@ -13,7 +13,7 @@ import styles from './traces.module.css';
 /** The class of the objects that saved views are: one object a view, so that it has versions and a history. */
 const CLASS = VIEW_CLASS;
 
-interface View {
+interface SavedView {
   object_id: string;
   label: string;
   search: TracesSearch;
@@ -21,7 +21,7 @@ interface View {
 
 const viewsKey = (project: string) => ['views', project];
 
-async function views(project_id: string, signal: AbortSignal): Promise<View[]> {
+async function readViews(project_id: string, signal: AbortSignal): Promise<SavedView[]> {
   const { objs } = await post(
     '/objs/query',
     { project_id, filter: { latest_only: true, base_object_classes: [CLASS] }, limit: 200 },
@@ -52,7 +52,7 @@ function viewId(label: string): string {
 }
 
 /** Searches that the project keeps, for everybody in it. */
-export function Views({
+export function SavedViews({
   project,
   search,
   onOpen,
@@ -68,7 +68,7 @@ export function Views({
   const [label, setLabel] = useState('');
   const kept = useQuery({
     queryKey: viewsKey(project),
-    queryFn: ({ signal }) => views(project, signal),
+    queryFn: ({ signal }) => readViews(project, signal),
   });
   const changed = () => client.invalidateQueries({ queryKey: viewsKey(project) });
   const save = useMutation({

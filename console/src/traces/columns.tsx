@@ -2,8 +2,8 @@ import { Link } from '@tanstack/react-router';
 import { type CallRow, callCost, derivedSummary, callTokens, shownUser } from '../api/calls.ts';
 import { visible } from '../json/visible.ts';
 import { callDuration, count, money, opName } from '../ui/format.ts';
-import { RemarksMarks } from '../ui/Remarks.tsx';
-import { Kind, kindOf } from '../ui/Kind.tsx';
+import { RemarkCounts } from '../ui/Remarks.tsx';
+import { KindIcon, kindOf } from '../ui/Kind.tsx';
 import { Tags } from '../ui/Tags.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
@@ -12,25 +12,25 @@ import styles from './traces.module.css';
 import type { Remarks } from '../api/remarks.ts';
 import { columnTitle } from './column-names.ts';
 import type { Sort } from './request.ts';
-import { type Documents, isSmall } from './useDocuments.ts';
+import { type CellDocuments, isSmall } from './useDocuments.ts';
 
-interface Shown {
+interface ColumnContext {
   project: string;
   remarks: ReadonlyMap<string, Remarks>;
   /** Of the rows in sight, where a column leads into them. */
-  documents: Documents;
+  documents: CellDocuments;
   sort: Sort | undefined;
   onSort: (sort: Sort | undefined) => void;
 }
 
 /** The columns of the list, by their names or paths. */
-export function traceColumns(names: readonly string[], shown: Shown): Column<CallRow>[] {
+export function traceColumns(names: readonly string[], shown: ColumnContext): Column<CallRow>[] {
   const known = new Map(knownColumns(shown).map((column) => [column.name, column]));
   return names.map((name) => known.get(name) ?? pathColumn(name, shown.documents));
 }
 
 /** The beginning of what a path leads to. */
-const pathColumn = (path: string, documents: Documents): Column<CallRow> => ({
+const pathColumn = (path: string, documents: CellDocuments): Column<CallRow> => ({
   name: path,
   title: columnTitle(path),
   width: 'minmax(160px, 1fr)',
@@ -41,7 +41,7 @@ const pathColumn = (path: string, documents: Documents): Column<CallRow> => ({
   },
 });
 
-function knownColumns({ project, remarks, sort, onSort }: Shown): Column<CallRow>[] {
+function knownColumns({ project, remarks, sort, onSort }: ColumnContext): Column<CallRow>[] {
   const [entity, name] = project.split('/') as [string, string];
   return [
     {
@@ -77,7 +77,7 @@ function knownColumns({ project, remarks, sort, onSort }: Shown): Column<CallRow
       width: 'minmax(140px, 1fr)',
       cell: (row) => (
         <span className={styles['name']}>
-          <Kind kind={kindOf(row.operation ?? null, false)} />
+          <KindIcon kind={kindOf(row.operation ?? null, false)} />
           <Link
             to="/p/$entity/$project/traces/$traceId"
             params={{ entity, project: name, traceId: row.trace_id }}
@@ -108,7 +108,7 @@ function knownColumns({ project, remarks, sort, onSort }: Shown): Column<CallRow
       name: 'feedback',
       title: 'Feedback',
       width: '68px',
-      cell: (row) => <RemarksMarks of={remarks.get(row.id)} />,
+      cell: (row) => <RemarkCounts of={remarks.get(row.id)} />,
     },
     {
       name: 'tags',
@@ -138,7 +138,7 @@ function knownColumns({ project, remarks, sort, onSort }: Shown): Column<CallRow
 }
 
 /** By time, the slowest first, the quickest first. */
-const SortLatency = ({ sort, onSort }: Pick<Shown, 'sort' | 'onSort'>) => (
+const SortLatency = ({ sort, onSort }: Pick<ColumnContext, 'sort' | 'onSort'>) => (
   <button
     type="button"
     className={styles['sort']}

@@ -2,7 +2,7 @@ import { SOURCES } from '../api/sources.ts';
 import type { FieldKind } from './fields.ts';
 
 /** Why a value cannot be one of its field, in words of the user. */
-export class BadValue extends Error {}
+export class InvalidValue extends Error {}
 
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** A double keeps so many digits of any number. */
@@ -45,7 +45,7 @@ function milliseconds(text: string, { bare }: { bare: boolean }): number {
     end += whole.length;
   }
   if (end === 0 || end < text.length)
-    throw new BadValue(
+    throw new InvalidValue(
       bare ? 'Write a duration like 500ms, 1.5s or 2m.' : 'Write an age like 30m, 2h or 7d.',
     );
   return Number(sum.toPrecision(EXACT_DIGITS));
@@ -53,14 +53,14 @@ function milliseconds(text: string, { bare }: { bare: boolean }): number {
 
 function amount(text: string): number {
   const [, digits, factor = ''] = /^(\d[\d,]*(?:\.\d+)?)([kKmM]?)$/.exec(text) ?? [];
-  if (digits === undefined) throw new BadValue('Write a number like 800, 10k or 1.5M.');
+  if (digits === undefined) throw new InvalidValue('Write a number like 800, 10k or 1.5M.');
   const times = { '': 1, k: 1000, m: 1e6 }[factor.toLowerCase()]!;
   return Number((Number(digits.replaceAll(',', '')) * times).toPrecision(EXACT_DIGITS));
 }
 
 function money(text: string): Operand {
   const [, digits] = /^\$?(\d[\d,]*(?:\.\d+)?)$/.exec(text) ?? [];
-  if (digits === undefined) throw new BadValue('Write an amount like 0.5 or $0.5.');
+  if (digits === undefined) throw new InvalidValue('Write an amount like 0.5 or $0.5.');
   return exact(digits.replaceAll(',', ''));
 }
 
@@ -73,13 +73,13 @@ function instant(text: string): string | null {
   const [day, time] = text.split(/[T ]/);
   const date = new Date(isTime ? (time === undefined ? `${day}T00:00` : `${day}T${time}`) : NaN);
   if (Number.isNaN(date.getTime()))
-    throw new BadValue('Write a time like 2026-11-20 or 2026-11-20T10:00.');
+    throw new InvalidValue('Write a time like 2026-11-20 or 2026-11-20T10:00.');
   return date.toISOString();
 }
 
 function choice(text: string, choices: readonly string[]): string {
   if (choices.includes(text)) return text;
-  throw new BadValue(`It is one of ${choices.join(', ')}.`);
+  throw new InvalidValue(`It is one of ${choices.join(', ')}.`);
 }
 
 /** The operand that a value is compared with. `isQuoted` values of documents are text, whatever they look like. */

@@ -1,4 +1,4 @@
-import { BadFilter, parseExpression, term } from './filter.ts';
+import { InvalidFilter, parseExpression, term } from './filter.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const field = (path: string) => ({ $getField: path });
@@ -131,15 +131,15 @@ it.each([
   } catch (error) {
     fault = error;
   }
-  expect(fault).toBeInstanceOf(BadFilter);
-  const { from, to, message: said } = fault as BadFilter;
+  expect(fault).toBeInstanceOf(InvalidFilter);
+  const { from, to, message: said } = fault as InvalidFilter;
   expect(said).toContain(message);
   expect(text.slice(from, to)).toBe(place);
 });
 
 it('takes any length, and no depth that would end the page', () => {
   expect(() => parseExpression('('.repeat(100_000))).toThrow('at most 12 NOTs and parentheses');
-  expect(() => parseExpression('NOT '.repeat(100_000) + 'a')).toThrow(BadFilter);
+  expect(() => parseExpression('NOT '.repeat(100_000) + 'a')).toThrow(InvalidFilter);
   expect(parseExpression('a '.repeat(100))).toMatchObject({ $and: { length: 100 } });
 });
 

@@ -6,10 +6,10 @@ import {
   nearestName,
   shortFields,
 } from './fields.ts';
-import { BadValue, operand, type Operand } from './filter-values.ts';
+import { InvalidValue, operand, type Operand } from './filter-values.ts';
 
 /** A text that is no filter: what is wrong, and from where to where it stands. */
-export class BadFilter extends Error {
+export class InvalidFilter extends Error {
   constructor(
     message: string,
     readonly from: number,
@@ -40,15 +40,17 @@ const MOST_DEPTH = 12;
  */
 export function parseExpression(text: string, now = Date.now()): Expression | undefined {
   if (text.trim() === '') return undefined;
-  return text.trimStart().startsWith('{') ? written(text) : new Parser(text, now).whole().is;
+  return text.trimStart().startsWith('{')
+    ? parseJsonFilter(text)
+    : new Parser(text, now).whole().is;
 }
 
-function written(text: string): Expression {
+function parseJsonFilter(text: string): Expression {
   try {
     const { $expr, ...rest } = JSON.parse(text) as Expression;
     return ($expr ?? rest) as Expression;
   } catch {
-    throw new BadFilter(
+    throw new InvalidFilter(
       'What begins with { must be a whole expression of the query language, in JSON.',
       0,
       text.length,
@@ -79,7 +81,7 @@ class Parser {
   private either(depth: number): Condition {
     const sides = [this.all(depth)];
     while (this.word('OR')) sides.push(this.all(depth));
-    return some(sides);
+    return anyOf(sides);
   }
 
   private all(depth: number): Condition {
@@ -89,7 +91,7 @@ class Parser {
       if (!isJoined && (this.isAtEnd() || this.sees('OR'))) break;
       terms.push(this.one(depth));
     }
-    return every(terms);
+    return allOf(terms);
   }
 
   private one(depth: number): Condition {
@@ -176,7 +178,7 @@ class Parser {
       const found = this.condition(field, operator, { text, isQuoted });
       return operator.startsWith('!') ? opposite(found) : found;
     } catch (error) {
-      if (!(error instanceof BadValue)) throw error;
+      if (!(error instanceof InvalidValue)) throw error;
       throw this.bad(error.message, valueAt, this.at);
     }
   }
@@ -188,11 +190,11 @@ class Parser {
     { text, isQuoted }: { text: string; isQuoted: boolean },
   ): Condition {
     if (kind === 'whole') return exists(paths[0]!.replace('*', () => escaped(text)));
-    if (operator.endsWith('~')) return some(paths.map((path) => contains(path, text)));
+    if (operator.endsWith('~')) return anyOf(paths.map((path) => contains(path, text)));
     const value = operand(kind, text, { isQuoted, now: this.now });
     if (kind === 'thumbs') return contains(paths[0]!, value.$literal as string);
     const compared = COMPARED[kind === 'age' ? OPPOSITE[operator]! : operator]!;
-    return some(paths.map((path) => compare(compared, path, value)));
+    return anyOf(paths.map((path) => compare(compared, path, value)));
   }
 
   private quoted(): string {
@@ -244,18 +246,18 @@ class Parser {
     return this.at;
   }
 
-  private bad(message: string, from: number, to: number): BadFilter {
-    return new BadFilter(message, from, Math.max(to, from + 1));
+  private bad(message: string, from: number, to: number): InvalidFilter {
+    return new InvalidFilter(message, from, Math.max(to, from + 1));
   }
 }
 
 const either = (sides: Expression[]) => (sides.length === 1 ? sides[0]! : { $or: sides });
 const both = (sides: Expression[]) => (sides.length === 1 ? sides[0]! : { $and: sides });
-const some = (all: Condition[]): Condition => ({
+const anyOf = (all: Condition[]): Condition => ({
   is: either(all.map(({ is }) => is)),
   isNot: both(all.map(({ isNot }) => isNot)),
 });
-const every = (all: Condition[]): Condition => ({
+const allOf = (all: Condition[]): Condition => ({
   is: both(all.map(({ is }) => is)),
   isNot: either(all.map(({ isNot }) => isNot)),
 });

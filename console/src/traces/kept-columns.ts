@@ -1,11 +1,11 @@
-import { keep, kept } from '../ui/kept.ts';
+import { storeSetting, readSetting } from '../ui/kept.ts';
 import { columnsIn, DEFAULT_COLUMNS } from './column-names.ts';
 
 /** The columns that were chosen last in this browser, for addresses that name none. */
-export function keptColumns(project: string): readonly string[] {
-  return columnsIn(kept(`columns.${project}`)) ?? DEFAULT_COLUMNS;
+export function storedColumns(project: string): readonly string[] {
+  return columnsIn(readSetting(`columns.${project}`)) ?? DEFAULT_COLUMNS;
 }
 
-export function keepColumns(project: string, columns: readonly string[] | undefined): void {
-  keep(`columns.${project}`, columns);
+export function storeColumns(project: string, columns: readonly string[] | undefined): void {
+  storeSetting(`columns.${project}`, columns);
 }

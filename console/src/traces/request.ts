@@ -5,7 +5,7 @@ import { type Source, sourceFilter, sourceIn, type SourceSearch } from '../api/s
 import { wire } from '../api/wire.ts';
 import { columnsIn } from './column-names.ts';
 import { isNaming } from '../../../src/tracing/calls/source/naming.ts';
-import { BadFilter, parseExpression } from './filter.ts';
+import { InvalidFilter, parseExpression } from './filter.ts';
 
 /** What stands in the address of the page. */
 export interface TracesSearch extends SourceSearch {
@@ -67,7 +67,7 @@ export function usualSource({ q = '', orphans }: TracesSearch): Source {
     const query = parseExpression(q);
     return query && isNaming(query) ? 'all' : 'production';
   } catch (error) {
-    if (error instanceof BadFilter) return 'production';
+    if (error instanceof InvalidFilter) return 'production';
     throw error;
   }
 }
@@ -82,7 +82,7 @@ const NEWEST_FIRST = ['started_at', 'id'].map((field) => ({
 export const PAGE = 100;
 
 /** What chooses the rows. The time range counts from `now`. @throws BadFilter */
-export function choice(project_id: string, search: TracesSearch, now: number): CallsRequest {
+export function callsRequest(project_id: string, search: TracesSearch, now: number): CallsRequest {
   const { q, range, from, to, all, orphans, source = usualSource(search) } = search;
   const since = range ? new Date(now - RANGES[range][1] * 1000).toISOString() : from;
   const conditions = [

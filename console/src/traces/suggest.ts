@@ -7,7 +7,7 @@ import { CHOICES } from './filter-values.ts';
 
 export { seenTags };
 
-const MOST = 12;
+const MAX_SUGGESTIONS = 12;
 const MOST_PATHS = 200;
 const MAX_DEPTH = 4;
 
@@ -16,7 +16,7 @@ export interface Suggestion {
   about: string;
 }
 
-interface Place {
+interface CaretPlace {
   /** Where what is suggested begins. */
   from: number;
   field?: string;
@@ -30,7 +30,7 @@ const VALUE =
 const WORD = /(?:[^\s=!<>~"()[]|\[[^\]]*\]?)*$/;
 
 /** The field or the value that the caret is in or behind. */
-export function placeAt(text: string, caret: number): Place {
+export function placeAt(text: string, caret: number): CaretPlace {
   const before = text.slice(0, caret);
   const value = VALUE.exec(before);
   if (value) {
@@ -47,7 +47,7 @@ const WORDS: Suggestion[] = [
   { text: 'AND', about: 'Both, as without it' },
 ];
 
-const ABOUT: Record<string, string> = {
+const FIELD_HINTS: Record<string, string> = {
   op: 'Op',
   name: 'Name in the list',
   status: 'success, error, descendant_error, running',
@@ -95,7 +95,7 @@ const EXAMPLES: Partial<Record<string, readonly string[]>> = {
 };
 
 /** What is on the page. */
-export interface Seen {
+export interface SeenValues {
   rows: CallRow[];
   /** Some of them, whole. */
   documents: CallRow[];
@@ -104,14 +104,14 @@ export interface Seen {
 
 /** What may stand at a place: names of fields, then operators, and behind these the values that were seen. */
 export function suggestions(
-  { field, operator, begun }: Place,
-  { rows, documents, tags }: Seen,
+  { field, operator, begun }: CaretPlace,
+  { rows, documents, tags }: SeenValues,
 ): Suggestion[] {
   const text = begun.toLowerCase();
   if (field !== undefined)
     return suggestValues(field, { rows, tags })
       .filter((value) => value.toLowerCase().includes(text))
-      .slice(0, MOST)
+      .slice(0, MAX_SUGGESTIONS)
       .map((value) => ({ text: term(field, operator!, value), about: '' }));
   const fields = suggestFields(documents);
   const isWhole = fields.some((one) => one.text === begun);
@@ -124,7 +124,7 @@ export function suggestions(
     ...[...words, ...fields].filter(
       (one) => one.text !== begun && one.text.toLowerCase().includes(text),
     ),
-  ].slice(0, MOST);
+  ].slice(0, MAX_SUGGESTIONS);
 }
 
 function suggestFields(documents: CallRow[]): Suggestion[] {
@@ -133,7 +133,7 @@ function suggestFields(documents: CallRow[]): Suggestion[] {
     for (const name of ['inputs', 'output', 'attributes', 'summary'] as const)
       collect(call[name], name, 1, paths);
   return [
-    ...Object.keys(shortFields()).map((text) => ({ text, about: ABOUT[text] ?? '' })),
+    ...Object.keys(shortFields()).map((text) => ({ text, about: FIELD_HINTS[text] ?? '' })),
     ...[...paths].map((text) => ({ text, about: '' })),
   ];
 }
@@ -156,7 +156,10 @@ const stepOf = (name: string) =>
     ? `[${name}]`
     : name.replaceAll(/[.\\]/g, String.raw`\$&`);
 
-function suggestValues(name: string, { rows, tags }: Omit<Seen, 'documents'>): readonly string[] {
+function suggestValues(
+  name: string,
+  { rows, tags }: Omit<SeenValues, 'documents'>,
+): readonly string[] {
   const read: Record<string, (row: CallRow) => (string | null | undefined)[]> = {
     op: (row) => [row.op_name],
     name: (row) => [derivedSummary(row).trace_name],

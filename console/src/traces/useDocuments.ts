@@ -6,8 +6,8 @@ import { isPath } from './column-names.ts';
 const MOST_BYTES = 64 * 1024;
 
 /** Texts by the ids of calls, then by paths. */
-export type Documents = ReadonlyMap<string, ReadonlyMap<string, string>>;
-const NONE: Documents = new Map();
+export type CellDocuments = ReadonlyMap<string, ReadonlyMap<string, string>>;
+const NONE: CellDocuments = new Map();
 
 /** Whether the documents of a call are small enough for cells. */
 export const isSmall = ({ storage_size_bytes: size }: CallRow): boolean =>
@@ -18,7 +18,7 @@ export function useDocuments(
   project_id: string,
   rows: readonly CallRow[],
   columns: readonly string[],
-): Documents {
+): CellDocuments {
   const paths = columns.filter(isPath);
   const call_ids = rows.filter(isSmall).map(({ id }) => id);
   const ended = rows.map(({ ended_at }) => (ended_at ? 1 : 0)).join('');

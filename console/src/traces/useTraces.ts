@@ -3,8 +3,8 @@ import { useMemo, useState } from 'react';
 import type { CallRow } from '../api/calls.ts';
 import { allLines } from '../api/client.ts';
 import { useLiveList, useReread } from '../api/live-list.ts';
-import { scrollPlace } from '../ui/scroll-places.ts';
-import { counted, shown } from './count.ts';
+import { scrollPosition } from '../ui/scroll-places.ts';
+import { countCalls, countText } from './count.ts';
 import { type CallsRequest, newerRequest, PAGE, pageRequest, type Sort } from './request.ts';
 
 /** Of the table. */
@@ -25,7 +25,7 @@ export function useTraces(
     queryKey: ['traces', chosen, order],
     project: chosen.project_id,
     isLive,
-    isScrolled: scrollPlace(LABEL) > 0,
+    isScrolled: scrollPosition(LABEL) > 0,
     pageSize: PAGE,
     read: (behind, signal) => read(pageRequest(chosen, { ...order, behind }), signal),
     onStillTick: () => Promise.all([rereadView(), rereadWaiting()]),
@@ -88,10 +88,10 @@ async function waitingFor(
   const isComplete = (pages.at(-1)?.length ?? 0) < PAGE;
   const inFront = isComplete ? chosen : newerRequest(chosen, rows.at(-1)!, { orSame: true });
   const [newer, all] = await Promise.all([
-    counted(newerRequest(chosen, rows[0]!), signal),
-    counted(inFront, signal, rows.length),
+    countCalls(newerRequest(chosen, rows[0]!), signal),
+    countCalls(inFront, signal, rows.length),
   ]);
   // rows that no longer match make the difference smaller, but hide no newer ones
   const { count, has_more } = newer.count > all.count ? newer : all;
-  return count > 0 ? shown({ count, has_more }) : '';
+  return count > 0 ? countText({ count, has_more }) : '';
 }

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { buttonClass } from '../ui/Button.tsx';
 
 /** Leads to the page where recipes begin. */
-export function BeginRecipe(params: { entity: string; project: string }) {
+export function BeginRecipeLink(params: { entity: string; project: string }) {
   return (
     <Link
       to="/p/$entity/$project/training/recipes"

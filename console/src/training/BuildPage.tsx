@@ -6,11 +6,11 @@ import { useLive } from '../api/live.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { inputClass } from '../ui/Field.tsx';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
-import { save } from '../ui/save.ts';
+import { downloadFile } from '../ui/save.ts';
 import { Status } from '../ui/Status.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
 import { Time } from '../ui/Time.tsx';
@@ -19,7 +19,7 @@ import { Facts } from './Facts.tsx';
 import { shortId } from './Jobs.tsx';
 import { Lineage } from './Lineage.tsx';
 import { Samples } from './Samples.tsx';
-import { Submit } from './Submit.tsx';
+import { SubmitBuild } from './Submit.tsx';
 import styles from './training.module.css';
 
 const route = getRouteApi('/p/$entity/$project/training/builds/$buildId');
@@ -61,7 +61,7 @@ export function BuildPage() {
       actions={build && <Actions build={build} />}
     >
       {builds.isPending && <Skeleton rows={12} />}
-      {data && !build && <Empty title="No such build in this project" />}
+      {data && !build && <EmptyState title="No such build in this project" />}
       {build && (
         <>
           <Head build={build} />
@@ -142,7 +142,7 @@ function Actions({ build }: { build: Build }) {
     mutationFn: async () => {
       const body = { project_id: `${entity}/${project}`, build_id: build.id, format };
       const response = await send('POST', '/build/export', { body });
-      save(`${build.recipe_name}-${format}.jsonl`, await response.blob());
+      downloadFile(`${build.recipe_name}-${format}.jsonl`, await response.blob());
     },
   });
   return (
@@ -165,7 +165,7 @@ function Actions({ build }: { build: Build }) {
             Download
           </Button>
           {mayActAs(me, 'writer', `${entity}/${project}`) && (
-            <Submit entity={entity} project={project} build={build} />
+            <SubmitBuild entity={entity} project={project} build={build} />
           )}
         </>
       )}
@@ -181,10 +181,10 @@ function StoredSamples({ build }: { build: Build }) {
   });
   if (build.erased_at)
     return (
-      <Empty title="Erased">
+      <EmptyState title="Erased">
         <p>The calls that it was made of were deleted, and its groups with them.</p>
-      </Empty>
+      </EmptyState>
     );
-  if (error) return <Fault error={error} onRetry={() => void refetch()} />;
+  if (error) return <ErrorRetry error={error} onRetry={() => void refetch()} />;
   return data ? <Samples groups={data} /> : <Skeleton rows={8} />;
 }

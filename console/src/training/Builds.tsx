@@ -1,12 +1,12 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useLive } from '../api/live.ts';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { count, number } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Time } from '../ui/Time.tsx';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
-import { BeginRecipe } from './BeginRecipe.tsx';
+import { BeginRecipeLink } from './BeginRecipe.tsx';
 import { type Build, buildsQuery } from './data.ts';
 import styles from './training.module.css';
 
@@ -18,19 +18,19 @@ export function Builds({ entity, project }: { entity: string; project: string })
   useLive(`${entity}/${project}`, ['builds', 'jobs'], () => {
     if (data?.pages.length === 1) return refetch();
   });
-  if (error) return <Fault error={error} onRetry={() => void refetch()} />;
+  if (error) return <ErrorRetry error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton rows={12} />;
   const rows = data.pages.flat();
   if (rows.length === 0)
     return (
-      <Empty title="No builds yet">
+      <EmptyState title="No builds yet">
         <p>
           A recipe turns recorded calls and the feedback on them into trajectory groups. It is an
           object of the class <code>Recipe</code>, and what it would make is shown while you edit
           it.
         </p>
-        <BeginRecipe entity={entity} project={project} />
-      </Empty>
+        <BeginRecipeLink entity={entity} project={project} />
+      </EmptyState>
     );
   return (
     <VirtualTable

@@ -8,9 +8,9 @@ import { Button } from '../ui/Button.tsx';
 import { Code } from '../ui/Code.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import { bytes, count, number } from '../ui/format.ts';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
-import { save } from '../ui/save.ts';
+import { downloadFile } from '../ui/save.ts';
 import { Table } from '../ui/Table.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
 import { Time } from '../ui/Time.tsx';
@@ -54,9 +54,9 @@ export function CheckpointPage() {
       actions={model && <CopyButton label="Copy name" text={`${model.name}:step${step}`} />}
     >
       {isMissing && (
-        <Empty title="No such checkpoint">
+        <EmptyState title="No such checkpoint">
           <p>The model has none of this step; it may have been deleted.</p>
-        </Empty>
+        </EmptyState>
       )}
       {isPending && <Skeleton rows={12} />}
       {data && (
@@ -205,7 +205,7 @@ function Files({ checkpoint: { files, step, uri } }: { checkpoint: CheckpointDet
   const download = useMutation({
     mutationFn: async ({ name }: CheckpointFile) => {
       const response = await send('GET', filePath(modelId, step, name));
-      save(name.split('/').at(-1)!, await response.blob());
+      downloadFile(name.split('/').at(-1)!, await response.blob());
     },
   });
   if (files.length === 0)

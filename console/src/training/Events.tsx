@@ -45,7 +45,7 @@ export function Events({ events, isOver }: { events: readonly JobEvent[]; isOver
             cell: ({ type, data }) => (
               <>
                 <strong>{NAMES[type] ?? visible(type)}</strong>{' '}
-                <span title={said(data)}>{said(data)}</span>
+                <span title={eventText(data)}>{eventText(data)}</span>
               </>
             ),
           },
@@ -62,7 +62,7 @@ export function Events({ events, isOver }: { events: readonly JobEvent[]; isOver
   );
 }
 
-const said = (data: Record<string, unknown>): string =>
+const eventText = (data: Record<string, unknown>): string =>
   Object.entries(data)
     .map(([name, value]) =>
       visible(`${name} ${typeof value === 'number' ? number(value) : String(value)}`),

@@ -5,7 +5,7 @@ import { Table } from '../ui/Table.tsx';
 import {
   type Facts as BuildFacts,
   type Lint,
-  type Made,
+  type BuildPreview,
   type Rewards,
   tracesQuery,
 } from './data.ts';
@@ -13,7 +13,7 @@ import { CallLink } from './Lineage.tsx';
 import styles from './training.module.css';
 
 /** What became of the units, in the order in which they are looked at. */
-const COUNTS: [name: keyof Made['counts'], label: string, hint: string][] = [
+const COUNTS: [name: keyof BuildPreview['counts'], label: string, hint: string][] = [
   ['units', 'Units', 'What the recipe selects'],
   ['waiting', 'Waiting', 'Still running, or not settled yet'],
   ['unlabelled', 'Unlabelled', 'Without the feedback that the reward is made of'],
@@ -35,7 +35,7 @@ export function Facts({
 }: {
   entity: string;
   project: string;
-  made: Made;
+  made: BuildPreview;
 }) {
   return (
     <div className={styles['scroll']} tabIndex={0} role="region" aria-label="Facts">

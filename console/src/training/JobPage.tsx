@@ -10,7 +10,7 @@ import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { count, duration } from '../ui/format.ts';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
@@ -68,7 +68,7 @@ export function JobPage() {
         )
       }
     >
-      {isMissing && <Empty title="No such training job" />}
+      {isMissing && <EmptyState title="No such training job" />}
       {job.isPending && <Skeleton rows={12} />}
       {job.data && (
         <>

@@ -2,9 +2,9 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useLive } from '../api/live.ts';
 import { visible } from '../json/visible.ts';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { count, duration } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
@@ -29,17 +29,17 @@ export function Jobs({
     // of a long list that is being read, nothing moves
     if (data?.pages.length === 1) return refetch();
   });
-  if (error) return <Fault error={error} onRetry={() => void refetch()} />;
+  if (error) return <ErrorRetry error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton rows={12} />;
   const rows = data.pages.flatMap((page) => page.data);
   if (rows.length === 0)
     return (
-      <Empty title="No training jobs yet">
+      <EmptyState title="No training jobs yet">
         <p>
           A job is made of a build here, or of trajectory groups sent to{' '}
           <code>/v1/preview/training-jobs</code>. A trainer claims it, and reports while it runs.
         </p>
-      </Empty>
+      </EmptyState>
     );
   return (
     <VirtualTable

@@ -4,9 +4,9 @@ import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useStat
 import { post, type RequestBody } from '../api/client.ts';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { count } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { tracesQuery } from './data.ts';
 import { shortId } from './Jobs.tsx';
 import {
@@ -18,35 +18,35 @@ import {
   MORE,
   nextNode,
   nodesOnWay,
-  type Opened,
+  type OpenedGroups,
 } from './lineage-graph.ts';
 import styles from './training.module.css';
 
-type Asked = Omit<RequestBody<'/lineage/query'>, 'project_id'>;
+type LineageRequest = Omit<RequestBody<'/lineage/query'>, 'project_id'>;
 
-interface Place {
+interface ProjectParams {
   entity: string;
   project: string;
 }
 
 /** The way from recorded calls to a checkpoint, and to the calls that this made, as a graph. */
-export function Lineage({ entity, project, of }: Place & { of: Asked }) {
+export function Lineage({ entity, project, of }: ProjectParams & { of: LineageRequest }) {
   const project_id = `${entity}/${project}`;
   const { data, error, refetch } = useQuery({
     queryKey: ['lineage', project_id, of],
     queryFn: ({ signal }) => post('/lineage/query', { project_id, ...of }, { signal }),
   });
-  if (error) return <Fault error={error} onRetry={() => void refetch()} />;
+  if (error) return <ErrorRetry error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton rows={8} />;
   if (data.edges.length === 0)
     return (
-      <Empty title="No lineage">
+      <EmptyState title="No lineage">
         <p>
           It is known of what was made of a build. The groups of a job that were sent from elsewhere
           have none, and a checkpoint without calls leads nowhere yet: record calls of the model{' '}
           <code>name:stepN</code> to see them here.
         </p>
-      </Empty>
+      </EmptyState>
     );
   return (
     <LineageGraph
@@ -63,8 +63,8 @@ function LineageGraph({
   project,
   edges,
   note,
-}: Place & { edges: Parameters<typeof layOut>[0]; note: string | undefined }) {
-  const [opened, setOpened] = useState<Opened>({});
+}: ProjectParams & { edges: Parameters<typeof layOut>[0]; note: string | undefined }) {
+  const [opened, setOpened] = useState<OpenedGroups>({});
   const [active, setActive] = useState<string>();
   const graph = useMemo(() => layOut(edges, opened), [edges, opened]);
   const onWay = useMemo(
@@ -136,14 +136,14 @@ function LineageGraph({
                         onMouseEnter={() => setActive(node.id)}
                         onMouseLeave={() => setActive(undefined)}
                       >
-                        <Node
+                        <LineageNode
                           entity={entity}
                           project={project}
                           node={node}
                           traces={traces}
                           onOpen={open}
                         />
-                        <span className="visually-hidden">{ways(graph, node)}</span>
+                        <span className="visually-hidden">{leadsToText(graph, node)}</span>
                       </li>
                     ))}
                 </ul>
@@ -208,13 +208,13 @@ function Heading({
   );
 }
 
-function Node({
+function LineageNode({
   entity,
   project,
   node,
   traces,
   onOpen,
-}: Place & {
+}: ProjectParams & {
   node: GraphNode;
   traces: ReadonlyMap<string, string> | undefined;
   onOpen: (group: string) => void;
@@ -291,7 +291,7 @@ function label({ thing, count: n, kind }: GraphNode): string {
 const NAMED = 3;
 
 /** Where a node leads to, in words. */
-function ways({ nodes }: Graph, { to }: GraphNode): string {
+function leadsToText({ nodes }: Graph, { to }: GraphNode): string {
   if (to.length === 0) return '';
   const named = to.slice(0, NAMED).map((id) => {
     const next = nodes.find((node) => node.id === id)!;
@@ -323,7 +323,7 @@ export function CallLink({
   project,
   id,
   traceId,
-}: Place & {
+}: ProjectParams & {
   id: string;
   traceId: string | undefined;
 }) {

@@ -5,9 +5,9 @@ import { useLive } from '../api/live.ts';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { number } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Table } from '../ui/Table.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
@@ -15,7 +15,7 @@ import { type Checkpoint, checkpointsQuery, type Model, modelsQuery } from './da
 import { Jobs } from './Jobs.tsx';
 import { MetricCharts } from './MetricCharts.tsx';
 import { makeCharts, type MetricRow, listSplits } from './metrics.ts';
-import { Moves } from './Moves.tsx';
+import { AliasMoves } from './Moves.tsx';
 import { aliasesAt, aliasesQuery } from './promotion-data.ts';
 import { Trajectories } from './Trajectories.tsx';
 import styles from './training.module.css';
@@ -47,17 +47,17 @@ export function ModelPage() {
       actions={model && <CopyButton label="Copy id" text={modelId} />}
     >
       {isMissing && (
-        <Empty title="There is no such model in this project">
+        <EmptyState title="There is no such model in this project">
           <p>It may have been deleted, with its checkpoints and its trajectories.</p>
-        </Empty>
+        </EmptyState>
       )}
       {models.isPending && <Skeleton rows={12} />}
-      {model && <Parts models={models.data!} />}
+      {model && <ModelTabs models={models.data!} />}
     </Page>
   );
 }
 
-function Parts({ models }: { models: readonly Model[] }) {
+function ModelTabs({ models }: { models: readonly Model[] }) {
   const { entity, project, modelId } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -91,7 +91,7 @@ function Parts({ models }: { models: readonly Model[] }) {
             label: 'Checkpoints',
             content: (
               <>
-                {error && <Fault error={error} onRetry={() => void refetch()} />}
+                {error && <ErrorRetry error={error} onRetry={() => void refetch()} />}
                 {rows && <Checkpoints rows={rows} tainted={tainted} onOlder={onOlder} />}
                 {!rows && !error && <Skeleton rows={12} />}
               </>
@@ -107,7 +107,7 @@ function Parts({ models }: { models: readonly Model[] }) {
                 role="region"
                 aria-label="What was promoted"
               >
-                <Moves entity={entity} project={project} modelId={modelId} />
+                <AliasMoves entity={entity} project={project} modelId={modelId} />
               </div>
             ),
           },

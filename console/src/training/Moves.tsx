@@ -3,9 +3,9 @@ import { Link } from '@tanstack/react-router';
 import { useLive } from '../api/live.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { visible } from '../json/visible.ts';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { number } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Table } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
 import { MoveCurrent } from './MoveCurrent.tsx';
@@ -13,7 +13,7 @@ import { aliasesQuery, CURRENT, type Move } from './promotion-data.ts';
 import styles from './training.module.css';
 
 /** How the aliases of a model came where they stand, the newest move first; each step can be gone back to. */
-export function Moves({
+export function AliasMoves({
   entity,
   project,
   modelId,
@@ -26,16 +26,16 @@ export function Moves({
   const me = useMe();
   const { data, error, refetch } = useQuery(aliasesQuery(project_id, modelId));
   useLive(project_id, ['models'], () => refetch());
-  if (error) return <Fault error={error} onRetry={() => void refetch()} />;
+  if (error) return <ErrorRetry error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton rows={4} />;
   if (data.history.length === 0)
     return (
-      <Empty title="Nothing was promoted yet">
+      <EmptyState title="Nothing was promoted yet">
         <p>
           Open a checkpoint, compare it with the one before, and promote it: then requests for the
           model as <code>:current</code> are answered by it.
         </p>
-      </Empty>
+      </EmptyState>
     );
   const current = data.aliases.find(({ alias }) => alias === CURRENT)?.step;
   const isOffered = offeredMoves(data.history, current);
@@ -53,7 +53,7 @@ export function Moves({
             {
               name: 'how',
               title: 'How',
-              cell: (move) => <span title={howMoved(move)}>{howMoved(move)}</span>,
+              cell: (move) => <span title={moveText(move)}>{moveText(move)}</span>,
             },
             { name: 'alias', title: 'Alias', cell: ({ alias }) => alias },
             {
@@ -109,7 +109,7 @@ function offeredMoves(history: readonly Move[], current: number | undefined): Se
   return new Set(steps.values());
 }
 
-function howMoved({ by_hand, gate, reason }: Move): string {
+function moveText({ by_hand, gate, reason }: Move): string {
   if (reason !== null) return visible(reason);
   if (by_hand || gate === null) return 'by hand';
   const { difference, p_value, test } = gate.statistics;

@@ -3,17 +3,17 @@ import { type FormEvent, useState } from 'react';
 import { post } from '../api/client.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { Field } from '../ui/Field.tsx';
 import { ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { GateOutcome } from './GateOutcome.tsx';
-import { Moves } from './Moves.tsx';
+import { AliasMoves } from './Moves.tsx';
 import { MoveCurrent } from './MoveCurrent.tsx';
 import { aliasesQuery, CURRENT, type Gate } from './promotion-data.ts';
 import { termsQuery } from './recipe-data.ts';
 import styles from './training.module.css';
 
-interface Place {
+interface CheckpointParams {
   entity: string;
   project: string;
   modelId: string;
@@ -21,12 +21,12 @@ interface Place {
 }
 
 /** Compares a checkpoint with the one that is current, and makes it the current one. */
-export function Promotion(place: Place) {
+export function Promotion(place: CheckpointParams) {
   const { entity, project, modelId, step } = place;
   const project_id = `${entity}/${project}`;
   const me = useMe();
   const { data, error, refetch } = useQuery(aliasesQuery(project_id, modelId));
-  if (error) return <Fault error={error} onRetry={() => void refetch()} />;
+  if (error) return <ErrorRetry error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton rows={8} />;
   const current = data.aliases.find(({ alias }) => alias === CURRENT)?.step;
   const against = current ?? 0;
@@ -34,16 +34,16 @@ export function Promotion(place: Place) {
   return (
     <div className={styles['scroll']} tabIndex={0} role="region" aria-label="Promotion">
       <div className={styles['bar']}>
-        <p>{whoIsCurrent(step, current)}</p>
+        <p>{currentStepText(step, current)}</p>
         {mayPromote && <MoveCurrent {...place}>Promote by hand</MoveCurrent>}
       </div>
       {against !== step && <Comparison {...place} against={against} mayPromote={mayPromote} />}
-      <Moves entity={entity} project={project} modelId={modelId} />
+      <AliasMoves entity={entity} project={project} modelId={modelId} />
     </div>
   );
 }
 
-function whoIsCurrent(step: number, current: number | undefined): string {
+function currentStepText(step: number, current: number | undefined): string {
   if (current === step)
     return 'This step is current: requests for the model as :current are answered by it.';
   return current === undefined
@@ -59,12 +59,12 @@ function Comparison({
   step,
   against,
   mayPromote,
-}: Place & { against: number; mayPromote: boolean }) {
+}: CheckpointParams & { against: number; mayPromote: boolean }) {
   const project_id = `${entity}/${project}`;
   const key = { project_id, model_id: modelId, step };
   const client = useQueryClient();
   const compare = useMutation({
-    mutationFn: ({ gate, against_step }: Wanted) =>
+    mutationFn: ({ gate, against_step }: GateRequest) =>
       post('/models/gate', { ...key, gate, against_step }),
   });
   const promote = useMutation({
@@ -96,7 +96,7 @@ function Comparison({
               <Button
                 look="primary"
                 disabled={!result.passed || isOther || promote.isPending}
-                title={whyNot(result.passed, isOther)}
+                title={refusalText(result.passed, isOther)}
                 onClick={() => promote.mutate(wanted.gate)}
               >
                 Promote step {step}
@@ -109,13 +109,13 @@ function Comparison({
   );
 }
 
-function whyNot(isPassed: boolean, isOther: boolean): string | undefined {
+function refusalText(isPassed: boolean, isOther: boolean): string | undefined {
   if (isOther) return 'Promoting compares with the current step: compare with it first';
   return isPassed ? undefined : 'The gate is not passed';
 }
 
 /** A comparison that is asked for; without a step it is with the current one. */
-interface Wanted {
+interface GateRequest {
   gate: Gate;
   against_step: number | null;
 }
@@ -136,7 +136,7 @@ function GateForm({
   project: string;
   against: number;
   isBusy: boolean;
-  onCompare: (wanted: Wanted) => void;
+  onCompare: (wanted: GateRequest) => void;
 }) {
   const { data: terms = [] } = useQuery(termsQuery(project));
   const scores = terms.filter(({ isScore }) => isScore);
@@ -228,12 +228,12 @@ function GateForm({
   );
 }
 
-interface Typed {
+interface TextFieldProps {
   value: string;
   onChange: (value: string) => void;
 }
 
-function FilterField({ value, onChange }: Typed) {
+function FilterField({ value, onChange }: TextFieldProps) {
   const isBad = readFilter(value) === null;
   return (
     <Field
@@ -251,7 +251,7 @@ function FilterField({ value, onChange }: Typed) {
   );
 }
 
-function StepField({ value, onChange, against }: Typed & { against: number }) {
+function StepField({ value, onChange, against }: TextFieldProps & { against: number }) {
   const isBad = readStep(value) === null;
   return (
     <Field

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Chat } from '../json/Chat.tsx';
-import { readTurns, saidText } from '../../../src/platform/json/chat.ts';
-import { indexed } from '../json/indexed.ts';
+import { readTrajectoryMessages, joinPieceTexts } from '../../../src/platform/json/chat.ts';
+import { indexJson } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
 import { LongText } from '../json/LongText.tsx';
@@ -18,7 +18,7 @@ import styles from './training.module.css';
 const MOST_FACTS = 24;
 
 /** A trajectory: what it was worth, and what was said in each of its histories. */
-export function Reading({
+export function TrajectoryView({
   id,
   trajectory,
   text,
@@ -65,7 +65,9 @@ export function Reading({
 function Histories({ trajectory }: { trajectory: Trajectory }) {
   const { messages_and_choices, additional_histories } = trajectory;
   const others = Array.isArray(additional_histories) ? (additional_histories as unknown[]) : [];
-  const histories = [messages_and_choices, ...others.map(historyMessages)].map(readTurns);
+  const histories = [messages_and_choices, ...others.map(historyMessages)].map(
+    readTrajectoryMessages,
+  );
   return (
     <div className={styles['histories']}>
       {histories.map((said, n) => (
@@ -83,7 +85,7 @@ function Data({ id, text }: { id: string; text: string }) {
   const [shown, show] = useState<number>();
   const { data: index, error } = useQuery({
     queryKey: ['index of trajectory', id],
-    queryFn: ({ signal }): Promise<JsonIndex> => indexed(text, signal),
+    queryFn: ({ signal }): Promise<JsonIndex> => indexJson(text, signal),
     staleTime: Infinity,
     gcTime: 0,
     structuralSharing: false,
@@ -118,7 +120,7 @@ function factsIn(values: unknown): [name: string, value: string][] {
 
 /** What a trajectory begins with, as far as a line of a list has room: what the user said, as a rule. */
 export function firstWords({ messages_and_choices }: Trajectory): string {
-  const said = readTurns(messages_and_choices);
+  const said = readTrajectoryMessages(messages_and_choices);
   const first = said.find(({ role }) => role === 'user') ?? said[0];
-  return first ? saidText(first).slice(0, 120) : '';
+  return first ? joinPieceTexts(first).slice(0, 120) : '';
 }

@@ -9,8 +9,8 @@ import { Button } from '../ui/Button.tsx';
 import { inputClass } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
-import { type Published, publishRecipe, recipeQuery, recipesQuery } from './recipe-data.ts';
-import type { Draft } from './recipe-drafts.ts';
+import { type PublishedRecipe, publishRecipe, recipeQuery, recipesQuery } from './recipe-data.ts';
+import type { RecipeDraft } from './recipe-drafts.ts';
 import { nodeAt, withoutValue, withValue } from './recipe-text.ts';
 import { RecipeForm } from './RecipeForm.tsx';
 import { RecipeJson } from './RecipeJson.tsx';
@@ -27,8 +27,8 @@ export function RecipeEditor({
   kept,
 }: {
   name: string;
-  published: Published | null;
-  kept: Draft | null;
+  published: PublishedRecipe | null;
+  kept: RecipeDraft | null;
 }) {
   const { entity, project } = route.useParams();
   const id = `${entity}/${project}`;

@@ -1,5 +1,5 @@
 import { useId, useState } from 'react';
-import { BadJson, jsonIndex } from '../json/json-index.ts';
+import { InvalidJson, jsonIndex } from '../json/json-index.ts';
 import controls from '../ui/controls.module.css';
 import { inputClass } from '../ui/Field.tsx';
 import type { FieldKind, FieldSpec } from './recipe-fields.ts';
@@ -121,7 +121,7 @@ function isJsonText(text: string): boolean {
     jsonIndex(text);
     return true;
   } catch (error) {
-    if (error instanceof BadJson) return false;
+    if (error instanceof InvalidJson) return false;
     throw error;
   }
 }

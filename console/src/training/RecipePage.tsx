@@ -3,13 +3,13 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { Field } from '../ui/Field.tsx';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { jsonIndex } from '../json/json-index.ts';
-import { formatted } from '../json/formatted.ts';
-import { BeginRecipe } from './BeginRecipe.tsx';
+import { formatJson } from '../json/formatted.ts';
+import { BeginRecipeLink } from './BeginRecipe.tsx';
 import { recipeQuery, recipesQuery, termsQuery } from './recipe-data.ts';
 import { draftNames, keepDraft, readDraft } from './recipe-drafts.ts';
 import { firstTerm, type Purpose, templateRecipe, TEMPLATES } from './recipe-templates.ts';
@@ -21,10 +21,10 @@ const route = getRouteApi('/p/$entity/$project/training/recipes');
 /** A recipe that is edited while its outcome is in sight, or the choice of one. */
 export function RecipePage() {
   const { recipe } = route.useSearch();
-  return recipe === undefined ? <Chooser /> : <Opened key={recipe} name={recipe} />;
+  return recipe === undefined ? <Chooser /> : <OpenedRecipe key={recipe} name={recipe} />;
 }
 
-function Opened({ name }: { name: string }) {
+function OpenedRecipe({ name }: { name: string }) {
   const { entity, project } = route.useParams();
   const me = useMe();
   const published = useQuery(recipeQuery(`${entity}/${project}`, name));
@@ -45,13 +45,13 @@ function Opened({ name }: { name: string }) {
     >
       {published.isPending && <Skeleton rows={12} />}
       {data === null && (
-        <Empty title="No such recipe">
+        <EmptyState title="No such recipe">
           <p>
             Nothing is published under this name in {`${entity}/${project}`}, and this browser keeps
             no draft of it. It may have been deleted.
           </p>
-          <BeginRecipe entity={entity} project={project} />
-        </Empty>
+          <BeginRecipeLink entity={entity} project={project} />
+        </EmptyState>
       )}
     </Page>
   );
@@ -80,7 +80,7 @@ function Chooser() {
       <div className={styles['chooser']}>
         <section aria-label="Recipes of the project">
           <h2>Open one</h2>
-          {error && <Fault error={error} onRetry={() => void refetch()} />}
+          {error && <ErrorRetry error={error} onRetry={() => void refetch()} />}
           {!data && !error && <Skeleton rows={4} />}
           {data && names.length === 0 && (
             <p className={styles['soft']}>
@@ -105,7 +105,7 @@ function Chooser() {
             ))}
           </ul>
         </section>
-        <Begin taken={names} />
+        <NewRecipe taken={names} />
       </div>
     </Page>
   );
@@ -114,7 +114,7 @@ function Chooser() {
 /** The service puts other characters in their places, and the recipe would have another name than it was begun with. */
 const NAME = /^[\w.-]{1,128}$/;
 
-function Begin({ taken }: { taken: readonly string[] }) {
+function NewRecipe({ taken }: { taken: readonly string[] }) {
   const { entity, project } = route.useParams();
   const navigate = route.useNavigate();
   const me = useMe();
@@ -129,7 +129,7 @@ function Begin({ taken }: { taken: readonly string[] }) {
   const begin = (event: FormEvent) => {
     event.preventDefault();
     const value = JSON.stringify(templateRecipe(purpose, term));
-    const text = formatted(jsonIndex(value));
+    const text = formatJson(jsonIndex(value));
     if (!keepDraft(me.user, id, name, { text, base: null })) refuse(true);
     else void navigate({ search: { recipe: name } });
   };

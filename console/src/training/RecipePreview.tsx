@@ -4,23 +4,23 @@ import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { post, type RequestBody } from '../api/client.ts';
 import type { Violation } from '../api/problem.ts';
 import { mayActAs, useMe } from '../api/session.ts';
-import { diff } from '../json/diff.ts';
+import { diffJson } from '../json/diff.ts';
 import { Differences } from '../json/Differences.tsx';
 import { jsonIndex } from '../json/json-index.ts';
 import { Button } from '../ui/Button.tsx';
 import { count } from '../ui/format.ts';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
-import type { Hint, Made } from './data.ts';
+import type { Hint, BuildPreview } from './data.ts';
 import { Facts } from './Facts.tsx';
 import {
   type Mode,
   previewQuery,
-  type Previewed,
-  type Published,
+  type PreviewResult,
+  type PublishedRecipe,
   recipeRef,
   recipeViolations,
-  type Tried,
+  type RecipeSource,
 } from './recipe-data.ts';
 import { Samples } from './Samples.tsx';
 import styles from './recipe.module.css';
@@ -45,7 +45,7 @@ export function RecipePreview({
   name: string;
   /** Undefined while it is no JSON. */
   text: string | undefined;
-  published: Published | null;
+  published: PublishedRecipe | null;
   isChanged: boolean;
   onRefused: (violations: readonly Violation[]) => void;
   onHint: (path: string, value: unknown) => void;
@@ -58,7 +58,7 @@ export function RecipePreview({
     <section className={styles['preview']} aria-label="Preview" aria-busy={preview.isFetching}>
       <Bar error={error} isFetching={preview.isFetching} onAgain={preview.refetch}>
         {shown && mayActAs(me, 'writer', `${entity}/${project}`) && (
-          <Keep made={shown.made} why={whyNotKept(isChanged, preview.isLate)} of={of} />
+          <CreateBuild made={shown.made} why={refusalText(isChanged, preview.isLate)} of={of} />
         )}
       </Bar>
       {!shown && !error && <Skeleton rows={10} />}
@@ -114,7 +114,7 @@ function usePreview({
 }: {
   name: string;
   text: string | undefined;
-  published: Published | null;
+  published: PublishedRecipe | null;
   isChanged: boolean;
 }) {
   const { entity, project } = route.useParams();
@@ -123,10 +123,12 @@ function usePreview({
   const valid = useLastKnown(text) ?? '';
   const mode: Mode = isChanged || !asked ? 'all' : asked;
   const recipe_ref = published ? recipeRef(project_id, name, published.digest) : '';
-  const tried = JSON.stringify((isChanged ? { text: valid } : { recipe_ref }) satisfies Tried);
+  const tried = JSON.stringify(
+    (isChanged ? { text: valid } : { recipe_ref }) satisfies RecipeSource,
+  );
   const settled = useSettled(tried);
   const { data, error, isFetching, isPlaceholderData, refetch } = useQuery({
-    ...previewQuery(project_id, JSON.parse(settled) as Tried, mode),
+    ...previewQuery(project_id, JSON.parse(settled) as RecipeSource, mode),
     enabled: settled !== NOTHING,
   });
   const isStale = isFetching || isPlaceholderData || error !== null;
@@ -144,9 +146,9 @@ function usePreview({
 }
 
 /** A draft that was not valid yet when the page was opened. */
-const NOTHING = JSON.stringify({ text: '' } satisfies Tried);
+const NOTHING = JSON.stringify({ text: '' } satisfies RecipeSource);
 
-function whyNotKept(isChanged: boolean, isLate: boolean): string | undefined {
+function refusalText(isChanged: boolean, isLate: boolean): string | undefined {
   if (isChanged) return 'Publish the recipe first';
   return isLate ? 'The preview is not ready' : undefined;
 }
@@ -156,7 +158,7 @@ function Outcome({
   before,
   after,
 }: {
-  shown: Previewed;
+  shown: PreviewResult;
   before: string | undefined;
   after: string;
 }) {
@@ -181,7 +183,7 @@ function Outcome({
         {
           value: 'changes',
           label: 'Changes',
-          content: <Changes before={before} after={after} />,
+          content: <RecipeChanges before={before} after={after} />,
         },
       ]}
     />
@@ -225,13 +227,13 @@ function HintNote({
 }
 
 /** Keeps what is shown and nothing else: when the data has changed since, it says so. */
-function Keep({
+function CreateBuild({
   of,
   made,
   why,
 }: {
   of: Omit<RequestBody<'/build/create'>, 'expected_digest' | 'accept'>;
-  made: Made;
+  made: BuildPreview;
   /** It cannot be kept now. */
   why: string | undefined;
 }) {
@@ -269,17 +271,17 @@ function Keep({
   );
 }
 
-function Changes({ before, after }: { before: string | undefined; after: string }) {
+function RecipeChanges({ before, after }: { before: string | undefined; after: string }) {
   const compared = useMemo(() => {
     if (before === undefined) return undefined;
     const [was, is] = [jsonIndex(before), jsonIndex(after)];
-    return { was, is, rows: diff(was, 0, is, 0) };
+    return { was, is, rows: diffJson(was, 0, is, 0) };
   }, [before, after]);
   if (!compared)
     return (
-      <Empty title="Not published yet">
+      <EmptyState title="Not published yet">
         <p>There is no version to compare it with.</p>
-      </Empty>
+      </EmptyState>
     );
   return <Differences rows={compared.rows} before={compared.was} after={compared.is} />;
 }

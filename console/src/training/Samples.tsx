@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import controls from '../ui/controls.module.css';
 import { number } from '../ui/format.ts';
-import { Empty } from '../ui/Notice.tsx';
+import { EmptyState } from '../ui/Notice.tsx';
 import type { Sample, Trajectory } from './data.ts';
-import { Reading } from './Reading.tsx';
+import { TrajectoryView } from './Reading.tsx';
 import styles from './training.module.css';
 
 /** Some groups, the rewards in each beside each other, and one trajectory as a conversation. */
@@ -15,9 +15,9 @@ export function Samples({ groups }: { groups: readonly Sample[][] }) {
   const shown = all.find((one) => one.place === place) ?? all[0];
   if (!shown)
     return (
-      <Empty title="No groups">
+      <EmptyState title="No groups">
         <p>Nothing is left of the units of this recipe: the facts say why.</p>
-      </Empty>
+      </EmptyState>
     );
   return (
     <div className={styles['columns']}>
@@ -42,7 +42,7 @@ export function Samples({ groups }: { groups: readonly Sample[][] }) {
           </section>
         ))}
       </nav>
-      <Reading
+      <TrajectoryView
         key={shown.place}
         id={`sample ${shown.place} ${callId(shown.trajectory)}`}
         trajectory={shown.trajectory}

@@ -10,7 +10,7 @@ import { type Build, modelsQuery } from './data.ts';
 import styles from './training.module.css';
 
 /** Makes a build a training job of a model. */
-export function Submit({
+export function SubmitBuild({
   entity,
   project,
   build,

@@ -6,16 +6,16 @@ import { useLive } from '../api/live.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { Field } from '../ui/Field.tsx';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Table } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
 import { shortId } from './Jobs.tsx';
 import styles from './training.module.css';
 
-interface Place {
+interface ProjectParams {
   entity: string;
   project: string;
 }
@@ -24,12 +24,12 @@ type Checkpoint = Schema<'TaintedCheckpointDto'>;
 type Job = Schema<'TaintedJobDto'>;
 
 /** What purging would reach: of a user, or of calls; without both what is marked. */
-interface Reached {
+interface PurgeScope {
   user_id?: string;
   call_ids?: string[];
 }
 
-const taintedQuery = (project_id: string, reached: Reached) =>
+const taintedQuery = (project_id: string, reached: PurgeScope) =>
   queryOptions({
     queryKey: ['tainted', project_id, reached],
     queryFn: ({ signal }) => post('/lineage/tainted', { project_id, ...reached }, { signal }),
@@ -42,16 +42,16 @@ const OUTCOMES: Record<Schema<'RetrainedJobDto'>['outcome'], string> = {
 };
 
 /** What was trained on calls that were purged, or would be: builds, jobs and checkpoints, which may be trained again without them. */
-export function Tainted(place: Place) {
+export function Tainted(place: ProjectParams) {
   const project_id = `${place.entity}/${place.project}`;
-  const [reached, reach] = useState<Reached>({});
+  const [reached, reach] = useState<PurgeScope>({});
   const { data, error, refetch } = useQuery(taintedQuery(project_id, reached));
   useLive(project_id, ['models', 'jobs', 'builds'], () => refetch());
   const isAsked = Object.keys(reached).length > 0;
   return (
     <div className={styles['scroll']} tabIndex={0} role="region" aria-label="Tainted">
-      <Reach onReach={reach} />
-      {error && <Fault error={error} onRetry={() => void refetch()} />}
+      <PurgeForm onReach={reach} />
+      {error && <ErrorRetry error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton rows={8} />}
       {data && (
         <>
@@ -62,12 +62,14 @@ export function Tainted(place: Place) {
             {data.has_more && ' There is more than is shown.'}
           </p>
           {data.builds.length + data.jobs.length + data.checkpoints.length === 0 ? (
-            <Empty title={isAsked ? 'Nothing was trained on these calls' : 'Nothing is tainted'}>
+            <EmptyState
+              title={isAsked ? 'Nothing was trained on these calls' : 'Nothing is tainted'}
+            >
               <p>
                 An admin purges calls with <code>/calls/purge</code>. What was trained on them is
                 marked then, and loses its aliases.
               </p>
-            </Empty>
+            </EmptyState>
           ) : (
             <>
               <Checkpoints {...place} rows={data.checkpoints} />
@@ -82,7 +84,7 @@ export function Tainted(place: Place) {
 }
 
 /** Asks before a purge what it would reach. */
-function Reach({ onReach }: { onReach: (reached: Reached) => void }) {
+function PurgeForm({ onReach }: { onReach: (reached: PurgeScope) => void }) {
   const [user, setUser] = useState('');
   const [calls, setCalls] = useState('');
   const call_ids = calls.split(/[\s,]+/).filter((id) => id !== '');
@@ -115,10 +117,10 @@ function Reach({ onReach }: { onReach: (reached: Reached) => void }) {
   );
 }
 
-const marked = ({ tainted_at }: { tainted_at: string | null }) =>
+const taintedTime = ({ tainted_at }: { tainted_at: string | null }) =>
   tainted_at === null ? '–' : <Time at={tainted_at} />;
 
-function Checkpoints({ entity, project, rows }: Place & { rows: readonly Checkpoint[] }) {
+function Checkpoints({ entity, project, rows }: ProjectParams & { rows: readonly Checkpoint[] }) {
   const me = useMe();
   const mayRetrain = mayActAs(me, 'writer', `${entity}/${project}`);
   if (rows.length === 0) return null;
@@ -148,7 +150,7 @@ function Checkpoints({ entity, project, rows }: Place & { rows: readonly Checkpo
               ),
           },
           { name: 'aliases', title: 'Aliases', cell: ({ aliases }) => aliases.join(', ') || '–' },
-          { name: 'marked', title: 'Marked', cell: marked },
+          { name: 'marked', title: 'Marked', cell: taintedTime },
           {
             name: 'retrain',
             title: '',
@@ -168,7 +170,7 @@ function Retrain({
   entity,
   project,
   checkpoint: { model_id, model, step },
-}: Place & { checkpoint: Checkpoint }) {
+}: ProjectParams & { checkpoint: Checkpoint }) {
   const [isAsking, ask] = useState(false);
   const retrain = useMutation({
     mutationFn: () =>
@@ -225,7 +227,7 @@ function Retrain({
   );
 }
 
-function Jobs({ entity, project, rows }: Place & { rows: readonly Job[] }) {
+function Jobs({ entity, project, rows }: ProjectParams & { rows: readonly Job[] }) {
   if (rows.length === 0) return null;
   return (
     <>
@@ -252,14 +254,18 @@ function Jobs({ entity, project, rows }: Place & { rows: readonly Job[] }) {
           },
           { name: 'status', title: 'Status', cell: ({ status }) => <Status status={status} /> },
           { name: 'step', title: 'Made step', isNumber: true, cell: ({ step }) => step ?? '–' },
-          { name: 'marked', title: 'Marked', cell: marked },
+          { name: 'marked', title: 'Marked', cell: taintedTime },
         ]}
       />
     </>
   );
 }
 
-function Builds({ entity, project, rows }: Place & { rows: readonly Schema<'TaintedBuildDto'>[] }) {
+function Builds({
+  entity,
+  project,
+  rows,
+}: ProjectParams & { rows: readonly Schema<'TaintedBuildDto'>[] }) {
   if (rows.length === 0) return null;
   return (
     <>
@@ -288,7 +294,7 @@ function Builds({ entity, project, rows }: Place & { rows: readonly Schema<'Tain
             title: 'Erased',
             cell: ({ erased_at }) => (erased_at === null ? '–' : <Time at={erased_at} />),
           },
-          { name: 'marked', title: 'Marked', cell: marked },
+          { name: 'marked', title: 'Marked', cell: taintedTime },
         ]}
       />
     </>

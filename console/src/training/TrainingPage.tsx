@@ -5,7 +5,7 @@ import { useLive } from '../api/live.ts';
 import { noteProject } from '../api/recent.ts';
 import { buttonClass } from '../ui/Button.tsx';
 import { count } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Table } from '../ui/Table.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
@@ -78,7 +78,7 @@ function Models({
 }) {
   if (models.length === 0)
     return (
-      <Empty title="No models yet">
+      <EmptyState title="No models yet">
         <p>
           A model is made by <code>POST /v1/preview/models</code>, with its name and that of its
           base model. <a href="/docs#/preview%3A%20models">The operations</a> say more.
@@ -86,7 +86,7 @@ function Models({
         <Link to="/connect" className={buttonClass()}>
           Look at one in the demo data
         </Link>
-      </Empty>
+      </EmptyState>
     );
   return (
     <div className={styles['scroll']} tabIndex={0} role="region" aria-label="Models">

@@ -3,11 +3,11 @@ import { type Schema, send } from '../api/client.ts';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
-import { Fault } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/Fault.tsx';
 import { inputClass } from '../ui/Field.tsx';
 import { count, number } from '../ui/format.ts';
-import { Empty, Skeleton } from '../ui/Notice.tsx';
-import { firstWords, Reading } from './Reading.tsx';
+import { EmptyState, Skeleton } from '../ui/Notice.tsx';
+import { firstWords, TrajectoryView } from './Reading.tsx';
 import { type Order, ORDERS, type TrajectoriesSearch } from './search.ts';
 import styles from './training.module.css';
 
@@ -15,11 +15,11 @@ import styles from './training.module.css';
 const PAGE = 25;
 
 /** A trajectory, and what the service says of it beside what was sent. */
-type Kept = Schema<'StoredTrajectoryDto'>;
+type StoredTrajectory = Schema<'StoredTrajectoryDto'>;
 
 interface Row {
   text: string;
-  kept: Kept;
+  kept: StoredTrajectory;
 }
 
 /** Trajectories of a model or of one of its jobs, and one of them as a conversation. */
@@ -45,7 +45,7 @@ export function Trajectories({
     structuralSharing: false,
     gcTime: 60_000,
   });
-  if (error) return <Fault error={error} onRetry={() => void refetch()} />;
+  if (error) return <ErrorRetry error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton rows={12} />;
   const rows = data.slice(0, PAGE);
   const shown = rows.find(({ kept }) => kept.id === read) ?? rows[0];
@@ -139,20 +139,26 @@ export function Trajectories({
         )}
       </nav>
       {shown ? (
-        <Reading key={shown.kept.id} id={shown.kept.id} trajectory={shown.kept} text={shown.text} />
+        <TrajectoryView
+          key={shown.kept.id}
+          id={shown.kept.id}
+          trajectory={shown.kept}
+          text={shown.text}
+        />
       ) : (
-        <Empty title="No trajectories here">
+        <EmptyState title="No trajectories here">
           <p>
             They come with training jobs, and with groups sent to{' '}
             <code>/v1/preview/models/…/log</code>.
           </p>
-        </Empty>
+        </EmptyState>
       )}
     </div>
   );
 }
 
-const reward = ({ reward: value }: Kept) => (typeof value === 'number' ? number(value) : '–');
+const reward = ({ reward: value }: StoredTrajectory) =>
+  typeof value === 'number' ? number(value) : '–';
 
 function without(search: TrajectoriesSearch): TrajectoriesSearch {
   const { page: _, read: _read, ...rest } = search;
@@ -181,5 +187,5 @@ async function findTrajectories(
   };
   const response = await send('POST', '/v1/preview/trajectories/query', { body, signal });
   const lines = (await response.text()).split('\n').slice(0, -1);
-  return lines.map((text) => ({ text, kept: JSON.parse(text) as Kept }));
+  return lines.map((text) => ({ text, kept: JSON.parse(text) as StoredTrajectory }));
 }

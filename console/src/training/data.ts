@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { allLines, type Answer, get, post, type Schema, send } from '../api/client.ts';
-import { formatted } from '../json/formatted.ts';
-import { indexed } from '../json/indexed.ts';
+import { formatJson } from '../json/formatted.ts';
+import { indexJson } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 
 export type Model = Schema<'ModelDto'>;
@@ -19,7 +19,7 @@ type Item<P extends List> = Answer<P, 'get'> extends { data: (infer T)[] } ? T :
 type Page<P extends List> = Omit<Answer<List, 'get'>, 'data'> & { data: Item<P>[] };
 
 /** What a list is asked for: the id in its path, and its query. */
-interface Asked {
+interface ListRequest {
   id?: string;
   [name: string]: string | undefined;
 }
@@ -31,7 +31,7 @@ const MOST_MODELS = 1000;
 
 async function pageQuery<P extends List>(
   path: P,
-  { id = '', ...options }: Asked,
+  { id = '', ...options }: ListRequest,
   signal: AbortSignal,
 ): Promise<Page<P>> {
   const query = new URLSearchParams({ limit: String(PAGE) });
@@ -44,7 +44,7 @@ async function pageQuery<P extends List>(
 /** The pages of a list from the beginning, or from behind an item, to the end. */
 async function* readPages<P extends List>(
   path: P,
-  asked: Asked,
+  asked: ListRequest,
   signal: AbortSignal,
 ): AsyncGenerator<Item<P>[]> {
   for (let after = asked['after']; ;) {
@@ -56,7 +56,7 @@ async function* readPages<P extends List>(
 }
 
 /** Pages of a list whose newest items come first. */
-const newestFirst = <P extends List>(path: P, asked: Asked) =>
+const newestFirst = <P extends List>(path: P, asked: ListRequest) =>
   infiniteQueryOptions({
     queryKey: ['training', path, asked],
     initialPageParam: undefined as string | undefined,
@@ -93,11 +93,11 @@ export const checkpointQuery = (modelId: string, step: number) =>
     queryKey: ['checkpoint', modelId, step],
     queryFn: async ({ signal }) => {
       const response = await send('GET', checkpointPath(modelId, step), { signal });
-      const index = await indexed(await response.text(), signal);
+      const index = await indexJson(await response.text(), signal);
       const config = index.member(0, 'config')!;
       return {
         checkpoint: JSON.parse(index.text) as CheckpointDetail,
-        config: index.kind(config) === 'object' ? formatted(index, config) : null,
+        config: index.kind(config) === 'object' ? formatJson(index, config) : null,
       };
     },
   });
@@ -144,7 +144,7 @@ export type Rewards = Schema<'RewardFactsDto'>;
 export type Facts = Schema<'PreviewFactsDto'>;
 export type Build = Schema<'BuildDto'>;
 /** What a recipe makes of the calls. */
-export type Made = Omit<Schema<'BuildPreviewedDto'>, 'samples' | 'hint'>;
+export type BuildPreview = Omit<Schema<'BuildPreviewedDto'>, 'samples' | 'hint'>;
 /** The setting of a recipe that leaves out the most. */
 export type Hint = Schema<'BuildPreviewedDto'>['hint'];
 
@@ -199,7 +199,7 @@ export const samplesQuery = (project_id: string, build_id: string, groups: numbe
       }
       end.abort(); // of the rest, nothing is asked for
       const lines = text.split('\n').slice(0, -1).slice(0, groups);
-      return Promise.all(lines.map(async (line) => readGroup(await indexed(line, signal), 0)));
+      return Promise.all(lines.map(async (line) => readGroup(await indexJson(line, signal), 0)));
     },
   });
 

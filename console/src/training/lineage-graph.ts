@@ -1,7 +1,7 @@
 import type { Schema } from '../api/client.ts';
 
 export type Edge = Schema<'LineageEdgeDto'>;
-type Thing = Edge['from'];
+type LineageItem = Edge['from'];
 
 /** What stands below each other, from left to right. */
 export const LAYERS = ['inputs', 'builds', 'jobs', 'checkpoints', 'made'] as const;
@@ -25,10 +25,10 @@ const MOST_NODES = 60;
 export interface GraphNode {
   /** Stays the same while the graph is drawn anew. */
   id: string;
-  kind: Thing['type'];
+  kind: LineageItem['type'];
   layer: Layer;
   /** One of a group that is closed, and of the rest of one that is open, is none of them. */
-  thing: Thing | null;
+  thing: LineageItem | null;
   /** How many things it stands for. */
   count: number;
   /** The group that a click opens, or shows more of; null for a thing, and where no more is drawn. */
@@ -43,24 +43,24 @@ export interface Graph {
   nodes: GraphNode[];
   edges: { id: string; from: string; to: string; path: string }[];
   /** Of all things, also of those that are not drawn one by one. */
-  totals: Record<Thing['type'] | 'made', number>;
+  totals: Record<LineageItem['type'] | 'made', number>;
   width: number;
   height: number;
 }
 
 /** How many things of a group are shown one by one; none where it is not named. */
-export type Opened = Readonly<Record<string, number>>;
+export type OpenedGroups = Readonly<Record<string, number>>;
 
-interface Member {
+interface GraphMember {
   key: string;
-  thing: Thing;
+  thing: LineageItem;
   layer: Layer;
   from: Set<string>;
   to: Set<string>;
 }
 
 /** The edges as a graph in layers; a call that was trained on and was made by a checkpoint stands in both. */
-export function layOut(edges: readonly Edge[], opened: Opened): Graph {
+export function layOut(edges: readonly Edge[], opened: OpenedGroups): Graph {
   const members = findMembers(edges);
   const nodes = new Map<string, GraphNode>();
   /** The node that a thing is drawn in. */
@@ -97,9 +97,9 @@ export function layOut(edges: readonly Edge[], opened: Opened): Graph {
   };
 }
 
-function findMembers(edges: readonly Edge[]): Map<string, Member> {
-  const members = new Map<string, Member>();
-  const member = (thing: Thing, isMade: boolean) => {
+function findMembers(edges: readonly Edge[]): Map<string, GraphMember> {
+  const members = new Map<string, GraphMember>();
+  const member = (thing: LineageItem, isMade: boolean) => {
     const layer = layerFor(thing, isMade);
     const key = `${layer}/${thing.type}/${thingId(thing)}`;
     const known = members.get(key);
@@ -116,17 +116,17 @@ function findMembers(edges: readonly Edge[]): Map<string, Member> {
   return members;
 }
 
-function layerFor({ type }: Thing, isMade: boolean): Layer {
+function layerFor({ type }: LineageItem, isMade: boolean): Layer {
   if (type === 'build') return 'builds';
   if (type === 'job') return 'jobs';
   if (type === 'checkpoint') return 'checkpoints';
   return isMade ? 'made' : 'inputs';
 }
 
-const thingId = (thing: Thing): string =>
+const thingId = (thing: LineageItem): string =>
   thing.type === 'checkpoint' ? `${thing.model_id} ${thing.step}` : thing.id;
 
-function countThings(members: Iterable<Member>): Graph['totals'] {
+function countThings(members: Iterable<GraphMember>): Graph['totals'] {
   const totals = { call: 0, feedback: 0, build: 0, job: 0, checkpoint: 0, made: 0 };
   for (const { thing, layer } of members) totals[layer === 'made' ? 'made' : thing.type]++;
   return totals;
@@ -138,8 +138,8 @@ interface Drawn {
 }
 
 /** Those that lead from and to the same are a group. Of more nodes than a layer has room for, the last are one. */
-function drawLayer(members: readonly Member[], opened: Opened): Drawn[] {
-  const groups = new Map<string, Member[]>();
+function drawLayer(members: readonly GraphMember[], opened: OpenedGroups): Drawn[] {
+  const groups = new Map<string, GraphMember[]>();
   for (const member of members) {
     const ends = [[...member.from].toSorted(), [...member.to].toSorted()];
     const group = JSON.stringify([member.thing.type, ends]);
@@ -156,8 +156,8 @@ function drawLayer(members: readonly Member[], opened: Opened): Drawn[] {
   return [...drawn.slice(0, MOST_NODES - 1), { node, keys }];
 }
 
-function drawGroup(group: readonly Member[], opened: Opened): Drawn[] {
-  const [{ layer, thing, key }] = group as [Member];
+function drawGroup(group: readonly GraphMember[], opened: OpenedGroups): Drawn[] {
+  const [{ layer, thing, key }] = group as [GraphMember];
   const id = `group of ${key}`;
   const shown = group.length <= MOST_ALONE ? group.length : (opened[id] ?? 0);
   const alone = group.slice(0, shown).map((member) => ({

@@ -2,10 +2,10 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { post, type Schema, send } from '../api/client.ts';
 import { Problem, type Violation } from '../api/problem.ts';
 import { wire } from '../api/wire.ts';
-import { formatted } from '../json/formatted.ts';
-import { indexed } from '../json/indexed.ts';
-import { type Hint, type Made, readGroup, type Sample } from './data.ts';
-import type { Term } from './recipe-templates.ts';
+import { formatJson } from '../json/formatted.ts';
+import { indexJson } from '../json/indexed.ts';
+import { type Hint, type BuildPreview, readGroup, type Sample } from './data.ts';
+import type { RewardTerm } from './recipe-templates.ts';
 
 /** The names of the recipes of a project, the newest first. */
 export const recipesQuery = (project_id: string) =>
@@ -27,7 +27,7 @@ export const recipesQuery = (project_id: string) =>
     },
   });
 
-export interface Published {
+export interface PublishedRecipe {
   /** Laid out for reading; names and scalars are as they were sent. */
   text: string;
   digest: string;
@@ -38,15 +38,15 @@ export interface Published {
 export const recipeQuery = (project_id: string, object_id: string) =>
   queryOptions({
     queryKey: ['recipe', project_id, object_id],
-    queryFn: async ({ signal }): Promise<Published | null> => {
+    queryFn: async ({ signal }): Promise<PublishedRecipe | null> => {
       try {
         const body = { project_id, object_id, digest: 'latest' };
         const response = await send('POST', '/obj/read', { body, signal });
-        const index = await indexed(await response.text(), signal);
+        const index = await indexJson(await response.text(), signal);
         const obj = index.member(0, 'obj')!;
         const member = (name: string) => index.member(obj, name)!;
         return {
-          text: formatted(index, member('val')),
+          text: formatJson(index, member('val')),
           digest: JSON.parse(index.nodeText(member('digest'))) as string,
           version: Number(index.nodeText(member('version_index'))),
         };
@@ -74,10 +74,10 @@ export const recipeRef = (project: string, name: string, digest: string): string
 export type Mode = 'all' | 'new';
 
 /** A published recipe by its ref, or the text of one that is not. */
-export type Tried = { recipe_ref: string } | { text: string };
+export type RecipeSource = { recipe_ref: string } | { text: string };
 
-export interface Previewed {
-  made: Made;
+export interface PreviewResult {
+  made: BuildPreview;
   hint: Hint;
   samples: Sample[][];
 }
@@ -85,14 +85,14 @@ export interface Previewed {
 const SAMPLES = 1;
 
 /** What a recipe would make now. Nothing is stored. A request that is not wanted any more is ended. */
-export const previewQuery = (project_id: string, tried: Tried, mode: Mode) =>
+export const previewQuery = (project_id: string, tried: RecipeSource, mode: Mode) =>
   queryOptions({
     queryKey: ['preview', project_id, tried, mode],
     staleTime: Infinity,
     gcTime: 60_000,
     structuralSharing: false,
     placeholderData: keepPreviousData,
-    queryFn: async ({ signal }): Promise<Previewed> => {
+    queryFn: async ({ signal }): Promise<PreviewResult> => {
       const head = JSON.stringify({ project_id, mode, samples: SAMPLES }).slice(0, -1);
       const recipe =
         'text' in tried
@@ -100,11 +100,11 @@ export const previewQuery = (project_id: string, tried: Tried, mode: Mode) =>
           : `"recipe_ref":${JSON.stringify(tried.recipe_ref)}`;
       const body = `${head},${recipe}}`;
       const response = await send('POST', '/build/preview', { body, signal });
-      const index = await indexed(await response.text(), signal);
+      const index = await indexJson(await response.text(), signal);
       const samples = index.member(0, 'samples')!;
-      const part = <Name extends keyof Made>(name: Name): Made[Name] =>
-        JSON.parse(index.nodeText(index.member(0, name)!)) as Made[Name];
-      const made: Made = {
+      const part = <Name extends keyof BuildPreview>(name: Name): BuildPreview[Name] =>
+        JSON.parse(index.nodeText(index.member(0, name)!)) as BuildPreview[Name];
+      const made: BuildPreview = {
         as_of: part('as_of'),
         digest: part('digest'),
         counts: part('counts'),
@@ -136,7 +136,7 @@ const MOST_TERMS = 100;
 const MOST_DEPTH = 6;
 
 /** A place in feedback where a value stands, and whether it is a number or a boolean. */
-export interface FoundTerm extends Term {
+export interface FeedbackTerm extends RewardTerm {
   isScore: boolean;
 }
 
@@ -144,7 +144,7 @@ export interface FoundTerm extends Term {
 export const termsQuery = (project_id: string) =>
   queryOptions({
     queryKey: ['terms', project_id],
-    queryFn: async ({ signal }): Promise<FoundTerm[]> => {
+    queryFn: async ({ signal }): Promise<FeedbackTerm[]> => {
       const { result } = await post(
         '/feedback/query',
         {
@@ -155,7 +155,7 @@ export const termsQuery = (project_id: string) =>
         },
         { signal },
       );
-      const terms = new Map<string, FoundTerm>();
+      const terms = new Map<string, FeedbackTerm>();
       for (const row of result as { feedback_type: string; payload: object }[])
         for (const [path, isScore] of valuePaths(row.payload)) {
           const key = `${row.feedback_type} ${path}`;

@@ -1,5 +1,5 @@
 /** A recipe that is not published as it stands, kept in this browser. */
-export interface Draft {
+export interface RecipeDraft {
   text: string;
   /** The digest of the version that it was begun from; null for a recipe that is new. */
   base: string | null;
@@ -8,12 +8,12 @@ export interface Draft {
 const prefix = (user: string, project: string) => `skein.recipe ${user} ${project} `;
 
 /** Null where there is none, and where it cannot be read. */
-export function readDraft(user: string, project: string, name: string): Draft | null {
+export function readDraft(user: string, project: string, name: string): RecipeDraft | null {
   try {
     const kept = JSON.parse(
       localStorage.getItem(prefix(user, project) + name) ?? 'null',
     ) as unknown;
-    const { text, base } = (kept ?? {}) as Partial<Draft>;
+    const { text, base } = (kept ?? {}) as Partial<RecipeDraft>;
     return typeof text === 'string' ? { text, base: typeof base === 'string' ? base : null } : null;
   } catch {
     return null;
@@ -21,7 +21,12 @@ export function readDraft(user: string, project: string, name: string): Draft | 
 }
 
 /** False where the browser has no room for it, or keeps nothing. */
-export function keepDraft(user: string, project: string, name: string, draft: Draft): boolean {
+export function keepDraft(
+  user: string,
+  project: string,
+  name: string,
+  draft: RecipeDraft,
+): boolean {
   try {
     localStorage.setItem(prefix(user, project) + name, JSON.stringify(draft));
     return true;

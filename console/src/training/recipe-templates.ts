@@ -33,7 +33,7 @@ export const TEMPLATES: readonly Template[] = [
 ];
 
 /** Where the reward of a recipe that is begun comes from. */
-export interface Term {
+export interface RewardTerm {
   feedback: string;
   path: string;
 }
@@ -41,8 +41,8 @@ export interface Term {
 /** Of what a project has, the term that a recipe of a purpose begins with: thumbs for answers by themselves, else a score. */
 export function firstTerm(
   purpose: Purpose,
-  found: readonly (Term & { isScore: boolean })[],
-): Term | undefined {
+  found: readonly (RewardTerm & { isScore: boolean })[],
+): RewardTerm | undefined {
   const score = found.find(({ isScore }) => isScore);
   const thumb = found.find((term) => term.feedback === thumbs().feedback && term.path === 'emoji');
   const term = isCompared(purpose) ? (score ?? thumb) : (thumb ?? score);
@@ -51,11 +51,14 @@ export function firstTerm(
 
 const isCompared = (purpose: Purpose) => purpose === 'rl' || purpose === 'dpo';
 
-const thumbs = (): Term => ({ feedback: `${wire.feedback}.reaction.1`, path: 'emoji' });
-const score = (): Term => ({ feedback: `${wire.feedback}.runnable.score`, path: 'output.score' });
+const thumbs = (): RewardTerm => ({ feedback: `${wire.feedback}.reaction.1`, path: 'emoji' });
+const score = (): RewardTerm => ({
+  feedback: `${wire.feedback}.runnable.score`,
+  path: 'output.score',
+});
 
 /** The value of a recipe of a purpose, with a term that the project has feedback for. */
-export function templateRecipe(purpose: Purpose, given?: Term): object {
+export function templateRecipe(purpose: Purpose, given?: RewardTerm): object {
   const isScored = isCompared(purpose);
   const term = given ?? (isScored ? score() : thumbs());
   const isThumb = term.path === 'emoji';

@@ -1,12 +1,12 @@
-import { formatted } from '../json/formatted.ts';
+import { formatJson } from '../json/formatted.ts';
 import { type JsonIndex, jsonIndex } from '../json/json-index.ts';
 import { decoded } from '../json/visible.ts';
 
 /** Names of members, and places in lists. */
-type Path = (string | number)[];
+type TextPath = (string | number)[];
 
 /** The way to a value, as the service names it: `reward.sum[0].path`. */
-const readPath = (path: string): Path =>
+const readPath = (path: string): TextPath =>
   Array.from(path.matchAll(/([^.[\]]+)|\[(\d+)\]/g), ([, name, place]) => name ?? Number(place));
 
 /** The node at a path; undefined where there is none. */
@@ -32,10 +32,10 @@ export function withValue(text: string, path: string, value: string): string {
   let node = 0;
   for (const [n, part] of parts.entries()) {
     const child = childAt(index, node, part);
-    if (child === undefined) return laidOut(withMember(index, node, parts.slice(n), value));
+    if (child === undefined) return reformat(withMember(index, node, parts.slice(n), value));
     node = child;
   }
-  return laidOut(spliced(index, node, value));
+  return reformat(replaceNode(index, node, value));
 }
 
 /** The text without the value at a path. @throws BadJson */
@@ -50,10 +50,10 @@ export function withoutValue(text: string, path: string): string {
   const { end } = index.nodes;
   const from = before === undefined ? beginning(index, node) : end[before]!;
   const to = before === undefined && behind !== undefined ? beginning(index, behind) : end[node]!;
-  return laidOut(text.slice(0, from) + text.slice(to));
+  return reformat(text.slice(0, from) + text.slice(to));
 }
 
-function parentAt(index: JsonIndex, parts: Path): number | undefined {
+function parentAt(index: JsonIndex, parts: TextPath): number | undefined {
   let node: number | undefined = 0;
   for (const part of parts.slice(0, -1)) {
     node = childAt(index, node, part);
@@ -62,9 +62,9 @@ function parentAt(index: JsonIndex, parts: Path): number | undefined {
   return node;
 }
 
-const laidOut = (text: string) => formatted(jsonIndex(text));
+const reformat = (text: string) => formatJson(jsonIndex(text));
 
-const spliced = ({ text, nodes }: JsonIndex, node: number, value: string) =>
+const replaceNode = ({ text, nodes }: JsonIndex, node: number, value: string) =>
   text.slice(0, nodes.start[node]) + value + text.slice(nodes.end[node]);
 
 /** Where a value begins, its name included. */
@@ -73,11 +73,11 @@ function beginning(index: JsonIndex, node: number): number {
 }
 
 /** Adds what is missing below a node; a node that cannot hold it is replaced. */
-function withMember(index: JsonIndex, node: number, missing: Path, value: string): string {
-  const [part, ...below] = missing as [string | number, ...Path];
+function withMember(index: JsonIndex, node: number, missing: TextPath, value: string): string {
+  const [part, ...below] = missing as [string | number, ...TextPath];
   const inside = below.reduceRight<string>((inner, name) => container(name, inner), value);
   const kind = typeof part === 'string' ? 'object' : 'array';
-  if (index.kind(node) !== kind) return spliced(index, node, container(part, inside));
+  if (index.kind(node) !== kind) return replaceNode(index, node, container(part, inside));
   const added = typeof part === 'string' ? `${JSON.stringify(part)}:${inside}` : inside;
   const at = index.nodes.end[node]! - 1;
   const comma = index.hasChildren(node) ? ',' : '';

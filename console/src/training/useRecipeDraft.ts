@@ -1,8 +1,8 @@
 import { useMemo, useState } from 'react';
-import { BadJson, type JsonIndex, jsonIndex } from '../json/json-index.ts';
+import { InvalidJson, type JsonIndex, jsonIndex } from '../json/json-index.ts';
 import { useMe } from '../api/session.ts';
-import type { Published } from './recipe-data.ts';
-import { type Draft, dropDraft, keepDraft } from './recipe-drafts.ts';
+import type { PublishedRecipe } from './recipe-data.ts';
+import { type RecipeDraft, dropDraft, keepDraft } from './recipe-drafts.ts';
 import { useLastKnown } from './useLastKnown.ts';
 
 /** The text that is edited: that of the published version until something is changed, and from then on the one of this browser. */
@@ -14,8 +14,8 @@ export function useRecipeDraft({
 }: {
   project: string;
   name: string;
-  published: Published | null;
-  kept: Draft | null;
+  published: PublishedRecipe | null;
+  kept: RecipeDraft | null;
 }) {
   const { user } = useMe();
   const [draft, setDraft] = useState(kept);
@@ -60,7 +60,7 @@ function parse(text: string): { index?: JsonIndex; broken?: string } {
   try {
     return { index: jsonIndex(text) };
   } catch (error) {
-    if (error instanceof BadJson) return { broken: error.message };
+    if (error instanceof InvalidJson) return { broken: error.message };
     throw error;
   }
 }

@@ -3,7 +3,13 @@ import { ErrorNote } from './Notice.tsx';
 import styles from './page.module.css';
 
 /** What went wrong, and a way to try again. */
-export const Fault = ({ error, onRetry }: { error: Error; onRetry?: (() => void) | undefined }) => (
+export const ErrorRetry = ({
+  error,
+  onRetry,
+}: {
+  error: Error;
+  onRetry?: (() => void) | undefined;
+}) => (
   <div className={styles['fault']}>
     <ErrorNote error={error} />
     {onRetry && <Button onClick={onRetry}>Try again</Button>}

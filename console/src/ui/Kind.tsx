@@ -13,7 +13,7 @@ export type CallKind =
   | 'reranker'
   | 'event';
 
-const OF_OPERATION: Record<string, CallKind> = {
+const KIND_BY_OPERATION: Record<string, CallKind> = {
   chat: 'llm',
   text_completion: 'llm',
   generate_content: 'llm',
@@ -33,7 +33,7 @@ const OF_OPERATION: Record<string, CallKind> = {
 
 /** By the operation that a span names; a call with tokens and nothing below it is that of a model. */
 export function kindOf(operation: string | null, isModel: boolean): CallKind | undefined {
-  if (operation && Object.hasOwn(OF_OPERATION, operation)) return OF_OPERATION[operation];
+  if (operation && Object.hasOwn(KIND_BY_OPERATION, operation)) return KIND_BY_OPERATION[operation];
   return isModel ? 'llm' : undefined;
 }
 
@@ -52,7 +52,7 @@ const LOOK: Record<CallKind, [title: string, lines: string]> = {
 };
 
 /** The kind of a call by shape as well as by colour; nothing where it is unknown. */
-export function Kind({ kind }: { kind: CallKind | undefined }) {
+export function KindIcon({ kind }: { kind: CallKind | undefined }) {
   if (!kind) return null;
   const [title, lines] = LOOK[kind];
   return (

@@ -3,7 +3,7 @@ import { Problem } from '../api/problem.ts';
 import styles from './controls.module.css';
 
 /** What a list shows that has nothing to show: why, and what to do. */
-export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className={styles['notice']}>
       <h2>{title}</h2>

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Fault } from './Fault.tsx';
+import { ErrorRetry } from './Fault.tsx';
 import { useTitle } from './useTitle.ts';
 import styles from './page.module.css';
 
@@ -32,7 +32,7 @@ export function Page({
         <span className={styles['space']} />
         {actions}
       </header>
-      {error && <Fault error={error} onRetry={onRetry} />}
+      {error && <ErrorRetry error={error} onRetry={onRetry} />}
       {children}
     </div>
   );

@@ -3,7 +3,7 @@ import styles from './controls.module.css';
 import { Thumb } from './Thumb.tsx';
 
 /** What people thought of a call, in the room of a cell. */
-export function RemarksMarks({ of }: { of: Remarks | undefined }) {
+export function RemarkCounts({ of }: { of: Remarks | undefined }) {
   if (!of) return null;
   return (
     <span className={styles['remarks']}>

@@ -1,6 +1,6 @@
 import type { KeyboardEvent, PointerEvent } from 'react';
 import styles from './controls.module.css';
-import { useKept } from './kept.ts';
+import { useSetting } from './kept.ts';
 
 const [LEAST, MOST, STEP] = [20, 75, 2];
 
@@ -8,7 +8,7 @@ const within = (share: number) => Math.max(LEAST, Math.min(MOST, share));
 
 /** The share of the right one of two panes, in percent, as it was chosen last in this browser. */
 export function useSplit(name: string, usual: number) {
-  const [share, keep] = useKept(`split.${name}`, (kept) => within(Number(kept) || usual));
+  const [share, keep] = useSetting(`split.${name}`, (kept) => within(Number(kept) || usual));
   const onShare = (next: number) => keep(within(next));
   return { share, usual, onShare };
 }

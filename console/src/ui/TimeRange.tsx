@@ -5,7 +5,7 @@ const TimeWindow = lazy(() =>
   import('./TimeWindow.tsx').then((module) => ({ default: module.TimeWindow })),
 );
 
-export interface Chosen<Range extends string> {
+export interface ChosenRange<Range extends string> {
   range?: Range;
   from?: string;
   to?: string;
@@ -27,10 +27,10 @@ export function TimeRange<Range extends string>({
   onChoose,
 }: {
   ranges: Record<Range, readonly [label: string, seconds: number]>;
-  value: Chosen<Range>;
+  value: ChosenRange<Range>;
   /** What no range is called, where it may be chosen. */
   all?: string;
-  onChoose: (chosen: Chosen<Range>) => void;
+  onChoose: (chosen: ChosenRange<Range>) => void;
 }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const isWindow = from !== undefined && to !== undefined;

@@ -1,8 +1,8 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
-import { scrollKeeper, scrollPlace } from './scroll-places.ts';
+import { scrollKeeper, scrollPosition } from './scroll-places.ts';
 import styles from './table.module.css';
-import { useWidths, WidthHandle } from './widths.tsx';
+import { useColumnWidths, WidthHandle } from './widths.tsx';
 
 const ROW_HEIGHT = 32;
 
@@ -45,7 +45,7 @@ export function VirtualTable<T>({
 }) {
   const scroller = useRef<HTMLDivElement>(null);
   const selected = useRef(-1);
-  const [place] = useState(() => ({ first: scrollPlace(label), keep: scrollKeeper(label) }));
+  const [place] = useState(() => ({ first: scrollPosition(label), keep: scrollKeeper(label) }));
   const virtual = useVirtualizer({
     initialOffset: place.first,
     count: rows.length,
@@ -91,7 +91,7 @@ export function VirtualTable<T>({
     else return;
     event.preventDefault();
   };
-  const { widths, set } = useWidths(label);
+  const { widths, set } = useColumnWidths(label);
   const widthOf = ({ name, width }: { name: string; width: string }) =>
     Object.hasOwn(widths, name) ? `${widths[name]}px` : width;
   const template = columns.map(widthOf).join(' ');

@@ -2,7 +2,7 @@
 const KEPT_MS = 60_000;
 
 /** Puts bytes into a file of the viewer's; they are never opened here, whatever they are. */
-export function save(name: string, blob: Blob): void {
+export function downloadFile(name: string, blob: Blob): void {
   const url = URL.createObjectURL(new Blob([blob], { type: 'application/octet-stream' }));
   const link = document.createElement('a');
   link.href = url;

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type PointerEvent, useRef } from 'react';
-import { useKept } from './kept.ts';
+import { useSetting } from './kept.ts';
 import styles from './table.module.css';
 
 const [LEAST, MOST, STEP] = [40, 2000, 10];
@@ -7,8 +7,8 @@ const [LEAST, MOST, STEP] = [40, 2000, 10];
 type Widths = Readonly<Record<string, number>>;
 
 /** The widths of columns that were chosen last in this browser, by the names of the columns. */
-export function useWidths(table: string) {
-  const [widths, keep] = useKept(`widths.${table}`, widthsIn);
+export function useColumnWidths(table: string) {
+  const [widths, keep] = useSetting(`widths.${table}`, widthsIn);
   const set = (name: string, width: number | undefined) => {
     const { [name]: _, ...rest } = widths;
     const within = (width: number) => Math.max(LEAST, Math.min(MOST, Math.round(width)));

@@ -44,7 +44,7 @@ export class ConsoleController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<object> {
     const [, scheme, secret] = AUTHORIZATION.exec(request.headers.authorization ?? '') ?? [];
-    if (secret === undefined || !isFromConsole(request)) throw notLetIn();
+    if (secret === undefined || !isFromConsole(request)) throw invalidKey();
     if (scheme === 'Bearer' && !this.config.consoleKeySignIn)
       throw new ApiError('forbidden', 'the console takes no keys here: sign in with the provider');
     const token =
@@ -66,7 +66,7 @@ export class ConsoleController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<object> {
-    if (!isFromConsole(request)) throw notLetIn();
+    if (!isFromConsole(request)) throw invalidKey();
     const token = sessionToken(request);
     const url = token === undefined ? null : await this.signIns.signOut(token);
     response.clearCookie(sessionCookieName(request), attributes(request));
@@ -78,7 +78,7 @@ export class ConsoleController {
     const caller = await this.keys.verify(secret, from);
     if (!caller) {
       this.failures.note(from.address);
-      throw notLetIn();
+      throw invalidKey();
     }
     if (!caller.as('reader'))
       throw new ApiError('forbidden', 'the console needs a key with the role reader');
@@ -87,7 +87,7 @@ export class ConsoleController {
   }
 }
 
-const notLetIn = () =>
+const invalidKey = () =>
   new ApiError('unauthenticated', 'this is no valid key', {
     headers: { 'WWW-Authenticate': SESSION_CHALLENGE },
   });

@@ -2,17 +2,17 @@ import type { Engine } from '../../platform/config/gateway-settings.js';
 import { invalidRequest } from '../../platform/errors.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { Cursor } from '../../platform/json/json-grammar.js';
-import { memberTexts, objectText, type Span } from '../../platform/json/json-text.js';
+import { memberTexts, objectText, type TextRange } from '../../platform/json/json-text.js';
 
 /* Requests for models keep their bytes. What the gateway changes of them is the name of the model, and what it adds. */
 
-export type Json = Record<string, unknown>;
+export type JsonObject = Record<string, unknown>;
 
 /** The operations of OpenAI's that the gateway knows, by their path at a provider. */
-export type Api = 'chat/completions' | 'completions' | 'responses';
+export type GatewayApi = 'chat/completions' | 'completions' | 'responses';
 
 /** Members that the gateway adds to a request, as JSON texts by name. */
-export interface Added {
+export interface AddedMembers {
   members: Map<string, string>;
   /** The client did not ask for the chunk that tells the usage of a stream, so it does not get it. */
   hidesUsage: boolean;
@@ -27,7 +27,7 @@ const OTHER_MODELS = ['lora_path', 'models', 'fallbacks'];
 const DECIDING = ['model', 'stream', 'stream_options'];
 
 /** @throws ApiError `invalid_request` where a provider might take another model than the gateway, or another stream */
-export function assertOneModel(body: Json): void {
+export function assertOneModel(body: JsonObject): void {
   for (const name of Object.keys(body)) {
     const folded = name.toUpperCase().toLowerCase(); // the long s is an s for Go
     const isOther = DECIDING.includes(folded) && name !== folded;
@@ -38,8 +38,8 @@ export function assertOneModel(body: Json): void {
 }
 
 /** Where the members of the request lie. @throws ApiError `invalid_request` for a name that comes twice: a provider might read the other one */
-export function requestSpans(text: string): Map<string, Span> {
-  const spans = new Map<string, Span>();
+export function requestSpans(text: string): Map<string, TextRange> {
+  const spans = new Map<string, TextRange>();
   const cursor = new Cursor(text, 0);
   while (cursor.next()) {
     const name = cursor.key!;
@@ -54,18 +54,18 @@ export function requestSpans(text: string): Map<string, Span> {
  * What is added so that the record is whole: the usage of a stream, and of engines that can, logprobs and token ids. What
  * the client says itself stays. SGLang refuses token ids in streams of chat completions.
  */
-export function addedMembers(body: Json, asked: Asked): Added {
+export function addedMembers(body: JsonObject, asked: MembersContext): AddedMembers {
   if (asked.api === 'responses') return { members: new Map(), hidesUsage: false }; // they tell their usage
   return addedToCompletion(body, asked);
 }
 
-interface Asked {
+interface MembersContext {
   engine: Engine;
-  api: Api;
+  api: GatewayApi;
   text: string;
 }
 
-function addedToCompletion(body: Json, { engine, api, text }: Asked): Added {
+function addedToCompletion(body: JsonObject, { engine, api, text }: MembersContext): AddedMembers {
   const members = new Map<string, string>();
   const isStream = body['stream'] === true;
   const isMissing = (name: string) => body[name] === undefined || body[name] === null;
@@ -110,7 +110,7 @@ export function withMembers(text: string, members: ReadonlyMap<string, string>):
 }
 
 /** The request as it is recorded: as it was sent, without what may be secret. */
-export function recordedInputs(text: string, body: Json): string {
+export function recordedInputs(text: string, body: JsonObject): string {
   if (!SECRETS.some((name) => Object.hasOwn(body, name))) return text;
   return objectText([...memberTexts(text)].filter(([name]) => !SECRETS.includes(name)));
 }

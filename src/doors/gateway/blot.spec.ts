@@ -1,4 +1,4 @@
-import { Blot } from './blot.js';
+import { SecretRedactor } from './blot.js';
 
 const KEY = 'sk-secret-of-the-operator';
 const TEXT = `a ${KEY} sk-se ${KEY}${KEY}, sk-secret-of-the-operato`;
@@ -6,7 +6,7 @@ const CLEAN = 'a [key] sk-se [key][key], sk-secret-of-the-operato';
 
 /** What goes on of a text that comes in pieces of a size. */
 function passed(size: number, key: string | null, text = TEXT): string {
-  const blot = new Blot(key);
+  const blot = new SecretRedactor(key);
   const pieces: Buffer[] = [];
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += size)
@@ -26,9 +26,9 @@ it('leaves other bytes as they are, and words that are no secret', () => {
 
 it('holds back no whole event', () => {
   const event = Buffer.from('data: {"s":"sk-"}\n\n');
-  expect(new Blot(KEY).pass(event)).toEqual(event);
+  expect(new SecretRedactor(KEY).pass(event)).toEqual(event);
 });
 
 it('takes keys of any length out of what is said of a refusal', () => {
-  expect(new Blot('none').text('the key none')).toBe('the key [key]');
+  expect(new SecretRedactor('none').text('the key none')).toBe('the key [key]');
 });

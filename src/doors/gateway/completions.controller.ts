@@ -9,7 +9,7 @@ import { JSON_LINES } from '../../platform/http/json-rows.js';
 import { CompletionsCreatedDto, CompletionsCreateDto } from './completions.dto.js';
 import { CompletionsService } from './completions.service.js';
 import { CALL_HEADER, type WholeAnswer } from './gateway.service.js';
-import { cutUnread } from './relay.js';
+import { disconnectUnreadClient } from './relay.js';
 import { ProviderRefusal } from './upstream.js';
 
 const LINE = {
@@ -57,7 +57,7 @@ export class CompletionsController {
     if (line === null) return;
     const id = callId(response);
     const meta = id === null ? '' : `${JSON.stringify({ _meta: { weave_call_id: id } })}\n`;
-    cutUnread(response);
+    disconnectUnreadClient(response);
     response.writeHead(200, { 'content-type': JSON_LINES });
     response.end(`${meta}${line}\n`);
   }

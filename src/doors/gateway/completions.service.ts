@@ -1,24 +1,24 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
-import { opens } from '../../platform/config/gateway-settings.js';
+import { isOpenModel } from '../../platform/config/gateway-settings.js';
 import { invalidRequest } from '../../platform/errors.js';
 import type { Context } from '../../platform/http/context.js';
 import { parseRef } from '../../platform/http/refs.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { elementSpans, memberTexts, objectText, valueAt } from '../../platform/json/json-text.js';
-import { inTurns } from '../../platform/time/turn.js';
+import { mapYielding } from '../../platform/time/turn.js';
 import { ObjectsService } from '../../tracing/objects/objects.service.js';
-import { type Json, recordedInputs, requestSpans } from './asked.js';
+import { type JsonObject, recordedInputs, requestSpans } from './asked.js';
 import type { CompletionsCreateDto } from './completions.dto.js';
 import { MAX_MODEL } from './gateway.dto.js';
 import { GatewayService, type WholeAnswer } from './gateway.service.js';
-import type { Target } from './names.service.js';
-import { EventsPassage, LinesPassage } from './passages.js';
+import type { ModelTarget } from './names.service.js';
+import { EventStreamTransform, JsonLinesTransform } from './passages.js';
 import { namedSession } from './placement.js';
 
 /** Members of `inputs` that are for Skein, or for libraries, and not for a provider. */
-const OWN = new Set([
+const OWN_MEMBERS = new Set([
   'prompt',
   'template_vars',
   'vertex_credentials',
@@ -48,13 +48,13 @@ export class CompletionsService {
   ): Promise<WholeAnswer | null> {
     const sent = valueAt(context.text, 'inputs');
     requestSpans(sent);
-    const inputs = body.inputs as Json;
+    const inputs = body.inputs as JsonObject;
     const { model } = inputs;
     if (typeof model !== 'string' || model === '' || model.length > MAX_MODEL)
       throw invalidRequest([{ path: 'inputs.model', message: 'must be the name of a model' }]);
     const custom = await this.customTarget(model, body.project_id);
     // clients of Weave send all members that there are, and providers refuse some that are null
-    const isGiven = ([name, text]: [string, string]) => !OWN.has(name) && text !== 'null';
+    const isGiven = ([name, text]: [string, string]) => !OWN_MEMBERS.has(name) && text !== 'null';
     const members = new Map([...memberTexts(sent)].filter(isGiven));
     if (isStream) members.set('stream', 'true');
     members.set('messages', await this.messages(inputs, sent, context.caller));
@@ -64,7 +64,7 @@ export class CompletionsService {
         api: 'chat/completions',
         opName: 'weave.completions_create',
         text,
-        body: JSON.parse(text) as Json & { model: string },
+        body: JSON.parse(text) as JsonObject & { model: string },
         inputs: recordedInputs(sent, inputs),
         placement: {
           projectId: body.project_id,
@@ -80,8 +80,8 @@ export class CompletionsService {
         record: body.track_llm_call === false ? 'none' : this.config.gatewayRecord,
         passage: (hidesUsage) =>
           isStream
-            ? new LinesPassage((weave_call_id) => ({ weave_call_id }))
-            : new EventsPassage(hidesUsage),
+            ? new JsonLinesTransform((weave_call_id) => ({ weave_call_id }))
+            : new EventStreamTransform(hidesUsage),
         ...(custom && { target: custom }),
       },
       context,
@@ -89,12 +89,12 @@ export class CompletionsService {
   }
 
   /** The messages of the prompt and those of the request, with values in the place of variables. */
-  private async messages(inputs: Json, sent: string, caller: Caller): Promise<string> {
+  private async messages(inputs: JsonObject, sent: string, caller: Caller): Promise<string> {
     const own = Array.isArray(inputs['messages']) ? valueAt(sent, 'messages') : '[]';
     const texts = [...(await this.promptMessages(inputs['prompt'], caller)), ...elementsIn(own)];
     const { template_vars: given } = inputs;
     const fill = isObject(given) ? filler(given) : null;
-    const filled = fill ? await inTurns(texts, (text) => filledMessage(text, fill)) : texts;
+    const filled = fill ? await mapYielding(texts, (text) => filledMessage(text, fill)) : texts;
     return `[${filled.join(',')}]`;
   }
 
@@ -119,7 +119,7 @@ export class CompletionsService {
    * `custom::<provider>::<model>` names objects of the project. The address that the first one has must be that of a provider
    * of the operator, and the model one that every key may ask for there: nobody else says whom the service asks, or for what.
    */
-  private async customTarget(model: string, project_id: string): Promise<Target | undefined> {
+  private async customTarget(model: string, project_id: string): Promise<ModelTarget | undefined> {
     const [, name, own = ''] = /^custom::([^:]+)::(.+)$/s.exec(model) ?? [];
     if (name === undefined) return undefined;
     const object = await this.objects.read({ project_id, object_id: name, digest: 'latest' });
@@ -133,14 +133,14 @@ export class CompletionsService {
     const refuse = (message: string) => invalidRequest([{ path: 'inputs.model', message }]);
     if (providers.length === 0)
       throw refuse(`names ${name}, whose base_url is none of a provider in GATEWAY_PROVIDERS`);
-    const provider = providers.find((one) => opens(one, own));
+    const provider = providers.find((one) => isOpenModel(one, own));
     if (!provider)
       throw refuse(`names ${own}, which is none of the models that GATEWAY_PROVIDERS opens there`);
     return { provider, model: own, checkpoint: null };
   }
 }
 
-const asObject = (text: string): Json => {
+const asObject = (text: string): JsonObject => {
   const value: unknown = JSON.parse(text);
   return isObject(value) ? value : {};
 };
@@ -153,7 +153,7 @@ type Fill = (template: string) => string;
  * Puts values in the place of `{name}`. What is added is counted before it is, since a short text may ask for a long value
  * many times; a place counts as a character, whatever it becomes. @throws ApiError `invalid_request`
  */
-function filler(values: Json): Fill {
+function filler(values: JsonObject): Fill {
   const said = new Map(
     Object.entries(values).map(([name, value]) => [
       name,

@@ -3,27 +3,27 @@ import { applyDecorators, Body, Get, Inject, Res, UseFilters } from '@nestjs/com
 import { ApiHeader, ApiOkResponse } from '@nestjs/swagger';
 import {
   Allow,
-  EitherAuth,
+  BasicOrBearerAuth,
   NoProjectField,
   Operation,
   Resource,
 } from '../../platform/auth/access.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Context, Ctx } from '../../platform/http/context.js';
-import type { Api, Json } from './asked.js';
+import type { GatewayApi, JsonObject } from './asked.js';
 import { ChatDto, CompletionDto, GatewayModelsDto, ResponseDto } from './gateway.dto.js';
 import { GatewayErrorFilter } from './gateway.filter.js';
 import { GatewayService } from './gateway.service.js';
-import { artifactProject, NamesService } from './names.service.js';
-import { EventsPassage, ResponsesPassage } from './passages.js';
-import { namedProject, projectRequired, readPlacement, readRecord } from './placement.js';
-import { cutUnread } from './relay.js';
+import { artifactProject, ModelNamesService } from './names.service.js';
+import { EventStreamTransform, ResponseStreamTransform } from './passages.js';
+import { namedProject, projectRequired, readCallContext, readRecord } from './placement.js';
+import { disconnectUnreadClient } from './relay.js';
 
 const text = (description: string) =>
   ({ required: false, description, schema: { type: 'string' } }) as const;
 
 /** A request of OpenAI's clients, which the provider answers. */
-const Ask = (path: string) =>
+const ModelOperation = (path: string) =>
   applyDecorators(
     Operation(path, 'writer'),
     ApiHeader({
@@ -57,17 +57,17 @@ const Ask = (path: string) =>
 /** What clients of OpenAI send, to providers that the operator set up. Errors are in OpenAI's shape. */
 @NoProjectField('a header, the key or the name of the model names it, which namedProject checks')
 @UseFilters(GatewayErrorFilter)
-@Resource('gateway', EitherAuth(), 'v1')
+@Resource('gateway', BasicOrBearerAuth(), 'v1')
 export class GatewayController {
   @Inject(CONFIG) private readonly config!: Config;
 
   constructor(
     private readonly gateway: GatewayService,
-    private readonly names: NamesService,
+    private readonly names: ModelNamesService,
   ) {}
 
   /** Asks a model for a chat completion, and records the call. Streams pass as they come. */
-  @Ask('chat/completions')
+  @ModelOperation('chat/completions')
   chat(
     @Body() body: ChatDto,
     @Ctx() context: Context,
@@ -77,7 +77,7 @@ export class GatewayController {
   }
 
   /** Asks a model to complete a text, and records the call. Streams pass as they come. */
-  @Ask('completions')
+  @ModelOperation('completions')
   complete(
     @Body() body: CompletionDto,
     @Ctx() context: Context,
@@ -87,7 +87,7 @@ export class GatewayController {
   }
 
   /** Asks a model for a response, and records the call. Streams pass as they come. */
-  @Ask('responses')
+  @ModelOperation('responses')
   respond(
     @Body() body: ResponseDto,
     @Ctx() context: Context,
@@ -105,7 +105,7 @@ export class GatewayController {
   }
 
   private async ask(
-    api: Api,
+    api: GatewayApi,
     body: ChatDto | CompletionDto | ResponseDto,
     context: Context,
     response: ServerResponse,
@@ -113,17 +113,19 @@ export class GatewayController {
     const projectId = namedProject(context) ?? artifactProject(body.model);
     if (projectId === undefined) throw projectRequired();
     context.assertReaches(projectId);
-    const json = body as unknown as Json & { model: string };
+    const json = body as unknown as JsonObject & { model: string };
     const answer = await this.gateway.ask(
       {
         api,
         opName: `gateway.${api.replace('/', '.')}`,
         text: context.text,
         body: json,
-        placement: readPlacement(context, projectId, json),
+        placement: readCallContext(context, projectId, json),
         record: readRecord(context, this.config),
         passage: (hidesUsage) =>
-          api === 'responses' ? new ResponsesPassage() : new EventsPassage(hidesUsage),
+          api === 'responses'
+            ? new ResponseStreamTransform()
+            : new EventStreamTransform(hidesUsage),
       },
       context,
     );
@@ -132,7 +134,7 @@ export class GatewayController {
 }
 
 function send(response: ServerResponse, { type, bytes }: { type: string; bytes: Buffer }): void {
-  cutUnread(response);
+  disconnectUnreadClient(response);
   response.writeHead(200, { 'content-type': type, 'content-length': bytes.length });
   response.end(bytes);
 }

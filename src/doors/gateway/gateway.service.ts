@@ -6,37 +6,37 @@ import { listCauses } from '../../platform/http/outside.js';
 import { ApiError, toApiError } from '../../platform/errors.js';
 import { memberTexts, objectText } from '../../platform/json/json-text.js';
 import { logger } from '../../platform/process/logger.js';
-import { showCounter } from '../../platform/process/metrics.js';
+import { registerCounter } from '../../platform/process/metrics.js';
 import { CallsService } from '../../tracing/calls/calls.service.js';
-import type { Hold } from '../../platform/http/body-budget.js';
+import type { BodyReservation } from '../../platform/http/body-budget.js';
 import {
   addedMembers,
-  type Api,
+  type GatewayApi,
   assertOneModel,
-  type Json,
+  type JsonObject,
   recordedInputs,
   withMembers,
 } from './asked.js';
-import { Blot } from './blot.js';
+import { SecretRedactor } from './blot.js';
 import { BudgetsService } from './budgets.service.js';
-import { NamesService, type Target } from './names.service.js';
+import { ModelNamesService, type ModelTarget } from './names.service.js';
 import { ProcessesService } from './processes.service.js';
-import type { Passage } from './passages.js';
-import type { Placement, RecordMode } from './placement.js';
+import type { StreamTransform } from './passages.js';
+import type { CallContext, RecordMode } from './placement.js';
 import { ProviderKeys } from './provider-keys.service.js';
 import {
   errorMessage,
-  type Output,
-  readWhole,
+  type RecordedAnswer,
+  readWholeAnswer,
   Recording,
-  spentUsage,
+  answerUsage,
   type StreamReader,
-  StreamReading,
+  CompletionStreamReader,
 } from './recording.js';
-import { cutUnread, relay, type Relayed, type Ways } from './relay.js';
-import { ResponseReading } from './response-stream.js';
-import { RoomService } from './room.service.js';
-import { askProvider, providerFailed, ProviderRefusal } from './upstream.js';
+import { disconnectUnreadClient, relay, type RelayResult, type RelayOptions } from './relay.js';
+import { ResponseStreamReader } from './response-stream.js';
+import { ConcurrencyService } from './room.service.js';
+import { requestProvider, providerFailed, ProviderRefusal } from './upstream.js';
 
 /** The refusal of a provider is short. */
 const MAX_REFUSAL_BYTES = 1024 * 1024;
@@ -49,19 +49,19 @@ const OBJECTS = { 'chat/completions': 'chat.completion', completions: 'text_comp
 
 /** A request for a model. */
 export interface ModelRequest {
-  api: Api;
+  api: GatewayApi;
   opName: string;
   /** As it was sent, and its parsed copy. */
   text: string;
-  body: Json & { model: string };
-  placement: Placement;
+  body: JsonObject & { model: string };
+  placement: CallContext;
   record: RecordMode;
   /** What is recorded as inputs, where that is not the request. */
   inputs?: string;
   /** How a stream goes on to the client. */
-  passage: (hidesUsage: boolean) => Passage;
+  passage: (hidesUsage: boolean) => StreamTransform;
   /** Where it goes, where the name does not tell. */
-  target?: Target;
+  target?: ModelTarget;
 }
 
 /** An answer that did not come as a stream. */
@@ -72,19 +72,19 @@ export interface WholeAnswer {
 }
 
 /** What goes with one request on its way. */
-interface Trip {
+interface GatewayExchange {
   request: ModelRequest;
   context: Context;
-  target: Target;
+  target: ModelTarget;
   recording: Recording | null;
   isRequired: boolean;
   startedMs: number;
   /** The memory that it takes to read the answer. */
-  reading: Hold;
+  reading: BodyReservation;
 }
 
-interface Ended {
-  output: Output | null;
+interface ExchangeOutcome {
+  output: RecordedAnswer | null;
   exception: string | null;
   /** False where the provider has done nothing. */
   isSpent?: boolean;
@@ -94,20 +94,20 @@ interface Ended {
 @Injectable()
 export class GatewayService implements OnApplicationShutdown {
   @Inject(CONFIG) private readonly config!: Config;
-  @Inject() private readonly room!: RoomService;
+  @Inject() private readonly room!: ConcurrencyService;
   @Inject() private readonly processes!: ProcessesService;
   /** Whether the database stored the start of the last call. */
   private hasStored = false;
   /** Records that nobody waits for. */
   private readonly pending = new Set<Promise<unknown>>();
-  private readonly unrecorded = showCounter(
+  private readonly unrecorded = registerCounter(
     'skein_gateway_unrecorded_total',
     'Requests to models that passed although they could not be recorded.',
     [],
   );
 
   constructor(
-    private readonly names: NamesService,
+    private readonly names: ModelNamesService,
     private readonly keys: ProviderKeys,
     private readonly budgets: BudgetsService,
     private readonly calls: CallsService,
@@ -146,7 +146,7 @@ export class GatewayService implements OnApplicationShutdown {
 
   private newRecording(
     { opName, placement, text, body, inputs }: ModelRequest,
-    target: Target,
+    target: ModelTarget,
     context: Context,
     mayBegin: Promise<void>,
   ) {
@@ -166,7 +166,7 @@ export class GatewayService implements OnApplicationShutdown {
   }
 
   /** Resolves when the start is committed, or need not be. */
-  private async begin({ recording, isRequired, context }: Trip): Promise<void> {
+  private async begin({ recording, isRequired, context }: GatewayExchange): Promise<void> {
     if (!recording) return;
     context.response.setHeader(CALL_HEADER, recording.id);
     const begun = recording.begin().then(
@@ -180,7 +180,7 @@ export class GatewayService implements OnApplicationShutdown {
     begun.catch(() => {}); // the end stores the start as well, or tells
   }
 
-  private async travel(trip: Trip): Promise<WholeAnswer | null> {
+  private async travel(trip: GatewayExchange): Promise<WholeAnswer | null> {
     const { request, context } = trip;
     const { engine } = trip.target.provider;
     const added = addedMembers(request.body, { engine, api: request.api, text: request.text });
@@ -204,7 +204,7 @@ export class GatewayService implements OnApplicationShutdown {
    * The head of the provider's answer, and what takes the key out of it, when the start of the call is committed. The provider
    * is asked meanwhile, unless the database has refused the start before: then tokens would be paid for that nobody gets.
    */
-  private async begunAnswer(trip: Trip, members: Map<string, string>) {
+  private async begunAnswer(trip: GatewayExchange, members: Map<string, string>) {
     const leaving = new AbortController();
     const mayHurry = this.hasStored;
     const begun = this.begin(trip);
@@ -222,7 +222,7 @@ export class GatewayService implements OnApplicationShutdown {
 
   /** The head of the provider's answer. @throws ApiError, or the reason for which the question was given up */
   private async firstOf(
-    { request, context, target }: Trip,
+    { request, context, target }: GatewayExchange,
     members: Map<string, string>,
     leaving: AbortController,
   ) {
@@ -235,14 +235,17 @@ export class GatewayService implements OnApplicationShutdown {
       const body = Buffer.from(withMembers(request.text, members));
       const headers = questionHeaders(context, key);
       const question = { api: request.api, body, headers, signal: leaving.signal };
-      return { answer: await askProvider(target.provider, question), blot: new Blot(key) };
+      return {
+        answer: await requestProvider(target.provider, question),
+        blot: new SecretRedactor(key),
+      };
     } finally {
       context.signal.removeEventListener('abort', leave);
     }
   }
 
   /** Ends the call of a request that has no answer; answers the error that tells the client. */
-  private async failed(trip: Trip, error: Error): Promise<Error> {
+  private async failed(trip: GatewayExchange, error: Error): Promise<Error> {
     if (error.cause !== undefined)
       logger.warn(
         { request_id: trip.context.request.id, causes: listCauses(error) },
@@ -254,15 +257,19 @@ export class GatewayService implements OnApplicationShutdown {
   }
 
   /** What a provider refuses goes to the client, unless it is the key of the operator that it does not want. */
-  private async refused(trip: Trip, answer: IncomingMessage, blot: Blot): Promise<Error> {
+  private async refused(
+    trip: GatewayExchange,
+    answer: IncomingMessage,
+    blot: SecretRedactor,
+  ): Promise<Error> {
     const { provider } = trip.target;
     const status = answer.statusCode!;
-    const ways = { ...WHOLE, blot, maxBytes: MAX_REFUSAL_BYTES };
+    const ways = { ...UNSTREAMED, blot, maxBytes: MAX_REFUSAL_BYTES };
     const { bytes } = await this.relayed(trip, answer, ways);
     if (status === 401)
       return this.failed(trip, providerFailed(provider, 'does not take the key that it is sent'));
     const body = Buffer.from(blot.text((bytes ?? Buffer.alloc(0)).toString('utf8')));
-    const output = await readWhole(body, trip.reading);
+    const output = await readWholeAnswer(body, trip.reading);
     const said = errorMessage(output.value);
     const exception = `the provider ${provider.name} answered ${status}${said === null ? '' : `: ${blot.text(said)}`}`;
     await this.end(trip, { output, exception, isSpent: false });
@@ -278,23 +285,27 @@ export class GatewayService implements OnApplicationShutdown {
     });
   }
 
-  private async takeWhole(trip: Trip, answer: IncomingMessage, blot: Blot): Promise<WholeAnswer> {
-    const { bytes, fault } = await this.relayed(trip, answer, { ...WHOLE, blot });
+  private async takeWhole(
+    trip: GatewayExchange,
+    answer: IncomingMessage,
+    blot: SecretRedactor,
+  ): Promise<WholeAnswer> {
+    const { bytes, fault } = await this.relayed(trip, answer, { ...UNSTREAMED, blot });
     if (fault !== null) {
-      const output = bytes && bytes.length > 0 ? await readWhole(bytes, trip.reading) : null;
+      const output = bytes && bytes.length > 0 ? await readWholeAnswer(bytes, trip.reading) : null;
       await this.end(trip, { output, exception: fault });
       throw new ApiError('provider_failed', fault);
     }
-    const output = await readWhole(bytes!, trip.reading);
+    const output = await readWholeAnswer(bytes!, trip.reading);
     await this.end(trip, { output, exception: output.error });
     return { type: contentType(answer, blot), bytes: bytes!, isJson: output.error === null };
   }
 
   /** Passes a stream on, and ends the call before the client gets the last of it. */
   private async passOn(
-    trip: Trip,
+    trip: GatewayExchange,
     answer: IncomingMessage,
-    ways: { blot: Blot; passage: Passage },
+    ways: { blot: SecretRedactor; passage: StreamTransform },
   ): Promise<null> {
     const { passage } = ways;
     const { response } = trip.context;
@@ -308,7 +319,7 @@ export class GatewayService implements OnApplicationShutdown {
     const { fault, clientLeft } = relayed;
     const outcome = await streamOutcome(relayed, reading, trip.reading);
     const rest = passage.rest();
-    cutUnread(response);
+    disconnectUnreadClient(response);
     if (!trip.isRequired && fault === null) response.write(rest);
     try {
       await this.end(trip, outcome);
@@ -324,16 +335,16 @@ export class GatewayService implements OnApplicationShutdown {
   }
 
   /** What is incomplete must not look complete. */
-  private cut({ context: { response } }: Trip, failure: string): null {
+  private cut({ context: { response } }: GatewayExchange, failure: string): null {
     response.write(failure, () => response.destroy());
     return null;
   }
 
   private relayed(
-    { context, target, isRequired, recording }: Trip,
+    { context, target, isRequired, recording }: GatewayExchange,
     answer: IncomingMessage,
-    ways: Pick<Ways, 'blot' | 'passage' | 'reading'> & { maxBytes?: number },
-  ): Promise<Relayed> {
+    ways: Pick<RelayOptions, 'blot' | 'passage' | 'reading'> & { maxBytes?: number },
+  ): Promise<RelayResult> {
     const { response, hold, caller } = context;
     const { passage } = ways;
     return relay(answer, response, {
@@ -347,7 +358,7 @@ export class GatewayService implements OnApplicationShutdown {
   }
 
   /** Ends the call. Where the record is not required, what fails is told in the log. */
-  private async end(trip: Trip, how: Ended): Promise<void> {
+  private async end(trip: GatewayExchange, how: ExchangeOutcome): Promise<void> {
     const { isRequired, context } = trip;
     const ended = this.record(trip, how);
     if (isRequired) return ended;
@@ -364,8 +375,8 @@ export class GatewayService implements OnApplicationShutdown {
 
   /** Stores the end of the call, if it has one, and charges the key for what was used, whether that is stored or not. */
   private async record(
-    { recording, target, context, request, startedMs }: Trip,
-    { output, exception, isSpent = true }: Ended,
+    { recording, target, context, request, startedMs }: GatewayExchange,
+    { output, exception, isSpent = true }: ExchangeOutcome,
   ): Promise<void> {
     const duration_ms = Math.round(performance.now() - startedMs);
     const gateway = { duration_ms, ...(output && output.unread > 0 && { unread: output.unread }) };
@@ -373,7 +384,7 @@ export class GatewayService implements OnApplicationShutdown {
     try {
       await recording?.end({ output, usageName, exception, gateway });
     } finally {
-      const usage = spentUsage(output, { usageName, model, text: request.text });
+      const usage = answerUsage(output, { usageName, model, text: request.text });
       const { projectId } = request.placement;
       if (isSpent) await this.budgets.charge(context.caller, projectId, usage);
     }
@@ -382,21 +393,21 @@ export class GatewayService implements OnApplicationShutdown {
 
 const NOT_KEPT = 'there was no memory to record the answer';
 
-const newReading = (api: Api): StreamReader =>
-  api === 'responses' ? new ResponseReading() : new StreamReading(OBJECTS[api]);
+const newReading = (api: GatewayApi): StreamReader =>
+  api === 'responses' ? new ResponseStreamReader() : new CompletionStreamReader(OBJECTS[api]);
 
 /** The completion that a stream was, as far as it came, and why it is not whole. */
 async function streamOutcome(
-  { bytes, fault }: Relayed,
+  { bytes, fault }: RelayResult,
   reading: StreamReader | null,
-  hold: Hold,
-): Promise<Ended> {
+  hold: BodyReservation,
+): Promise<ExchangeOutcome> {
   const output = reading && bytes ? await reading.end(bytes, hold) : null;
   return { output, exception: fault ?? output?.error ?? (bytes ? null : NOT_KEPT) };
 }
 
 /** An answer that does not come as a stream. */
-const WHOLE = { passage: null, reading: null };
+const UNSTREAMED = { passage: null, reading: null };
 
 function questionHeaders(
   { request, headers }: Context,
@@ -414,5 +425,5 @@ function questionHeaders(
   };
 }
 
-const contentType = ({ headers }: IncomingMessage, blot: Blot) =>
+const contentType = ({ headers }: IncomingMessage, blot: SecretRedactor) =>
   blot.text(headers['content-type'] ?? 'application/json');

@@ -7,7 +7,7 @@ import { isProjectId } from '../../platform/http/dto.js';
 import { ServingService } from '../../training/serving/serving.service.js';
 
 /** Whom a request goes to, and under which name of the model. */
-export interface Target {
+export interface ModelTarget {
   provider: ModelProvider;
   model: string;
   /** `<name>:step<N>` of a checkpoint; null for a model of the provider. */
@@ -37,13 +37,13 @@ export function artifactProject(model: string): string | undefined {
 
 /** Finds out what names of models stand for: checkpoints that are served, and models of providers. */
 @Injectable()
-export class NamesService {
+export class ModelNamesService {
   @Inject(CONFIG) private readonly config!: Config;
 
   constructor(private readonly serving: ServingService) {}
 
   /** @throws ApiError `not_found` naming what is served, `forbidden` */
-  async find(model: string, projectId: string, caller: Caller): Promise<Target> {
+  async find(model: string, projectId: string, caller: Caller): Promise<ModelTarget> {
     const name = readName(model);
     const isArtifact = name.projectId !== undefined;
     if (isArtifact) caller.assertReaches(name.projectId!);
@@ -80,7 +80,7 @@ export class NamesService {
   private async findCheckpoint(
     projectId: string,
     { name, step, alias }: ModelName,
-  ): Promise<Target | 'not served' | null> {
+  ): Promise<ModelTarget | 'not served' | null> {
     const rows = await this.serving.find(projectId, name, { step, alias });
     if (!rows) return null;
     const [newest] = rows;
@@ -96,9 +96,9 @@ export class NamesService {
   }
 
   /** The provider that has the name itself, else the one with the longest beginning of it; `<provider>/<model>` names one. */
-  private findOfProvider(model: string): Target | null {
+  private findOfProvider(model: string): ModelTarget | null {
     const { gatewayProviders: providers } = this.config;
-    let [best, length]: [Target | null, number] = [null, -1];
+    let [best, length]: [ModelTarget | null, number] = [null, -1];
     for (const provider of providers)
       for (const pattern of provider.models) {
         const fit = fitLength(pattern, model);

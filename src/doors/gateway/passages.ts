@@ -1,9 +1,9 @@
-import { Pieces } from './pieces.js';
+import { ChunkBuffer } from './pieces.js';
 
 /* How an answer that comes as server-sent events goes on to a client. */
 
 /** Makes of the bytes of a provider those of a client. */
-export interface Passage {
+export interface StreamTransform {
   readonly contentType: string;
   /** What the client gets before all else. */
   first(callId: string | null): string;
@@ -33,7 +33,7 @@ const NO_CHOICES = /"choices"\s*:\s*\[\s*\]/;
 const MAX_HELD_BYTES = 64 * 1024;
 
 /** Bytes that wait for those behind them. */
-export class Held extends Pieces {
+export class EventBuffer extends ChunkBuffer {
   /** The last of them, where the end of an event may have begun. */
   private last = NONE;
 
@@ -67,9 +67,9 @@ export class Held extends Pieces {
  * not ask for the event that tells the usage, that is left out: it has no choices, which clients do not expect. For this,
  * an event that is not whole waits for its end; otherwise all bytes go on at once.
  */
-export class EventsPassage implements Passage {
+export class EventStreamTransform implements StreamTransform {
   readonly contentType = 'text/event-stream';
-  private readonly held = new Held();
+  private readonly held = new EventBuffer();
   private isDone = false;
 
   constructor(
@@ -122,7 +122,7 @@ export class EventsPassage implements Passage {
 }
 
 /** The same for responses, whose last event has a type. Errors are events of a type too. */
-export class ResponsesPassage extends EventsPassage {
+export class ResponseStreamTransform extends EventStreamTransform {
   constructor() {
     super(false, RESPONSE_DONE);
   }
@@ -174,7 +174,7 @@ function withoutUsage(events: Buffer): Buffer {
 
 function isUsage(event: string): boolean {
   if (!NO_CHOICES.test(event)) return false;
-  const [payload] = dataIn(event);
+  const [payload] = eventData(event);
   try {
     const { choices, usage } = JSON.parse(payload!) as { choices?: unknown[]; usage?: unknown };
     return choices?.length === 0 && usage !== null && usage !== undefined;
@@ -187,7 +187,7 @@ function isUsage(event: string): boolean {
 const LINES_AT_ONCE = 256;
 
 /** The data of events; null now and then, so that one who reads many can take turns. */
-export function* payloads(text: string): Generator<string | null> {
+export function* eventPayloads(text: string): Generator<string | null> {
   let data: string | null = null;
   let lines = 0;
   for (let at = 0; at < text.length;) {
@@ -208,13 +208,13 @@ export function* payloads(text: string): Generator<string | null> {
 }
 
 /** The same of a text that is read at once. */
-export const dataIn = (text: string): string[] =>
-  [...payloads(text)].filter((data) => data !== null);
+export const eventData = (text: string): string[] =>
+  [...eventPayloads(text)].filter((data) => data !== null);
 
 /** The data of events, a line each; what says that all is there is left out. */
-export class LinesPassage implements Passage {
+export class JsonLinesTransform implements StreamTransform {
   readonly contentType = 'application/jsonl';
-  private readonly held = new Held();
+  private readonly held = new EventBuffer();
 
   constructor(private readonly meta: (callId: string) => object) {}
 
@@ -236,7 +236,7 @@ export class LinesPassage implements Passage {
 }
 
 const asLines = (events: string) =>
-  dataIn(events)
+  eventData(events)
     .filter((payload) => payload !== '[DONE]' && payload !== '')
     .map((payload) => `${payload.replaceAll('\n', ' ')}\n`)
     .join('');

@@ -2,7 +2,7 @@
 const MAX_LOOSE = 256;
 
 /** Bytes that come in pieces and are taken together. Each is copied twice at most, and they take little more than their length. */
-export class Pieces {
+export class ChunkBuffer {
   private joined: Buffer[] = [];
   private loose: Buffer[] = [];
   length = 0;

@@ -15,7 +15,7 @@ import { skipValue } from '../../platform/json/json-grammar.js';
 export type RecordMode = Config['gatewayRecord'] | 'none';
 
 /** Where the call of a request belongs. */
-export interface Placement {
+export interface CallContext {
   projectId: string;
   traceId: string | null;
   parentId: string | null;
@@ -45,9 +45,9 @@ const SESSION_HEADERS = [
   'conversation_id', // Codex before 0.4x
 ];
 /** `x-claude-code-session-id` (Claude Code 2.1), `x-qwen-code-session-id`, `x-cagent-session-id` …, as LiteLLM 1.110 reads them. */
-const OF_VENDOR = /^x-(?!parent-).+-session-id$/;
+const VENDOR_SESSION_HEADER = /^x-(?!parent-).+-session-id$/;
 /** Entries of W3C baggage: OpenTelemetry 1.37, the SDK of Mistral. */
-const IN_BAGGAGE = /(?:^|,)\s*(?:gen_ai\.conversation|session)\.id\s*=\s*([^,;\s]+)/;
+const BAGGAGE_SESSION = /(?:^|,)\s*(?:gen_ai\.conversation|session)\.id\s*=\s*([^,;\s]+)/;
 
 /**
  * The session that a request names in the way of other clients and gateways, which is its thread; null where it names none, or not one
@@ -55,14 +55,14 @@ const IN_BAGGAGE = /(?:^|,)\s*(?:gen_ai\.conversation|session)\.id\s*=\s*([^,;\s
  * and OpenAI's responses `conversation`.
  */
 export function namedSession(context: Context, body: Record<string, unknown>): string | null {
-  const vendors = Object.keys(context.headers).filter((name) => OF_VENDOR.test(name));
+  const vendors = Object.keys(context.headers).filter((name) => VENDOR_SESSION_HEADER.test(name));
   const headers = [...SESSION_HEADERS.slice(0, 2), ...vendors, ...SESSION_HEADERS.slice(2)];
   const { litellm_metadata, metadata, conversation } = body;
   const objects = [body, litellm_metadata, metadata].filter(isObject);
   const named = (name: string) => objects.map((object) => object[name]);
   const names = [
     ...headers.map((name) => header(context, name)),
-    decoded(IN_BAGGAGE.exec(header(context, 'baggage') ?? '')?.[1]),
+    decodeHeader(BAGGAGE_SESSION.exec(header(context, 'baggage') ?? '')?.[1]),
     ...named('litellm_session_id'),
     ...named('session_id'),
     isObject(conversation) ? conversation['id'] : conversation,
@@ -77,7 +77,7 @@ const isThread = (value: unknown): value is string =>
 const isSession = (value: unknown): value is string =>
   isThread(value) && value.trim() !== '' && value !== 'null';
 
-function decoded(text: string | undefined): string | undefined {
+function decodeHeader(text: string | undefined): string | undefined {
   try {
     return text && decodeURIComponent(text);
   } catch {
@@ -118,11 +118,11 @@ export function projectRequired(): Error {
 }
 
 /** The place of the call by the headers, or by the body if the headers name no thread. @throws ApiError `invalid_request` */
-export function readPlacement(
+export function readCallContext(
   context: Context,
   projectId: string,
   body: Record<string, unknown>,
-): Placement {
+): CallContext {
   const [traceId, spanId] = readTraceParent(header(context, 'traceparent'));
   const parentId = idHeader(context, 'X-Skein-Parent-Id') ?? spanId;
   return {

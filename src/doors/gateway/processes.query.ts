@@ -7,7 +7,7 @@ const LOST_AFTER = sql`interval '20 seconds'`;
 const MAX_PROCESSES = 100;
 export const MAX_CALLS = 100;
 
-export interface Process {
+export interface GatewayProcessKey {
   project_id: string;
   process_id: string;
 }
@@ -24,12 +24,12 @@ export const processSeen = (processId: string, projects: readonly string[]) => s
   UPDATE gateway_processes SET seen_at = now()
   WHERE project_id = ANY(${projects}::text[]) AND process_id = ${processId}::uuid RETURNING project_id`;
 
-export const lostProcesses = () => sql<Process>`
+export const lostProcesses = () => sql<GatewayProcessKey>`
   SELECT project_id, process_id::text FROM gateway_processes WHERE seen_at < now() - ${LOST_AFTER}
   ORDER BY project_id, process_id LIMIT ${MAX_PROCESSES}`;
 
 /** Takes the row of a lost process, unless another one has it or the process was seen again. */
-export const lostLock = ({ project_id, process_id }: Process) => sql<{
+export const lostLock = ({ project_id, process_id }: GatewayProcessKey) => sql<{
   began_at: string;
   seen_at: string;
 }>`
@@ -39,7 +39,7 @@ export const lostLock = ({ project_id, process_id }: Process) => sql<{
 
 /** Calls that the process has begun and not ended, and when it was last seen in them. `field` is the member that names the process. */
 export const lostCalls = (
-  { project_id, process_id }: Process,
+  { project_id, process_id }: GatewayProcessKey,
   { began_at, seen_at }: { began_at: string; seen_at: string },
   field: Sql,
 ) => sql<{ id: string; ended_at: Date }>`
@@ -48,5 +48,5 @@ export const lostCalls = (
     AND c.started_at >= ${began_at}::timestamptz AND ${field} = ${process_id}
   ORDER BY c.id LIMIT ${MAX_CALLS} FOR UPDATE`;
 
-export const processDelete = ({ project_id, process_id }: Process) => sql`
+export const processDelete = ({ project_id, process_id }: GatewayProcessKey) => sql`
   DELETE FROM gateway_processes WHERE project_id = ${project_id} AND process_id = ${process_id}::uuid`;

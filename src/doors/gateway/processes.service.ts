@@ -10,7 +10,7 @@ import {
   lostLock,
   lostProcesses,
   MAX_CALLS,
-  type Process,
+  type GatewayProcessKey,
   processDelete,
   processInsert,
   processSeen,
@@ -22,7 +22,7 @@ const KEPT_MS = 60_000;
 const ENDED = 'the process that passed it on has ended';
 
 /** The requests of a project. */
-interface Entered {
+interface ActiveProject {
   underWay: number;
   /** When the last one ended. */
   leftMs: number;
@@ -39,7 +39,7 @@ interface Entered {
 export class ProcessesService {
   readonly id = randomUUID();
   private readonly beganAt = new Date();
-  private readonly projects = new Map<string, Entered>();
+  private readonly projects = new Map<string, ActiveProject>();
 
   constructor(
     private readonly database: Database,
@@ -64,7 +64,7 @@ export class ProcessesService {
     }
   }
 
-  private enter(projectId: string): Entered {
+  private enter(projectId: string): ActiveProject {
     const insert = processInsert(projectId, this.id, this.beganAt);
     const known = this.database.write(insert).then(() => {});
     const entered = { underWay: 0, leftMs: 0, known };
@@ -99,7 +99,7 @@ export class ProcessesService {
   }
 
   /** Ends some of the calls of a process, in a transaction, and forgets the process with the last ones. Answers how many. */
-  private async endCalls(lost: Process): Promise<number> {
+  private async endCalls(lost: GatewayProcessKey): Promise<number> {
     const [process] = await this.database.query(lostLock(lost));
     if (!process) return 0;
     const { project_id } = lost;

@@ -1,12 +1,12 @@
 import { BodyBudget } from '../../platform/http/body-budget.js';
-import { LinesPassage } from './passages.js';
-import { Pieces } from './pieces.js';
-import { readWhole, StreamReading } from './recording.js';
+import { JsonLinesTransform } from './passages.js';
+import { ChunkBuffer } from './pieces.js';
+import { readWholeAnswer, CompletionStreamReader } from './recording.js';
 
 const aHold = () => new BodyBudget(1e9).hold('acme/key');
 /** As it comes, in one piece. */
 function stream(events: string) {
-  const reading = new StreamReading('chat.completion');
+  const reading = new CompletionStreamReader('chat.completion');
   reading.add(Buffer.from(events));
   return reading.end(Buffer.from(events), aHold());
 }
@@ -16,7 +16,7 @@ const chunk = (index: number | string, more = '{"content":"x"}') =>
 it('keeps an answer as a text that would take too much memory to read', async () => {
   const text = `[${'[],'.repeat(3_000_000)}[]]`;
   for (const heavy of [text, '['.repeat(100_000)]) {
-    const { value, error } = await readWhole(Buffer.from(heavy), aHold());
+    const { value, error } = await readWholeAnswer(Buffer.from(heavy), aHold());
     expect([value, error]).toEqual([undefined, 'the answer cannot be read']);
   }
 });
@@ -51,7 +51,7 @@ it('makes lines of events in pieces of any size', () => {
   const events =
     'data: {"a":1}\n\n: said\ndata: {"b":\r\ndata: 2}\r\n\r\ndata:x\n\ndata: [DONE]\n\ndata: y';
   for (const size of [1, 2, 3, 7, 1000]) {
-    const passage = new LinesPassage(() => ({}));
+    const passage = new JsonLinesTransform(() => ({}));
     let lines = '';
     for (let at = 0; at < events.length; at += size)
       lines += passage.pass(Buffer.from(events.slice(at, at + size))).toString();
@@ -60,7 +60,7 @@ it('makes lines of events in pieces of any size', () => {
 });
 
 it('joins pieces of a byte', () => {
-  const pieces = new Pieces();
+  const pieces = new ChunkBuffer();
   const bytes = Buffer.from(Array.from({ length: 1000 }, (_, i) => i % 256));
   for (let at = 0; at < bytes.length; at++) pieces.add(bytes.subarray(at, at + 1));
   expect(pieces.length).toBe(1000);

@@ -1,18 +1,18 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/auth/caller.js';
-import type { Hold } from '../../platform/http/body-budget.js';
+import type { BodyReservation } from '../../platform/http/body-budget.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { skipValue } from '../../platform/json/json-grammar.js';
-import { parsedBytes, parseLight } from '../../platform/json/json-weight.js';
+import { parsedBytes, parseBounded } from '../../platform/json/json-weight.js';
 import { memberTexts, objectText, textsIn } from '../../platform/json/json-text.js';
-import { Turn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import type { CallsService } from '../../tracing/calls/calls.service.js';
 import { StreamAssembly } from '../../tracing/streams.js';
-import { dataIn, Held, payloads } from './passages.js';
-import type { Placement } from './placement.js';
+import { eventData, EventBuffer, eventPayloads } from './passages.js';
+import type { CallContext } from './placement.js';
 
 /** What an answer was, as far as it came. */
-export interface Output {
+export interface RecordedAnswer {
   /** JSON text. */
   text: string;
   /** The same, parsed, where that is an object. */
@@ -24,9 +24,9 @@ export interface Output {
   chunks: number;
 }
 
-interface Begun {
+interface RecordingStart {
   opName: string;
-  placement: Placement;
+  placement: CallContext;
   /** JSON texts. */
   inputs: string;
   attributes: string;
@@ -34,8 +34,8 @@ interface Begun {
   mayBegin: Promise<void>;
 }
 
-interface Ended {
-  output: Output | null;
+interface RecordingEnd {
+  output: RecordedAnswer | null;
   /** The name that the usage is counted for; null for that of the answer. */
   usageName: string | null;
   exception: string | null;
@@ -52,7 +52,7 @@ export class Recording {
   constructor(
     private readonly calls: CallsService,
     private readonly caller: Caller,
-    private readonly begun: Begun,
+    private readonly begun: RecordingStart,
   ) {}
 
   /** Resolves when the start is committed. */
@@ -66,7 +66,7 @@ export class Recording {
   }
 
   /** Resolves when the end is committed, and the start if it was not. */
-  async end({ output, usageName, exception, gateway }: Ended): Promise<void> {
+  async end({ output, usageName, exception, gateway }: RecordingEnd): Promise<void> {
     const { projectId } = this.begun.placement;
     const documents = {
       output: isStorable(output) ? output.text : 'null',
@@ -124,7 +124,7 @@ export class Recording {
 }
 
 /** What is nested too deeply cannot be stored. */
-function isStorable(output: Output | null): output is Output {
+function isStorable(output: RecordedAnswer | null): output is RecordedAnswer {
   try {
     return output !== null && skipValue(output.text, 0, 1) > 0;
   } catch {
@@ -132,7 +132,11 @@ function isStorable(output: Output | null): output is Output {
   }
 }
 
-function summaryText(output: Output | null, usageName: string | null, gateway: object): string {
+function summaryText(
+  output: RecordedAnswer | null,
+  usageName: string | null,
+  gateway: object,
+): string {
   const value = isObject(output?.value) ? output.value : {};
   const members = new Map([['gateway', JSON.stringify(gateway)]]);
   const answered = typeof value['model'] === 'string' ? value['model'] : null;
@@ -152,8 +156,8 @@ const TOKEN_LENGTH = 4;
  * What an answer used, by the name of the model. Where it does not say, for instance because the client left before the end,
  * the length of the request and the chunks are counted: otherwise leaving early would cost nothing.
  */
-export function spentUsage(
-  output: Output | null,
+export function answerUsage(
+  output: RecordedAnswer | null,
   { usageName, model, text }: { usageName: string | null; model: string; text: string },
 ): object {
   const value = isObject(output?.value) ? output.value : {};
@@ -168,10 +172,13 @@ export function spentUsage(
 }
 
 /** An answer that came as a whole. What would take too much memory to read is kept as a text. */
-export async function readWhole(bytes: Buffer, hold: Hold): Promise<Output> {
+export async function readWholeAnswer(
+  bytes: Buffer,
+  hold: BodyReservation,
+): Promise<RecordedAnswer> {
   const text = bytes.toString('utf8').trim();
   try {
-    const value = await valueIn(text, hold);
+    const value = await parseWithBudget(text, hold);
     const error = isObject(value) && isObject(value['error']) ? errorMessage(value) : null;
     return { text, value, error, unread: 0, chunks: 0 };
   } catch (error) {
@@ -187,7 +194,7 @@ export async function readWhole(bytes: Buffer, hold: Hold): Promise<Output> {
 }
 
 /** @throws what a text that is no JSON, or takes too much memory, does */
-export async function valueIn(text: string, hold: Hold): Promise<unknown> {
+export async function parseWithBudget(text: string, hold: BodyReservation): Promise<unknown> {
   await hold.add(parsedBytes(text));
   return JSON.parse(text);
 }
@@ -196,7 +203,7 @@ export async function valueIn(text: string, hold: Hold): Promise<unknown> {
 export interface StreamReader {
   add(chunk: Buffer): void;
   /** What all bytes together are. */
-  end(bytes: Buffer, hold: Hold): Promise<Output>;
+  end(bytes: Buffer, hold: BodyReservation): Promise<RecordedAnswer>;
 }
 
 /** A provider that sends so many events that are none is read no further. */
@@ -206,9 +213,9 @@ export const MAX_UNREAD = 1000;
  * An answer that comes as a stream, put together as it would be without the stream. It is read as it comes, behind what goes to the
  * client: at its end there is little left to do, for which the client would wait.
  */
-export class StreamReading implements StreamReader {
+export class CompletionStreamReader implements StreamReader {
   private readonly assembly = new StreamAssembly();
-  private readonly held = new Held();
+  private readonly held = new EventBuffer();
   private error: string | null = null;
   private unread = 0;
   private chunks = 0;
@@ -216,17 +223,17 @@ export class StreamReading implements StreamReader {
   constructor(private readonly object: string) {}
 
   add(chunk: Buffer): void {
-    for (const event of dataIn(this.held.events(chunk).toString('utf8'))) this.addEvent(event);
+    for (const event of eventData(this.held.events(chunk).toString('utf8'))) this.addEvent(event);
   }
 
   /** To look at each event first takes longer, so it is done where what was put together is no JSON. */
-  async end(bytes: Buffer, hold: Hold): Promise<Output> {
-    for (const event of dataIn(this.held.take().toString('utf8'))) this.addChecked(event);
+  async end(bytes: Buffer, hold: BodyReservation): Promise<RecordedAnswer> {
+    for (const event of eventData(this.held.take().toString('utf8'))) this.addChecked(event);
     const output = await this.output(hold);
     if (output !== null) return output;
-    const careful = new StreamReading(this.object);
-    const turn = new Turn();
-    for (const event of payloads(bytes.toString('utf8'))) {
+    const careful = new CompletionStreamReader(this.object);
+    const turn = new EventLoopTurn();
+    for (const event of eventPayloads(bytes.toString('utf8'))) {
       if (turn.isOver) await turn.next();
       if (event !== null) careful.addChecked(event);
     }
@@ -235,7 +242,7 @@ export class StreamReading implements StreamReader {
 
   private addChecked(event: string): void {
     if (this.unread >= MAX_UNREAD) return;
-    if (event !== '[DONE]' && event !== '' && parsed(event) === undefined) this.unread++;
+    if (event !== '[DONE]' && event !== '' && parseOrUndefined(event) === undefined) this.unread++;
     else this.addEvent(event);
   }
 
@@ -248,12 +255,12 @@ export class StreamReading implements StreamReader {
   }
 
   /** Null where it is no JSON. */
-  private async output(hold: Hold): Promise<Output | null> {
+  private async output(hold: BodyReservation): Promise<RecordedAnswer | null> {
     const { error, unread, chunks } = this;
     try {
       const members = memberTexts(this.assembly.json());
       const text = objectText([['object', JSON.stringify(this.object)], ...members]);
-      return { text, value: await valueIn(text, hold), error, unread, chunks };
+      return { text, value: await parseWithBudget(text, hold), error, unread, chunks };
     } catch (reason) {
       return reason instanceof SyntaxError ? null : { ...UNREADABLE, unread, chunks };
     }
@@ -261,7 +268,7 @@ export class StreamReading implements StreamReader {
 }
 
 /** What could not be read of a stream. */
-const UNREADABLE: Output = {
+const UNREADABLE: RecordedAnswer = {
   text: 'null',
   value: undefined,
   error: 'the answer cannot be read',
@@ -270,7 +277,7 @@ const UNREADABLE: Output = {
 };
 
 function errorIn(event: string): string | null {
-  const chunk = parsed(event);
+  const chunk = parseOrUndefined(event);
   if (!isObject(chunk) || chunk['error'] === undefined || chunk['error'] === null) return null;
   return errorMessage(chunk) ?? 'the provider answered an error';
 }
@@ -283,9 +290,9 @@ function addTo(assembly: StreamAssembly, event: string): boolean {
   }
 }
 
-export function parsed(text: string): unknown {
+export function parseOrUndefined(text: string): unknown {
   try {
-    return parseLight(text);
+    return parseBounded(text);
   } catch {
     return undefined;
   }

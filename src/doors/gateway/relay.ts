@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Hold } from '../../platform/http/body-budget.js';
+import type { BodyReservation } from '../../platform/http/body-budget.js';
 import type { ModelProvider } from '../../platform/config/gateway-settings.js';
-import type { Blot } from './blot.js';
-import type { Passage } from './passages.js';
-import { Pieces } from './pieces.js';
+import type { SecretRedactor } from './blot.js';
+import type { StreamTransform } from './passages.js';
+import { ChunkBuffer } from './pieces.js';
 import type { StreamReader } from './recording.js';
 
 /** A client that reads nothing of an answer for this long is disconnected. */
 export const UNREAD_SECONDS = 60;
 /** Disconnects a client that does not read the end of its answer: what it was sent is in memory. */
-export const cutUnread = (response: ServerResponse) =>
+export const disconnectUnreadClient = (response: ServerResponse) =>
   response.setTimeout(UNREAD_SECONDS * 1000, () => response.destroy());
 
 /** How often a key is asked whether it still counts. */
@@ -19,7 +19,7 @@ const STEP_BYTES = 256 * 1024;
 const ANSWER_WEIGHT = 3;
 
 /** How the answer of a provider ended. */
-export interface Relayed {
+export interface RelayResult {
   /** All bytes that came, as they came, but without the key; null where there was no memory to keep them. */
   bytes: Buffer | null;
   /** Why it is not whole. */
@@ -27,15 +27,15 @@ export interface Relayed {
   clientLeft: boolean;
 }
 
-export interface Ways {
+export interface RelayOptions {
   provider: ModelProvider;
   maxBytes: number;
-  blot: Blot;
+  blot: SecretRedactor;
   /** Where a stream goes; null for an answer that is sent when it is whole. */
-  passage: Passage | null;
+  passage: StreamTransform | null;
   /** Takes what has gone on. */
   reading: StreamReader | null;
-  hold: Hold;
+  hold: BodyReservation;
   /** Whether an answer that there is no memory for goes on all the same. */
   mayForget: boolean;
   assertValid: () => Promise<void>;
@@ -49,10 +49,10 @@ export interface Ways {
 export function relay(
   upstream: IncomingMessage,
   response: ServerResponse,
-  { provider, maxBytes, blot, passage, reading, hold, mayForget, assertValid }: Ways,
-): Promise<Relayed> {
+  { provider, maxBytes, blot, passage, reading, hold, mayForget, assertValid }: RelayOptions,
+): Promise<RelayResult> {
   return new Promise((resolve) => {
-    const kept = new Pieces();
+    const kept = new ChunkBuffer();
     let isKept = true;
     let [bytes, held] = [0, 0];
     let hasEnded = false;

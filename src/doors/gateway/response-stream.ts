@@ -1,15 +1,15 @@
 import { isObject } from '../../platform/json/is-object.js';
 import { memberTexts, objectText } from '../../platform/json/json-text.js';
-import type { Hold } from '../../platform/http/body-budget.js';
-import { Turn } from '../../platform/time/turn.js';
-import { payloads } from './passages.js';
+import type { BodyReservation } from '../../platform/http/body-budget.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
+import { eventPayloads } from './passages.js';
 import {
   errorMessage,
   MAX_UNREAD,
-  type Output,
-  parsed,
+  type RecordedAnswer,
+  parseOrUndefined,
   type StreamReader,
-  valueIn,
+  parseWithBudget,
 } from './recording.js';
 
 /* Streams of OpenAI's responses: events of a type each, of which the last one has the whole response. */
@@ -23,7 +23,7 @@ const TEXT = 'response.output_text.delta';
 const ARGUMENTS = 'response.function_call_arguments.delta';
 const INPUT = 'response.custom_tool_call_input.delta';
 
-interface Item {
+interface OutputItem {
   text: string;
   isDone: boolean;
   deltas: string[];
@@ -33,15 +33,15 @@ interface Item {
  * The response of a stream as it came: that of its last event, or if it broke off what there was of it. A last event that lists no
  * items gets those of the events before it: ChatGPT answers Codex so (https://github.com/BerriAI/litellm/pull/32724).
  */
-export class ResponseReading implements StreamReader {
+export class ResponseStreamReader implements StreamReader {
   add(): void {
     // the last event says it all
   }
 
-  async end(bytes: Buffer, hold: Hold): Promise<Output> {
-    const turn = new Turn();
+  async end(bytes: Buffer, hold: BodyReservation): Promise<RecordedAnswer> {
+    const turn = new EventLoopTurn();
     const events: string[] = [];
-    for (const event of payloads(bytes.toString('utf8'))) {
+    for (const event of eventPayloads(bytes.toString('utf8'))) {
       if (turn.isOver) await turn.next();
       if (event !== null && event !== '' && event !== '[DONE]') events.push(event);
     }
@@ -57,8 +57,8 @@ export class ResponseReading implements StreamReader {
 }
 
 /** The response that a last event holds; null where it is none. */
-async function responseIn(event: string, hold: Hold): Promise<Json | null> {
-  const value = await valueIn(event, hold).catch(() => undefined);
+async function responseIn(event: string, hold: BodyReservation): Promise<Json | null> {
+  const value = await parseWithBudget(event, hold).catch(() => undefined);
   if (!isObject(value) || !LAST_TYPES.includes(String(value['type']))) return null;
   return isObject(value['response']) ? value['response'] : null;
 }
@@ -69,31 +69,31 @@ const isEmpty = ({ output }: Json) => Array.isArray(output) && output.length ===
 const errorOf = (response: Json) =>
   isObject(response['error']) ? (errorMessage(response) ?? 'the provider answered an error') : null;
 
-async function partOf(events: readonly string[], hold: Hold): Promise<Output> {
-  const turn = new Turn();
-  const parts = new Parts();
+async function partOf(events: readonly string[], hold: BodyReservation): Promise<RecordedAnswer> {
+  const turn = new EventLoopTurn();
+  const parts = new PartialResponse();
   for (const event of events) {
     if (turn.isOver) await turn.next();
     if (parts.unread === MAX_UNREAD) break;
     parts.add(event);
   }
   const { text, error, unread } = parts;
-  const value = await valueIn(text, hold).catch(() => undefined);
+  const value = await parseWithBudget(text, hold).catch(() => undefined);
   return { text, value, error, unread, chunks: events.length };
 }
 
 /** What the events of a response that broke off have said. */
-class Parts {
+class PartialResponse {
   error: string | null = null;
   unread = 0;
   private base = '{}';
-  private readonly items: Item[] = [];
+  private readonly items: OutputItem[] = [];
   /** Items by their index and id, and the last one at each index. */
-  private readonly byId = new Map<string, Item>();
-  private readonly last = new Map<unknown, Item>();
+  private readonly byId = new Map<string, OutputItem>();
+  private readonly last = new Map<unknown, OutputItem>();
 
   add(event: string): void {
-    const value = parsed(event);
+    const value = parseOrUndefined(event);
     if (!isObject(value) || typeof value['type'] !== 'string') this.unread++;
     else if (value['type'] === 'error')
       this.error = errorMessage(value) ?? 'the provider answered an error';
@@ -118,7 +118,7 @@ class Parts {
   }
 
   /** Adds an item, or brings the one that is known up to date. */
-  private putItem(item: Item, index: unknown, id: unknown): void {
+  private putItem(item: OutputItem, index: unknown, id: unknown): void {
     const key = itemKey(index, id);
     const known = this.byId.get(key) ?? (item.isDone ? this.openItem(index) : undefined);
     const found = known ?? item;
@@ -128,7 +128,7 @@ class Parts {
     if (typeof id === 'string') this.byId.set(key, found);
   }
 
-  private openItem(index: unknown): Item | undefined {
+  private openItem(index: unknown): OutputItem | undefined {
     const item = this.last.get(index);
     return item?.isDone ? undefined : item;
   }
@@ -137,7 +137,7 @@ class Parts {
 const itemKey = (index: unknown, id: unknown) => JSON.stringify([index, id]);
 
 /** An item as far as it came. */
-function itemText({ text, isDone, deltas }: Item): string {
+function itemText({ text, isDone, deltas }: OutputItem): string {
   if (isDone || deltas.length === 0) return text;
   const said = JSON.stringify(deltas.join(''));
   const members = memberTexts(text);

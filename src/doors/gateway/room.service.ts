@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { ApiError } from '../../platform/errors.js';
-import { each, FairQueue, Shares, twoThirdsRule } from '../../platform/process/fair-queue.js';
-import { showNumber } from '../../platform/process/metrics.js';
+import { perKeyRule, FairQueue, Shares, twoThirdsRule } from '../../platform/process/fair-queue.js';
+import { registerGauge } from '../../platform/process/metrics.js';
 
 /** How long a request waits for others of its key, its entity, or all, and how many of a key may wait. */
 export const WAIT_MS = 10_000;
@@ -10,7 +10,7 @@ export const MAX_WAITING = 256;
 
 /** Requests that this process may have at providers at once, shared by entity and key. */
 @Injectable()
-export class RoomService {
+export class ConcurrencyService {
   private readonly shares: Shares;
   private readonly line: FairQueue;
 
@@ -20,14 +20,18 @@ export class RoomService {
     this.line = new FairQueue({
       take: (_, owner) => shares.take(owner),
       held: shares,
-      waiting: each(MAX_WAITING, ({ count }) => count < 4 * MAX_WAITING),
+      waiting: perKeyRule(MAX_WAITING, ({ count }) => count < 4 * MAX_WAITING),
       waitMs: WAIT_MS,
       refusal: () =>
         new ApiError('rate_limited', 'too many requests to models are under way', {
           headers: { 'Retry-After': '1' },
         }),
     });
-    showNumber('skein_gateway_requests', 'Requests to models under way.', () => shares.all.count);
+    registerGauge(
+      'skein_gateway_requests',
+      'Requests to models under way.',
+      () => shares.all.count,
+    );
   }
 
   /** Runs `work` when there is room. @throws ApiError `rate_limited`, or the reason of the signal */

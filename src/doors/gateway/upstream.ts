@@ -14,7 +14,7 @@ export const providerFailed = (provider: ModelProvider, what: string, cause?: un
   new ApiError('provider_failed', `the provider ${provider.name} ${what}`, { cause });
 
 /** What a provider answers in place of a completion. */
-interface Refused {
+interface RefusedResponse {
   status: number;
   type: string;
   body: Buffer;
@@ -25,13 +25,13 @@ interface Refused {
 export class ProviderRefusal extends Error {
   constructor(
     message: string,
-    readonly refused: Refused,
+    readonly refused: RefusedResponse,
   ) {
     super(message);
   }
 }
 
-interface Question {
+interface ProviderRequest {
   api: string;
   body: Buffer;
   headers: Record<string, string>;
@@ -43,23 +43,23 @@ interface Question {
  * operator's is ever asked. A connection that the provider closed while it was idle is tried once more, since it read nothing.
  * @throws ApiError `provider_failed`, or the reason of the signal
  */
-export async function askProvider(
+export async function requestProvider(
   provider: ModelProvider,
-  question: Question,
+  question: ProviderRequest,
 ): Promise<IncomingMessage> {
   try {
-    return await askOnce(provider, question);
+    return await requestOnce(provider, question);
   } catch (error) {
-    if (!(error instanceof Stale)) throw error;
-    return askOnce(provider, question, true);
+    if (!(error instanceof StaleConnection)) throw error;
+    return requestOnce(provider, question, true);
   }
 }
 
-class Stale extends Error {}
+class StaleConnection extends Error {}
 
-function askOnce(
+function requestOnce(
   provider: ModelProvider,
-  { api, body, headers, signal }: Question,
+  { api, body, headers, signal }: ProviderRequest,
   isLast = false,
 ): Promise<IncomingMessage> {
   const url = new URL(`${provider.baseUrl}/${api}`);
@@ -90,7 +90,9 @@ function askOnce(
       const { code } = error as NodeJS.ErrnoException;
       const isStale = asked.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE');
       reject(
-        isStale && !isLast ? new Stale() : providerFailed(provider, 'cannot be reached', error),
+        isStale && !isLast
+          ? new StaleConnection()
+          : providerFailed(provider, 'cannot be reached', error),
       );
     });
     asked.on('upgrade', ({ statusCode }, socket) => {

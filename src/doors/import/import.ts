@@ -3,20 +3,20 @@ import { OtlpImport } from './otlp-json.js';
 import { PhoenixImport } from './phoenix.js';
 import { type FileRecord, readRecords, fileSize } from './records.js';
 import { printable } from '../../platform/process/printable.js';
-import { type Importer, Tally, WrongRecord } from './sending.js';
-import type { Service } from './service.js';
+import { type Importer, ImportTally, InvalidRecord } from './sending.js';
+import type { TargetService } from './service.js';
 
 export const FORMATS = {
   langfuse: LangfuseImport,
   phoenix: PhoenixImport,
   'otlp-json': OtlpImport,
 };
-export type Format = keyof typeof FORMATS;
+export type ImportFormat = keyof typeof FORMATS;
 
 const MIB = 1024 * 1024;
 
 /** Reports during the import: refusals and progress. */
-interface Telling {
+interface ImportProgress {
   say: (line: string) => void;
   /** A line of progress is said this often. */
   everyMs: number;
@@ -28,11 +28,11 @@ interface Telling {
  */
 export async function importFile(
   file: string,
-  format: Format,
-  service: Service,
-  { say, everyMs }: Telling,
-): Promise<Tally> {
-  const tally = new Tally(say);
+  format: ImportFormat,
+  service: TargetService,
+  { say, everyMs }: ImportProgress,
+): Promise<ImportTally> {
+  const tally = new ImportTally(say);
   const importer = new FORMATS[format](service, tally);
   const total = await fileSize(file);
   const began = performance.now();
@@ -58,6 +58,6 @@ async function add(importer: Importer, { text, line }: FileRecord, file: string)
     throw wrong(error);
   }
   await importer.add({ text, line }).catch((error: unknown) => {
-    throw error instanceof WrongRecord ? wrong(error) : error;
+    throw error instanceof InvalidRecord ? wrong(error) : error;
   });
 }

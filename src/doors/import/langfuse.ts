@@ -1,8 +1,14 @@
 import { isObject } from '../../platform/json/is-object.js';
 import { elementSpans, memberTexts, objectText } from '../../platform/json/json-text.js';
 import type { FileRecord } from './records.js';
-import { Batch, type Importer, type Item, type Tally, WrongRecord } from './sending.js';
-import type { Service } from './service.js';
+import {
+  ImportBatch,
+  type Importer,
+  type ImportItem,
+  type ImportTally,
+  InvalidRecord,
+} from './sending.js';
+import type { TargetService } from './service.js';
 
 /** A record of an export: a trace, perhaps with its observations and scores, or one of these by itself. */
 type RecordKind = 'trace' | 'observation' | 'score';
@@ -71,13 +77,13 @@ const DOCUMENTS = new Set(['input', 'output', 'metadata', 'modelParameters']);
  * one kind, JSON or JSONL, also with the names of the blob storage export (`trace_id`); pages of the API (`{data: […]}`).
  */
 export class LangfuseImport implements Importer {
-  private readonly batch: Batch;
+  private readonly batch: ImportBatch;
 
   constructor(
-    service: Service,
-    private readonly tally: Tally,
+    service: TargetService,
+    private readonly tally: ImportTally,
   ) {
-    this.batch = new Batch((items) => this.send(service, items), tally);
+    this.batch = new ImportBatch((items) => this.send(service, items), tally);
   }
 
   async add({ text, line }: FileRecord): Promise<void> {
@@ -103,7 +109,7 @@ export class LangfuseImport implements Importer {
   }
 
   /** Each event is judged by itself, and known again by its place in the request. */
-  private async send(service: Service, items: readonly Item[]): Promise<undefined> {
+  private async send(service: TargetService, items: readonly ImportItem[]): Promise<undefined> {
     const events = items.map(({ text }, i) => `{"id":"${i}",${text.slice(1)}`);
     const answer = await service.post('/api/public/ingestion', `{"batch":[${events.join(',')}]}`);
     const { errors } = answer as { errors: { id: string; message: string }[] };
@@ -111,14 +117,14 @@ export class LangfuseImport implements Importer {
   }
 }
 
-interface Entity {
+interface LangfuseEntity {
   kind: RecordKind;
   texts: Texts;
   /** The time of the event: that of a trace is its end. */
   at: string;
 }
 
-function readEntities(text: string): Entity[] {
+function readEntities(text: string): LangfuseEntity[] {
   const texts = memberMap(text);
   const data = texts.get('data');
   if (data?.startsWith('[')) return elementTexts(data).flatMap(readEntities);
@@ -131,23 +137,23 @@ function readEntities(text: string): Entity[] {
   const said = elementTexts(scores ?? trace.get('scores') ?? '[]').filter((item) =>
     item.startsWith('{'),
   );
-  const children = below.map((item): Entity => readChild('observation', item, trace));
+  const children = below.map((item): LangfuseEntity => readChild('observation', item, trace));
   const ends = children.map(({ texts: child }) => readString(child, 'endTime') ?? '');
   return [
     traceEntity(trace, ends),
     ...children,
-    ...said.map((item): Entity => readChild('score', item, trace)),
+    ...said.map((item): LangfuseEntity => readChild('score', item, trace)),
   ];
 }
 
-function readEntity(texts: Texts): Entity {
+function readEntity(texts: Texts): LangfuseEntity {
   const kind = recognizeKind(texts);
-  if (!kind) throw new WrongRecord('is no trace, observation or score of Langfuse');
+  if (!kind) throw new InvalidRecord('is no trace, observation or score of Langfuse');
   return kind === 'trace' ? traceEntity(texts, []) : { kind, texts, at: startTime(texts) };
 }
 
 /** A trace that says how long it took, or whose observations do, names its own times. */
-function traceEntity(trace: Texts, ends: readonly string[]): Entity {
+function traceEntity(trace: Texts, ends: readonly string[]): LangfuseEntity {
   const [start, end] = [startTime(trace), latestEnd(trace, ends)];
   const texts = new Map(trace);
   if (end !== start)
@@ -163,7 +169,7 @@ function recognizeKind(texts: Texts): RecordKind | undefined {
   return texts.has('timestamp') ? 'trace' : undefined;
 }
 
-function readChild(kind: RecordKind, text: string, trace: Texts): Entity {
+function readChild(kind: RecordKind, text: string, trace: Texts): LangfuseEntity {
   const texts = memberMap(text);
   if (!texts.has('traceId')) texts.set('traceId', trace.get('id') ?? 'null');
   return { kind, texts, at: startTime(texts) };

@@ -1,11 +1,17 @@
 import { elementSpans, memberTexts } from '../../platform/json/json-text.js';
 import type { FileRecord } from './records.js';
-import { Batch, type Importer, type Item, type Tally, WrongRecord } from './sending.js';
-import type { Service } from './service.js';
+import {
+  ImportBatch,
+  type Importer,
+  type ImportItem,
+  type ImportTally,
+  InvalidRecord,
+} from './sending.js';
+import type { TargetService } from './service.js';
 
 /** `resourceSpans` of OTLP/JSON, sent as they are spelled. */
-export class SpansBatch extends Batch {
-  constructor(service: Service, tally: Tally) {
+export class SpansBatch extends ImportBatch {
+  constructor(service: TargetService, tally: ImportTally) {
     super(async (items) => {
       const body = `{"resourceSpans":[${items.map(({ text }) => text).join(',')}]}`;
       const { partialSuccess } = (await service.post('/otel/v1/traces', body)) as {
@@ -22,8 +28,8 @@ export class OtlpImport implements Importer {
   private readonly spans: SpansBatch;
 
   constructor(
-    service: Service,
-    private readonly tally: Tally,
+    service: TargetService,
+    private readonly tally: ImportTally,
   ) {
     this.spans = new SpansBatch(service, tally);
   }
@@ -31,10 +37,14 @@ export class OtlpImport implements Importer {
   async add({ text, line }: FileRecord): Promise<void> {
     const groups = memberTexts(text).get('resourceSpans');
     if (groups === undefined)
-      throw new WrongRecord('is no request of spans: resourceSpans is missing');
-    if (!groups.startsWith('[')) throw new WrongRecord('resourceSpans must be a list');
+      throw new InvalidRecord('is no request of spans: resourceSpans is missing');
+    if (!groups.startsWith('[')) throw new InvalidRecord('resourceSpans must be a list');
     for (const [start, end] of elementSpans(groups, 0)) {
-      const item: Item = { line, what: 'a span of this line', text: groups.slice(start, end) };
+      const item: ImportItem = {
+        line,
+        what: 'a span of this line',
+        text: groups.slice(start, end),
+      };
       this.tally.count('spans', spansIn(item.text));
       await this.spans.add(item);
     }

@@ -2,8 +2,8 @@ import { isObject } from '../../platform/json/is-object.js';
 import { elementSpans, memberTexts } from '../../platform/json/json-text.js';
 import { SpansBatch } from './otlp-json.js';
 import type { FileRecord } from './records.js';
-import { Batch, type Importer, type Tally, WrongRecord } from './sending.js';
-import type { Service } from './service.js';
+import { ImportBatch, type Importer, type ImportTally, InvalidRecord } from './sending.js';
+import type { TargetService } from './service.js';
 
 type Json = Record<string, unknown>;
 
@@ -13,14 +13,14 @@ type Json = Record<string, unknown>;
  */
 export class PhoenixImport implements Importer {
   private readonly spans: SpansBatch;
-  private readonly scores: Batch;
+  private readonly scores: ImportBatch;
 
   constructor(
-    service: Service,
-    private readonly tally: Tally,
+    service: TargetService,
+    private readonly tally: ImportTally,
   ) {
     this.spans = new SpansBatch(service, tally);
-    this.scores = new Batch(async (items) => {
+    this.scores = new ImportBatch(async (items) => {
       const body = `[${items.map(({ text }) => text).join(',')}]`;
       const { errors } = (await service.post('/api/public/scores', body)) as {
         errors?: { message: string }[];
@@ -82,7 +82,7 @@ function readSpan(record: Json) {
   const context = isObject(record['context']) ? record['context'] : {};
   const readId = (name: string) => {
     const id = record[`context.${name}`] ?? context[name];
-    if (typeof id !== 'string') throw new WrongRecord('is no span or annotation of Phoenix');
+    if (typeof id !== 'string') throw new InvalidRecord('is no span or annotation of Phoenix');
     return id;
   };
   const events = Array.isArray(record['events']) ? (record['events'] as Json[]) : [];
@@ -152,6 +152,6 @@ function toNanoseconds(time: unknown): string {
       String(time),
     ) ?? [];
   const ms = Date.parse(`${seconds?.replace(' ', 'T')}${zone}`);
-  if (Number.isNaN(ms)) throw new WrongRecord(`${JSON.stringify(time)} is no time`);
+  if (Number.isNaN(ms)) throw new InvalidRecord(`${JSON.stringify(time)} is no time`);
   return String(BigInt(ms) * 1_000_000n + BigInt(fraction.padEnd(9, '0')));
 }

@@ -2,7 +2,7 @@ import type { FileRecord } from './records.js';
 import { RefusedRequest } from './service.js';
 
 /** A record that is not what the format has. */
-export class WrongRecord extends Error {}
+export class InvalidRecord extends Error {}
 
 /** What of one format is sent: records are added, and sent in batches. */
 export interface Importer {
@@ -13,7 +13,7 @@ export interface Importer {
 }
 
 /** Something to be sent, as JSON text, and where it stands in the file. */
-export interface Item {
+export interface ImportItem {
   line: number;
   /** `span 1f`, for messages. */
   what: string;
@@ -21,13 +21,13 @@ export interface Item {
 }
 
 /** Why something is refused, and how many of the things that were counted. */
-export interface Refusal {
+export interface ImportRefusal {
   why: string;
   count?: number;
 }
 
 /** What was sent, and what was refused. */
-export class Tally {
+export class ImportTally {
   private readonly counts = new Map<string, number>();
   refused = 0;
 
@@ -37,7 +37,7 @@ export class Tally {
     this.counts.set(what, (this.counts.get(what) ?? 0) + by);
   }
 
-  refuse({ line, what }: Item, { why, count = 1 }: Refusal): void {
+  refuse({ line, what }: ImportItem, { why, count = 1 }: ImportRefusal): void {
     this.refused += count;
     this.say(`line ${line}: ${what} is refused: ${why}`);
   }
@@ -53,19 +53,19 @@ const BATCH_ITEMS = 500;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
 
 /** Sends a batch, and answers what is wrong with it, if anything is. @throws RefusedRequest */
-type Send = (items: readonly Item[]) => Promise<Refusal | undefined>;
+type Send = (items: readonly ImportItem[]) => Promise<ImportRefusal | undefined>;
 
 /** Items that are sent together. A refused item is found by sending fewer: any item may be sent again. */
-export class Batch {
-  private items: Item[] = [];
+export class ImportBatch {
+  private items: ImportItem[] = [];
   private characters = 0;
 
   constructor(
     private readonly send: Send,
-    private readonly tally: Tally,
+    private readonly tally: ImportTally,
   ) {}
 
-  async add(item: Item): Promise<void> {
+  async add(item: ImportItem): Promise<void> {
     if (this.characters + item.text.length > BATCH_CHARACTERS) await this.flush();
     this.items.push(item);
     this.characters += item.text.length;
@@ -78,7 +78,7 @@ export class Batch {
     if (items.length > 0) await this.sendAll(items);
   }
 
-  private async sendAll(items: readonly Item[]): Promise<void> {
+  private async sendAll(items: readonly ImportItem[]): Promise<void> {
     const refusal = await this.tryToSend(items);
     if (!refusal) return;
     if (items.length === 1) {
@@ -90,7 +90,7 @@ export class Batch {
     await this.sendAll(items.slice(half));
   }
 
-  private async tryToSend(items: readonly Item[]): Promise<Refusal | undefined> {
+  private async tryToSend(items: readonly ImportItem[]): Promise<ImportRefusal | undefined> {
     try {
       return await this.send(items);
     } catch (error) {

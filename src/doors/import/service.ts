@@ -13,7 +13,7 @@ export class RefusedRequest extends Error {
 const TRIES = 6;
 
 /** The service that is imported into. */
-export class Service {
+export class TargetService {
   constructor(
     private readonly url: string,
     private readonly key: string,

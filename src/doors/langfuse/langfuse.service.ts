@@ -1,4 +1,4 @@
-import { groupedBy } from '../../platform/query/grouped-by.js';
+import { groupBy } from '../../platform/query/grouped-by.js';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/auth/caller.js';
@@ -8,7 +8,7 @@ import { ApiError, ERRORS, toApiError } from '../../platform/errors.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { TooDeep } from '../../platform/json/json-grammar.js';
 import { elementSpans, textsIn } from '../../platform/json/json-text.js';
-import { Turn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import { lock, projectLock } from '../../platform/database/advisory-locks.js';
 import { Database } from '../../platform/database/database.js';
 import { FeedbackService } from '../../tracing/feedback/feedback.service.js';
@@ -16,7 +16,7 @@ import type { EventRefusedDto, IngestionAnswerDto } from './langfuse.dto.js';
 import { EventTimes } from './event-times.js';
 import {
   DATE_TIME_RULE,
-  type Event,
+  type IngestionEvent,
   InvalidEvent,
   isObservation,
   isTrace,
@@ -43,14 +43,14 @@ const MAX_PART_BYTES = 16 * 1024 * 1024;
 /** To read and write again what is larger takes so long that it needs a slot. */
 const SHORT_BYTES = 2 * 1024 * 1024;
 
-interface Placed {
+interface BatchEvent {
   place: number;
-  event: Event;
+  event: IngestionEvent;
 }
 
 /** Events by what they say is the id of their call, and at most how large the stored documents of these are. */
-interface Part {
-  events: Map<unknown, Placed[]>;
+interface CallEvents {
+  events: Map<unknown, BatchEvent[]>;
   bytes: number;
 }
 
@@ -73,9 +73,9 @@ export class LangfuseService {
     caller: Caller,
   ): Promise<IngestionAnswerDto> {
     const found = textsIn(text, { batch: [{ body: true }] })!.batch!;
-    const outcomes = new Outcomes(batch);
-    const observed: Placed[] = [];
-    const scores: Placed[] = [];
+    const outcomes = new IngestionOutcomes(batch);
+    const observed: BatchEvent[] = [];
+    const scores: BatchEvent[] = [];
     for (const [place, item] of batch.entries()) {
       try {
         const event = readEvent(item, found[place]);
@@ -107,10 +107,13 @@ export class LangfuseService {
   }
 
   /** Events by the id of their call, in parts whose stored calls can be held in memory. */
-  private async readParts(observed: readonly Placed[], projectId: string): Promise<Part[]> {
-    const byId = groupedBy(observed, ({ event }) => event.body['id']);
+  private async readParts(
+    observed: readonly BatchEvent[],
+    projectId: string,
+  ): Promise<CallEvents[]> {
+    const byId = groupBy(observed, ({ event }) => event.body['id']);
     const bytes = await this.calls.mostBytes(projectId, [...byId.keys()].filter(isId));
-    const parts: Part[] = [];
+    const parts: CallEvents[] = [];
     for (const [id, events] of byId) {
       const size = bytes.get(id as string) ?? 0;
       let part = parts.at(-1);
@@ -123,12 +126,12 @@ export class LangfuseService {
   }
 
   private async store(
-    { events: byId }: Part,
+    { events: byId }: CallEvents,
     projectId: string,
     caller: Caller,
-    outcomes: Outcomes,
+    outcomes: IngestionOutcomes,
   ): Promise<void> {
-    const turn = new Turn();
+    const turn = new EventLoopTurn();
     const stored = await this.calls.stored(projectId, [...byId.keys()].filter(isId));
     const known = new Map<unknown, StoredCall>(stored.map((one) => [one.call.id, one]));
     const changed: { observation: Observation; places: number[] }[] = [];
@@ -180,8 +183,8 @@ export class LangfuseService {
     const ofChanged = await this.timesByTrace(projectId, { ids });
     const ofAll = await this.timesByTrace(projectId, { traceIds: unknown.map(({ id }) => id) });
     const set = [
-      ...known.flatMap((root) => stretched(root, ofChanged.get(root.id))),
-      ...unknown.flatMap((root) => replaced(root, ofAll.get(root.id))),
+      ...known.flatMap((root) => stretchRoot(root, ofChanged.get(root.id))),
+      ...unknown.flatMap((root) => replaceRootTimes(root, ofAll.get(root.id))),
     ];
     if (set.length > 0) await this.database.query(rootTimesQuery(projectId, set));
   }
@@ -209,7 +212,7 @@ export class LangfuseService {
       try {
         await this.score(text.slice(...span), projectId, caller);
       } catch (error) {
-        messages.push(new Refusal(error).message);
+        messages.push(new EventRefusal(error).message);
       }
     }
     return messages;
@@ -236,7 +239,7 @@ export class LangfuseService {
 }
 
 /** The root of a trace, where it does not last as long as these observations yet. */
-function stretched(root: TraceRoot, times: TraceTimes | undefined): TraceRoot[] {
+function stretchRoot(root: TraceRoot, times: TraceTimes | undefined): TraceRoot[] {
   if (!times) return [];
   const { started_at, ended_at } = root;
   const first = times.first < started_at ? times.first : started_at;
@@ -247,7 +250,7 @@ function stretched(root: TraceRoot, times: TraceTimes | undefined): TraceRoot[] 
 }
 
 /** The root of a trace with the times of all of its observations, where there are some. */
-function replaced(root: TraceRoot, times: TraceTimes | undefined): TraceRoot[] {
+function replaceRootTimes(root: TraceRoot, times: TraceTimes | undefined): TraceRoot[] {
   if (!times) return [];
   const own = new EventTimes(root.event_times);
   own.isObserved = true;
@@ -255,7 +258,7 @@ function replaced(root: TraceRoot, times: TraceTimes | undefined): TraceRoot[] {
 }
 
 /** @throws InvalidEvent */
-function readEvent(item: unknown, found: { body?: string } | TooDeep | undefined): Event {
+function readEvent(item: unknown, found: { body?: string } | TooDeep | undefined): IngestionEvent {
   if (found instanceof TooDeep) throw found;
   if (!isObject(item) || !isObject(item['body'])) throw new InvalidEvent('body must be an object');
   const { type, timestamp, body } = item;
@@ -266,7 +269,7 @@ function readEvent(item: unknown, found: { body?: string } | TooDeep | undefined
 }
 
 /** Why one item is refused. @throws the error itself when it is of the whole request */
-class Refusal {
+class EventRefusal {
   readonly status: number;
   readonly message: string;
   readonly code: string;
@@ -283,13 +286,13 @@ class Refusal {
 }
 
 /** The answer to each event of a request. */
-class Outcomes {
+class IngestionOutcomes {
   private readonly errors = new Map<number, EventRefusedDto>();
 
   constructor(private readonly batch: readonly unknown[]) {}
 
   refuse(place: number, error: unknown): void {
-    const { status, message, code } = new Refusal(error);
+    const { status, message, code } = new EventRefusal(error);
     this.errors.set(place, { id: this.eventId(place), status, message, error: code });
   }
 

@@ -1,19 +1,19 @@
 import {
   agentOf,
   idOfSum,
-  isNoId,
+  isEmptyId,
   type StoredCall,
   type WholeCall,
 } from '../../tracing/calls/calls.service.js';
 import { isDateTime } from '../../platform/http/dto.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { memberTexts, objectText, textsIn } from '../../platform/json/json-text.js';
-import { type Usage, UsageCounts } from '../../tracing/usage/counts.js';
+import { type UsageEntry, UsageCounts } from '../../tracing/usage/counts.js';
 import { reportedUsage } from '../../tracing/usage/usage.js';
 import { DERIVED, type EventOrder, EventTimes, microsecondsAt, orderOf } from './event-times.js';
 
 /** One event of an ingestion request. */
-export interface Event {
+export interface IngestionEvent {
   type: string;
   /** When the event was made: a date-time. */
   timestamp: string;
@@ -28,8 +28,8 @@ export class InvalidEvent extends Error {}
 const OBSERVATION =
   /^(span|generation|event|agent|tool|chain|retriever|reranker|evaluator|embedding|guardrail|observation)-(create|update)$/;
 
-export const isTrace = ({ type }: Event) => type === 'trace-create';
-export const isObservation = ({ type }: Event) => OBSERVATION.test(type);
+export const isTrace = ({ type }: IngestionEvent) => type === 'trace-create';
+export const isObservation = ({ type }: IngestionEvent) => OBSERVATION.test(type);
 
 /** The members that become a field, an input or an output of the call; others become attributes of the same name. */
 const FIELDS = new Set([
@@ -51,12 +51,12 @@ const FIELDS = new Set([
 const FIXED = new Set(['traceId', 'startTime', 'timestamp', 'environment']);
 
 /** Two spellings of one thing. The later event counts, whichever it uses. */
-const TIMED_AS: Record<string, string> = { usageDetails: 'usage' };
+const MEMBER_ALIASES: Record<string, string> = { usageDetails: 'usage' };
 
 /** Attributes that other things follow from. */
-const READ = ['level', 'statusMessage', 'model'];
+const READ_ATTRIBUTES = ['level', 'statusMessage', 'model'];
 
-type Call = Record<string, unknown>;
+type CallFields = Record<string, unknown>;
 /** The texts of the members of an object, and those of the members of its `metadata`, which are merged. */
 type Attributes = Map<string, string | Map<string, string>>;
 
@@ -66,7 +66,7 @@ type Attributes = Map<string, string | Map<string, string>>;
  * much others have said before.
  */
 export class Observation {
-  private call: Call;
+  private call: CallFields;
   private readonly documents: StoredCall['documents'];
   private readonly attributes: Attributes;
   private readonly times: EventTimes;
@@ -83,12 +83,12 @@ export class Observation {
     this.documents = { ...before?.documents };
     this.attributes = memberTexts(before?.documents.attributes ?? '{}');
     this.times = new EventTimes(before?.eventTimes);
-    for (const name of [...READ, 'type'])
+    for (const name of [...READ_ATTRIBUTES, 'type'])
       this.said[name] = JSON.parse((this.attributes.get(name) as string | undefined) ?? 'null');
   }
 
   /** @throws InvalidEvent */
-  apply(event: Event): void {
+  apply(event: IngestionEvent): void {
     const { text } = event;
     const id = readText(event.body, 'id');
     if (id === undefined) throw new InvalidEvent('body.id is required');
@@ -102,7 +102,7 @@ export class Observation {
     const body = this.takeMembers(members, event.body, order);
     this.setAttributes(members, order);
     const model = this.said['model'];
-    for (const name of READ) this.said[name] = body[name] ?? this.said[name];
+    for (const name of READ_ATTRIBUTES) this.said[name] = body[name] ?? this.said[name];
     this.call = {
       ...this.call,
       ...(isTrace(event)
@@ -121,7 +121,7 @@ export class Observation {
     const { type } = said;
     const { summary } = documents;
     const isSum =
-      typeof type === 'string' && AROUND_MODELS.test(type) && summary?.startsWith(USAGE);
+      typeof type === 'string' && WRAPPER_TYPES.test(type) && summary?.startsWith(USAGE);
     return {
       call,
       ...(isSum && { responseId: idOfSum(call['id'] as string) }),
@@ -151,8 +151,8 @@ export class Observation {
     const old = before.call['trace_id'];
     if (typeof old === 'string' && old !== id)
       return [id, old].map((one) => ({ id: one, isMoved: true }));
-    const [first, last] = span(before.call);
-    const [newFirst, newLast] = span(call);
+    const [first, last] = callTimes(before.call);
+    const [newFirst, newLast] = callTimes(call);
     return [{ id, isMoved: newFirst > first || newLast < last }];
   }
 
@@ -172,7 +172,7 @@ export class Observation {
     const lost: [string, undefined][] = [];
     for (const name of members.keys()) {
       if (name === 'id' || name === 'metadata') continue;
-      const timedAs = TIMED_AS[name] ?? name;
+      const timedAs = MEMBER_ALIASES[name] ?? name;
       let isTaken = taken.get(timedAs);
       if (isTaken === undefined) {
         isTaken = FIXED.has(name) ? times.takesFirst(name, order) : times.takes(timedAs, order);
@@ -189,7 +189,7 @@ export class Observation {
    * A trace lasts as long as its observations, of which `LangfuseService` knows, unless it names its own times, as an import does.
    * Until it has observations it lasts no time.
    */
-  private traceFields(event: Event, body: Record<string, unknown>, id: string) {
+  private traceFields(event: IngestionEvent, body: Record<string, unknown>, id: string) {
     const { call: before, times } = this;
     const thread = readText(body, 'sessionId') ?? before['thread_id'] ?? null;
     const isOwn = times.hasOwnTimes;
@@ -209,7 +209,7 @@ export class Observation {
     };
   }
 
-  private observationFields(event: Event, body: Record<string, unknown>, id: string) {
+  private observationFields(event: IngestionEvent, body: Record<string, unknown>, id: string) {
     const before = this.call;
     const said = (member: string, field: string) => readText(body, member) ?? before[field];
     const traceId = said('traceId', 'trace_id') ?? id;
@@ -227,7 +227,11 @@ export class Observation {
   }
 
   /** The start that events name, else the time of the earliest event. */
-  private startTime(member: string, { timestamp }: Event, body: Record<string, unknown>): string {
+  private startTime(
+    member: string,
+    { timestamp }: IngestionEvent,
+    body: Record<string, unknown>,
+  ): string {
     const before = this.call['started_at'] as string | undefined;
     const named = readText(body, member);
     if (named !== undefined) return named;
@@ -238,7 +242,7 @@ export class Observation {
   }
 
   /** The type that the body names, else that of the event. The name of an update counts until the create has come. */
-  private setType({ type, body }: Event, order: EventOrder): void {
+  private setType({ type, body }: IngestionEvent, order: EventOrder): void {
     const named = readText(body, 'type');
     const [ofEvent] = type.split('-', 1) as [string];
     if (named === undefined && ofEvent === 'observation') return;
@@ -315,7 +319,7 @@ const readText = (body: Record<string, unknown>, name: string): string | undefin
 /** The parent that an observation names. Zeros, blanks and the observation itself are no parent. */
 function parentIn(body: Record<string, unknown>, id: string): string | undefined {
   const parent = readText(body, 'parentObservationId');
-  return parent === undefined || isNoId(parent) || parent === id ? undefined : parent;
+  return parent === undefined || isEmptyId(parent) || parent === id ? undefined : parent;
 }
 
 /** Members that hold a time, and the field of the call that they become. */
@@ -332,11 +336,11 @@ function assertTimes(body: Record<string, unknown>): void {
 
 export const DATE_TIME_RULE = 'must be an ISO 8601 date-time such as 2026-01-31T12:00:00.123456Z';
 
-const opName = (before: Call, { type }: Event, body: Record<string, unknown>) =>
+const opName = (before: CallFields, { type }: IngestionEvent, body: Record<string, unknown>) =>
   readText(body, 'name') ?? before['op_name'] ?? type.split('-', 1)[0]!;
 
 /** Microseconds from which and to which a call lasts; one that runs counts with its start. */
-function span(call: Call): [first: number, last: number] {
+function callTimes(call: CallFields): [first: number, last: number] {
   const first = microsecondsAt(call['started_at'] as string);
   const ended = call['ended_at'];
   return [first, typeof ended === 'string' ? Math.max(first, microsecondsAt(ended)) : first];
@@ -361,7 +365,7 @@ function inputsText(text: string, value: unknown): string {
 }
 
 /** Observations that run around requests to models: what they say of tokens adds up that of others. */
-const AROUND_MODELS = /^(?:span|agent|tool|chain|evaluator|guardrail)$/i;
+const WRAPPER_TYPES = /^(?:span|agent|tool|chain|evaluator|guardrail)$/i;
 
 function readUsage(body: Record<string, unknown>, model: unknown) {
   const usage = reportedUsage(reportedCounts(body));
@@ -370,7 +374,7 @@ function readUsage(body: Record<string, unknown>, model: unknown) {
 }
 
 /** The details alone where the older member counts something else than tokens. */
-function reportedCounts({ usage, usageDetails }: Record<string, unknown>): Usage {
+function reportedCounts({ usage, usageDetails }: Record<string, unknown>): UsageEntry {
   const isOfTokens = !isObject(usage) || !new UsageCounts(usage).hasOtherUnit;
   const hasDetails = isObject(usageDetails) && Object.keys(usageDetails).length > 0;
   return { ...((isOfTokens || !hasDetails) && (usage as object)), ...(usageDetails as object) };

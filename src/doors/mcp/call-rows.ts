@@ -1,7 +1,7 @@
 import { Decimal } from '../../platform/json/decimal.js';
 import { memberTexts, memberSpans } from '../../platform/json/json-text.js';
 import { WIRE } from '../../platform/http/wire.js';
-import { beginning } from './recorded.js';
+import { textBeginning } from './recorded.js';
 
 /** The columns that a brief row is made of. */
 export const BRIEF_COLUMNS = [
@@ -50,7 +50,7 @@ export function briefCall(row: string): BriefCall {
     status: derived.get('status') ?? 'null',
     ms: derived.get('latency_ms') ?? 'null',
     ...spent(derived.get('costs')),
-    error: exception === null ? null : beginning(exception, ERROR_LENGTH),
+    error: exception === null ? null : textBeginning(exception, ERROR_LENGTH),
   };
 }
 

@@ -6,30 +6,30 @@ import { CallLists } from '../../tracing/calls/read/call-lists.service.js';
 import { BRIEF_COLUMNS, briefCall, listRow } from './call-rows.js';
 import { differences } from './differences.js';
 import { CALL_PARTS, CompareCallsToolDto, ReadCallToolDto, SearchCallsToolDto } from './mcp.dto.js';
-import { type Answer, shares, shown } from './recorded.js';
+import { type ToolAnswer, divideBytes, jsonExcerpt } from './recorded.js';
 import {
   AFTER,
-  type Asked,
+  type ToolRequest,
   byMembers,
   byOffset,
   LIMIT,
   OBJECT,
   OFFSET,
-  page,
+  toolPage,
   pageLimit,
   PROJECT,
   TEXT,
   TEXTS,
   TOKENS,
   tool,
-  type Tools,
+  type ToolSource,
 } from './tool.js';
 
 /** Larger calls are not compared: both are taken apart at once, level by level. */
 export const MAX_COMPARED_BYTES = 1024 * 1024;
 
 @Injectable()
-export class CallTools implements Tools {
+export class CallTools implements ToolSource {
   constructor(
     private readonly calls: CallsService,
     private readonly lists: CallLists,
@@ -89,7 +89,7 @@ Also $or $not $eq $gt $gte $in $contains; {"$contains":{"input":{"$getField":"in
     }),
   ];
 
-  private async search(args: SearchCallsToolDto, asked: Asked): Promise<Answer> {
+  private async search(args: SearchCallsToolDto, asked: ToolRequest): Promise<ToolAnswer> {
     const { columns, sort_by } = args;
     const isBrief = !columns || columns.length === 0;
     const limit = pageLimit(args.limit);
@@ -101,25 +101,25 @@ Also $or $not $eq $gt $gte $in $contains; {"$contains":{"input":{"$getField":"in
     });
     const rows = asked.budget.texts(await this.lists.stream(query));
     const isByTime = !sort_by;
-    return page('calls', isBrief ? briefRows(rows) : rows, asked, {
+    return toolPage('calls', isBrief ? briefRows(rows) : rows, asked, {
       limit,
       after: isByTime ? byMembers('started_at', 'id') : byOffset(args.offset),
     });
   }
 
-  private async read({ project_id, id, part, offset }: ReadCallToolDto, asked: Asked) {
+  private async read({ project_id, id, part, offset }: ReadCallToolDto, asked: ToolRequest) {
     const { budget, context } = asked;
     const call = await this.calls.read({ project_id, id, include_costs: !part }, context);
     if (!call) throw noCall();
     const texts = memberTexts(call.toString());
     if (part) {
-      const recorded = `{"${part}":${shown(texts.get(part)!, budget.left, offset ?? 0)}}`;
+      const recorded = `{"${part}":${jsonExcerpt(texts.get(part)!, budget.left, offset ?? 0)}}`;
       return { words: `The part ${part} of the call.`, recorded };
     }
     return { words: 'The call.', recorded: wholeCall(texts, budget.left) };
   }
 
-  private async compare({ project_id, left, right }: CompareCallsToolDto, asked: Asked) {
+  private async compare({ project_id, left, right }: CompareCallsToolDto, asked: ToolRequest) {
     const read = async (id: string) => {
       const call = await this.calls.read({ project_id, id }, asked.context);
       if (!call) throw noCall();
@@ -158,18 +158,18 @@ const FACTS = [
 function wholeCall(texts: ReadonlyMap<string, string>, room: number): string {
   const facts = FACTS.map((name) => `"${name}":${texts.get(name)}`).join(',');
   const parts = CALL_PARTS.filter((name) => texts.get(name) !== 'null');
-  return `{${facts},${shownParts(parts, texts, room - Buffer.byteLength(facts))}}`;
+  return `{${facts},${callPartMembers(parts, texts, room - Buffer.byteLength(facts))}}`;
 }
 
 /** Parts of a call as members. */
-export function shownParts(
+export function callPartMembers(
   parts: readonly string[],
   texts: ReadonlyMap<string, string>,
   room: number,
 ): string {
   const sizes = parts.map((name) => Buffer.byteLength(texts.get(name)!) + name.length + 14);
-  const rooms = shares(sizes, room);
+  const rooms = divideBytes(sizes, room);
   return parts
-    .map((name, i) => `"${name}":${shown(texts.get(name)!, rooms[i]! - name.length - 4)}`)
+    .map((name, i) => `"${name}":${jsonExcerpt(texts.get(name)!, rooms[i]! - name.length - 4)}`)
     .join(',');
 }

@@ -1,6 +1,6 @@
 import { elementSpans, memberTexts } from '../../platform/json/json-text.js';
 import { CALL_PARTS } from './mcp.dto.js';
-import { type Answer, beginning, type Budget, shown } from './recorded.js';
+import { type ToolAnswer, textBeginning, type AnswerBudget, jsonExcerpt } from './recorded.js';
 
 /** Each level is read once more, so below this one values are compared as they are. */
 const MAX_LEVELS = 8;
@@ -17,7 +17,7 @@ interface Pair {
 }
 
 /** What differs between the texts of two calls, as far as the budget has room. Takes linear time. */
-export function differences(left: string, right: string, budget: Budget): Answer {
+export function differences(left: string, right: string, budget: AnswerBudget): ToolAnswer {
   const [of, other] = [memberTexts(left), memberTexts(right)];
   const open = CALL_PARTS.map((path): Pair => ({ path, ...pairAt(of, other, path), level: 0 }));
   open.reverse();
@@ -30,15 +30,15 @@ export function differences(left: string, right: string, budget: Budget): Answer
       if (inner) for (const one of inner.toReversed()) open.push(one);
       else {
         const row = differenceRow(pair);
-        if (!budget.takes(row)) return told(found, same, true);
+        if (!budget.takes(row)) return differencesAnswer(found, same, true);
         found.push(row);
       }
     }
   }
-  return told(found, same, false);
+  return differencesAnswer(found, same, false);
 }
 
-const told = (found: readonly string[], same: number, isCut: boolean): Answer => ({
+const differencesAnswer = (found: readonly string[], same: number, isCut: boolean): ToolAnswer => ({
   words: `${found.length} values differ, ${same} are the same text.${isCut ? ' There are more differences: ask with more max_tokens, or read the calls.' : ''}`,
   recorded: `{"differences":[${found.join(',')}]}`,
 });
@@ -72,8 +72,8 @@ const elements = (text: string): Map<string, string> =>
 
 function differenceRow({ path, left, right }: Pair): string {
   const values = [
-    ...(left === null ? [] : [`"left":${shown(left, VALUE_BYTES)}`]),
-    ...(right === null ? [] : [`"right":${shown(right, VALUE_BYTES)}`]),
+    ...(left === null ? [] : [`"left":${jsonExcerpt(left, VALUE_BYTES)}`]),
+    ...(right === null ? [] : [`"right":${jsonExcerpt(right, VALUE_BYTES)}`]),
   ];
-  return `{"path":${beginning(path, PATH_LENGTH)},${values.join(',')}}`;
+  return `{"path":${textBeginning(path, PATH_LENGTH)},${values.join(',')}}`;
 }

@@ -6,25 +6,25 @@ import { CallsService } from '../../tracing/calls/calls.service.js';
 import { FeedbackCreateDto, FeedbackService } from '../../tracing/feedback/feedback.service.js';
 import { noCall } from './calls.tools.js';
 import { GiveFeedbackToolDto, ListFeedbackToolDto } from './mcp.dto.js';
-import type { Answer } from './recorded.js';
+import type { ToolAnswer } from './recorded.js';
 import {
-  type Asked,
+  type ToolRequest,
   byOffset,
   LIMIT,
   NEWEST_FIRST,
   OBJECT,
   OFFSET,
-  page,
+  toolPage,
   pageLimit,
   PROJECT,
   TEXT,
   TOKENS,
   tool,
-  type Tools,
+  type ToolSource,
 } from './tool.js';
 
 @Injectable()
-export class FeedbackTools implements Tools {
+export class FeedbackTools implements ToolSource {
   constructor(
     private readonly calls: CallsService,
     private readonly feedback: FeedbackService,
@@ -64,17 +64,20 @@ export class FeedbackTools implements Tools {
     }),
   ];
 
-  private async list(args: ListFeedbackToolDto, asked: Asked): Promise<Answer> {
+  private async list(args: ListFeedbackToolDto, asked: ToolRequest): Promise<ToolAnswer> {
     const limit = pageLimit(args.limit);
     const { rows } = await this.feedback.query(
       Object.assign({ sort_by: NEWEST_FIRST }, args, { limit }),
     );
     const after = byOffset(args.offset);
-    return page('feedback', asked.budget.texts(rows), asked, { limit, after });
+    return toolPage('feedback', asked.budget.texts(rows), asked, { limit, after });
   }
 
   /** The payload is stored as it was sent. */
-  private async give(args: GiveFeedbackToolDto, { context, text }: Asked): Promise<Answer> {
+  private async give(
+    args: GiveFeedbackToolDto,
+    { context, text }: ToolRequest,
+  ): Promise<ToolAnswer> {
     const { project_id, call_id, feedback_type, id } = args;
     const found = await this.calls.mostBytes(project_id, [call_id]);
     if (!found.has(call_id)) throw noCall();

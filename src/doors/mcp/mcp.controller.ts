@@ -1,7 +1,7 @@
 import { Body, Delete, Get } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import {
-  EitherAuth,
+  BasicOrBearerAuth,
   NoProjectField,
   Operation,
   Public,
@@ -17,7 +17,7 @@ import { McpService } from './mcp.service.js';
 export const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
 
 @DescribesTools()
-@Resource('mcp', EitherAuth(), 'mcp')
+@Resource('mcp', BasicOrBearerAuth(), 'mcp')
 export class McpController {
   constructor(private readonly mcp: McpService) {}
 

@@ -12,14 +12,14 @@ import {
   MAX_THREAD_BYTES,
   rule,
 } from '../../platform/http/dto.js';
-import type { Position } from '../../platform/query/after.js';
+import type { ListPosition } from '../../platform/query/after.js';
 import { CallsQueryDto } from '../../tracing/calls/read/call-lists.service.js';
 import { CallStatsDto } from '../../tracing/calls/stats/call-stats.service.js';
 import { FeedbackQueryDto } from '../../tracing/feedback/feedback.service.js';
 import { ObjectReadDto, ObjectsQueryDto } from '../../tracing/objects/objects.service.js';
 import { ProjectsQueryDto } from '../../tracing/projects/projects.service.js';
 import { ThreadsQueryDto } from '../../tracing/threads/threads.service.js';
-import { type Status, STATUSES } from '../../training/jobs/training-job.entity.js';
+import { type JobStatus, STATUSES } from '../../training/jobs/training-job.entity.js';
 import { BuildsQueryDto } from '../../training/builds/builds.service.js';
 
 /** The least that an answer may be asked to have; a tree of some ten calls. */
@@ -122,7 +122,7 @@ export class ReadTraceToolDto {
   /** Calls whose inputs, output and exception are added. */
   @IsOptional() @IsIdList(MAX_CHOSEN) call_ids?: string[] | null;
   /** As the answer before says it. */
-  @IsAfter() after?: Position | null;
+  @IsAfter() after?: ListPosition | null;
   @IsTokens() max_tokens?: number | null;
 }
 
@@ -141,7 +141,7 @@ export class ReadThreadToolDto {
   @IsProjectId() project_id!: string;
   @IsText(MAX_THREAD_BYTES, { min: 1 }) thread_id!: string;
   /** As the answer before says it. */
-  @IsAfter() after?: Position | null;
+  @IsAfter() after?: ListPosition | null;
   @IsTokens() max_tokens?: number | null;
 }
 
@@ -184,7 +184,7 @@ export class ListJobsToolDto {
   @IsOptional()
   @IsIn(STATUSES)
   @ApiPropertyOptional({ enum: STATUSES, nullable: true })
-  status?: Status | null;
+  status?: JobStatus | null;
   @IsOptional() @IsUUID() after?: string | null;
   @IsTokens() max_tokens?: number | null;
 }

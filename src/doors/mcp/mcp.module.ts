@@ -13,7 +13,7 @@ import { McpService } from './mcp.service.js';
 import { ObjectTools } from './objects.tools.js';
 import { ProjectTools } from './projects.tools.js';
 import { ThreadTools } from './threads.tools.js';
-import { type Tools, TOOLS } from './tool.js';
+import { type ToolSource, TOOLS } from './tool.js';
 import { TraceTools } from './traces.tools.js';
 import { TrainingTools } from './training.tools.js';
 
@@ -42,7 +42,7 @@ const CLASSES = [
   providers: [
     McpService,
     ...CLASSES,
-    { provide: TOOLS, inject: CLASSES, useFactory: (...tools: Tools[]) => tools },
+    { provide: TOOLS, inject: CLASSES, useFactory: (...tools: ToolSource[]) => tools },
   ],
 })
 export class McpModule {}

@@ -2,25 +2,25 @@ import { Injectable } from '@nestjs/common';
 import { memberTexts } from '../../platform/json/json-text.js';
 import { ObjectsService } from '../../tracing/objects/objects.service.js';
 import { ListObjectsToolDto, ReadObjectToolDto } from './mcp.dto.js';
-import { type Answer, shown } from './recorded.js';
+import { type ToolAnswer, jsonExcerpt } from './recorded.js';
 import {
-  type Asked,
+  type ToolRequest,
   byOffset,
   LIMIT,
   NEWEST_FIRST,
   OBJECT,
   OFFSET,
-  page,
+  toolPage,
   pageLimit,
   PROJECT,
   TEXT,
   TOKENS,
   tool,
-  type Tools,
+  type ToolSource,
 } from './tool.js';
 
 @Injectable()
-export class ObjectTools implements Tools {
+export class ObjectTools implements ToolSource {
   constructor(private readonly objects: ObjectsService) {}
 
   readonly tools = [
@@ -58,16 +58,16 @@ export class ObjectTools implements Tools {
     }),
   ];
 
-  private async list(args: ListObjectsToolDto, asked: Asked): Promise<Answer> {
+  private async list(args: ListObjectsToolDto, asked: ToolRequest): Promise<ToolAnswer> {
     const limit = pageLimit(args.limit);
     const stream = await this.objects.stream(
       Object.assign({ metadata_only: true, sort_by: NEWEST_FIRST }, args, { limit }),
     );
     const rows = asked.budget.texts(stream);
-    return page('objects', rows, asked, { limit, after: byOffset(args.offset) });
+    return toolPage('objects', rows, asked, { limit, after: byOffset(args.offset) });
   }
 
-  private async read(args: ReadObjectToolDto, { budget }: Asked): Promise<Answer> {
+  private async read(args: ReadObjectToolDto, { budget }: ToolRequest): Promise<ToolAnswer> {
     const members = memberTexts(await this.objects.read(args));
     const value = members.get('val')!;
     members.delete('val');
@@ -75,7 +75,7 @@ export class ObjectTools implements Tools {
     const room = budget.left - Buffer.byteLength(facts) - 12;
     return {
       words: 'The version.',
-      recorded: `{${facts},"val":${shown(value, room, args.offset ?? 0)}}`,
+      recorded: `{${facts},"val":${jsonExcerpt(value, room, args.offset ?? 0)}}`,
     };
   }
 }

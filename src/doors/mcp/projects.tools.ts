@@ -4,20 +4,20 @@ import { elementTexts } from '../../platform/json/json-text.js';
 import { CallStatsService } from '../../tracing/calls/stats/call-stats.service.js';
 import { ProjectsService } from '../../tracing/projects/projects.service.js';
 import { CallStatsToolDto, ListProjectsToolDto } from './mcp.dto.js';
-import type { Answer } from './recorded.js';
+import type { ToolAnswer } from './recorded.js';
 import {
-  type Asked,
+  type ToolRequest,
   byOffset,
   LIMIT,
   OBJECT,
   OFFSET,
-  page,
+  toolPage,
   pageLimit,
   PROJECT,
   TIME,
   TOKENS,
   tool,
-  type Tools,
+  type ToolSource,
 } from './tool.js';
 
 const DAY_SECONDS = 86_400;
@@ -34,7 +34,7 @@ const USUAL_USAGE_METRICS = [
 ];
 
 @Injectable()
-export class ProjectTools implements Tools {
+export class ProjectTools implements ToolSource {
   constructor(
     private readonly projects: ProjectsService,
     private readonly stats: CallStatsService,
@@ -86,15 +86,15 @@ export class ProjectTools implements Tools {
     }),
   ];
 
-  private async list(args: ListProjectsToolDto, asked: Asked): Promise<Answer> {
+  private async list(args: ListProjectsToolDto, asked: ToolRequest): Promise<ToolAnswer> {
     const limit = pageLimit(args.limit);
     const { scopes } = asked.context.caller;
     const found = await this.projects.query(scopes, Object.assign({}, args, { limit }));
-    const rows = listed(found, 'projects');
-    return page('projects', rows, asked, { limit, after: byOffset(args.offset) });
+    const rows = listElements(found, 'projects');
+    return toolPage('projects', rows, asked, { limit, after: byOffset(args.offset) });
   }
 
-  private async count(args: CallStatsToolDto, { budget }: Asked): Promise<Answer> {
+  private async count(args: CallStatsToolDto, { budget }: ToolRequest): Promise<ToolAnswer> {
     const { call_metrics, usage_metrics } = args;
     const isUsual = !call_metrics && !usage_metrics;
     const recorded = await this.stats.stats(
@@ -113,6 +113,6 @@ export class ProjectTools implements Tools {
 }
 
 /** The texts of a list that a service answers as one text. */
-export async function* listed(answer: string, name: string): AsyncGenerator<string> {
+export async function* listElements(answer: string, name: string): AsyncGenerator<string> {
   yield* elementTexts(answer, name);
 }

@@ -13,7 +13,11 @@ interface Remote {
 }
 
 /** Passes each message on stdin to a service, and what it answers to stdout. Ends when stdin has, and all is answered. */
-export async function passOn(remote: Remote, input: Readable, output: Writable): Promise<void> {
+export async function forwardMessages(
+  remote: Remote,
+  input: Readable,
+  output: Writable,
+): Promise<void> {
   const underWay = new Set<Promise<void>>();
   for await (const line of createInterface({ input, crlfDelay: Infinity })) {
     if (line.trim() === '') continue;

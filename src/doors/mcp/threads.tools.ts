@@ -6,24 +6,24 @@ import { productionFilter } from '../../tracing/calls/calls.service.js';
 import { CallLists } from '../../tracing/calls/read/call-lists.service.js';
 import { ThreadsService } from '../../tracing/threads/threads.service.js';
 import { type TurnTexts, TurnTextsService } from '../../tracing/threads/turn-texts.service.js';
-import { shownParts } from './calls.tools.js';
+import { callPartMembers } from './calls.tools.js';
 import { ListThreadsToolDto, ReadThreadToolDto } from './mcp.dto.js';
-import type { Answer, Budget } from './recorded.js';
+import type { ToolAnswer, AnswerBudget } from './recorded.js';
 import {
   AFTER,
-  type Asked,
+  type ToolRequest,
   byMembers,
   byOffset,
   LIMIT,
   OBJECT,
   OFFSET,
-  page,
+  toolPage,
   pageLimit,
   PROJECT,
   TEXT,
   TOKENS,
   tool,
-  type Tools,
+  type ToolSource,
 } from './tool.js';
 
 /** Each turn has room for so many bytes at least. */
@@ -32,7 +32,7 @@ const LEAST_TURN_BYTES = 600;
 const MAX_HELD = 8 * 1024 * 1024;
 
 @Injectable()
-export class ThreadTools implements Tools {
+export class ThreadTools implements ToolSource {
   constructor(
     private readonly threads: ThreadsService,
     private readonly lists: CallLists,
@@ -70,15 +70,15 @@ export class ThreadTools implements Tools {
     }),
   ];
 
-  private async list(args: ListThreadsToolDto, asked: Asked): Promise<Answer> {
+  private async list(args: ListThreadsToolDto, asked: ToolRequest): Promise<ToolAnswer> {
     const limit = pageLimit(args.limit);
     const query = Object.assign({}, args, { limit, filter: productionFilter(args.filter) });
     const rows = asked.budget.texts(await this.threads.stream(query));
     const after = args.sort_by ? byOffset(args.offset) : byMembers('last_updated', 'thread_id');
-    return page('threads', rows, asked, { limit, after });
+    return toolPage('threads', rows, asked, { limit, after });
   }
 
-  private async read(args: ReadThreadToolDto, { budget }: Asked): Promise<Answer> {
+  private async read(args: ReadThreadToolDto, { budget }: ToolRequest): Promise<ToolAnswer> {
     const { project_id, thread_id, after } = args;
     const limit = Math.max(1, Math.floor(budget.left / LEAST_TURN_BYTES));
     const stream = await this.lists.stream({
@@ -89,12 +89,12 @@ export class ThreadTools implements Tools {
       limit,
       after: after ?? null,
     });
-    const { turns, isMore } = await held(budget.texts(stream), limit);
+    const { turns, isMore } = await takeTurns(budget.texts(stream), limit);
     if (turns.length === 0 && !after)
       throw new ApiError('not_found', 'no thread with this id has turns in the project');
     const shown = turns.map((turn) => memberTexts(turn));
     const silent = shown.filter(
-      (texts) => saysNothing(texts, 'inputs') || saysNothing(texts, 'output'),
+      (texts) => isBlankDocument(texts, 'inputs') || isBlankDocument(texts, 'output'),
     );
     const ids = silent.map((texts) => JSON.parse(texts.get('id')!) as string);
     const found = await this.texts.find(project_id, ids);
@@ -107,7 +107,7 @@ export class ThreadTools implements Tools {
   }
 }
 
-async function held(rows: AsyncIterable<string>, limit: number) {
+async function takeTurns(rows: AsyncIterable<string>, limit: number) {
   const turns: string[] = [];
   let length = 0;
   for await (const row of rows) {
@@ -121,14 +121,14 @@ async function held(rows: AsyncIterable<string>, limit: number) {
 const FACTS = ['id', 'trace_id', 'op_name', 'started_at', 'ended_at'];
 
 /** The text in the place of a document that says nothing. */
-const STAND_INS = [
+const TEXT_FALLBACKS = [
   ['inputs', 'question'],
   ['output', 'answer'],
 ] as const;
 /** A longer document says something. */
 const MOST_BLANK = 1000;
 
-function saysNothing(texts: ReadonlyMap<string, string>, name: 'inputs' | 'output'): boolean {
+function isBlankDocument(texts: ReadonlyMap<string, string>, name: 'inputs' | 'output'): boolean {
   const text = texts.get(name)!;
   return text.length <= MOST_BLANK && isBlank(JSON.parse(text));
 }
@@ -136,21 +136,21 @@ function saysNothing(texts: ReadonlyMap<string, string>, name: 'inputs' | 'outpu
 function shownTurns(
   turns: readonly ReadonlyMap<string, string>[],
   found: ReadonlyMap<string, TurnTexts>,
-  budget: Budget,
+  budget: AnswerBudget,
 ): string {
   return turns
     .map((turn, i) => {
       const texts = new Map(turn);
       const said = found.get(JSON.parse(turn.get('id')!) as string);
-      for (const [document, side] of STAND_INS)
-        if (said?.[side] && saysNothing(turn, document))
+      for (const [document, side] of TEXT_FALLBACKS)
+        if (said?.[side] && isBlankDocument(turn, document))
           texts.set(side, JSON.stringify(said[side]));
       const facts = FACTS.map((name) => `"${name}":${texts.get(name)}`).join(',');
       const room = Math.floor(budget.left / (turns.length - i)) - Buffer.byteLength(facts) - 8;
       const parts = ['inputs', 'question', 'output', 'answer', 'exception'].filter(
         (name) => (texts.get(name) ?? 'null') !== 'null',
       );
-      const row = `{${facts},${shownParts(parts, texts, room)}}`;
+      const row = `{${facts},${callPartMembers(parts, texts, room)}}`;
       budget.left -= Buffer.byteLength(row) + 2;
       return row;
     })

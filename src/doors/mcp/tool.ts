@@ -3,10 +3,10 @@ import { memberTexts } from '../../platform/json/json-text.js';
 import type { Context } from '../../platform/http/context.js';
 import type { Dto } from '../../platform/http/validation.js';
 import { LEAST_TOKENS, MAX_TOKENS } from './mcp.dto.js';
-import type { Answer, Budget } from './recorded.js';
+import type { ToolAnswer, AnswerBudget } from './recorded.js';
 
 /** The part of JSON Schema that arguments need. */
-export type Schema = {
+export type ArgumentSchema = {
   type: string;
   description?: string;
   enum?: string[];
@@ -17,9 +17,9 @@ export type Schema = {
 };
 
 /** What a tool is asked with, beside its arguments. */
-export interface Asked {
+export interface ToolRequest {
   context: Context;
-  budget: Budget;
+  budget: AnswerBudget;
   /** The text of the arguments as they were sent. */
   text: string;
 }
@@ -29,10 +29,10 @@ export interface Tool<Arguments extends object = object> {
   name: string;
   description: string;
   role: Role;
-  input: Record<string, Schema>;
+  input: Record<string, ArgumentSchema>;
   required: readonly (keyof Arguments & string)[];
   dto: Dto<Arguments>;
-  run(args: Arguments, asked: Asked): Promise<Answer>;
+  run(args: Arguments, asked: ToolRequest): Promise<ToolAnswer>;
 }
 
 /** Keeps the type of the arguments while tools of many kinds are listed together. */
@@ -43,7 +43,7 @@ export const tool = <Arguments extends object>(one: Tool<Arguments>): Tool =>
 export const TOOLS = Symbol('tools');
 
 /** A class with tools. */
-export interface Tools {
+export interface ToolSource {
   readonly tools: readonly Tool[];
 }
 
@@ -52,15 +52,22 @@ export const NEWEST_FIRST: { field: 'created_at'; direction: 'desc' }[] = [
   { field: 'created_at', direction: 'desc' },
 ];
 
-export const PROJECT: Schema = { type: 'string', description: '<entity>/<project>' };
-export const TEXT: Schema = { type: 'string' };
-export const TEXTS: Schema = { type: 'array', items: { type: 'string' } };
-export const OBJECT: Schema = { type: 'object' };
-export const TIME: Schema = { type: 'string', description: 'ISO 8601' };
-export const LIMIT: Schema = { type: 'integer', minimum: 1, maximum: 100 };
-export const OFFSET: Schema = { type: 'integer', minimum: 0 };
-export const TOKENS: Schema = { type: 'integer', minimum: LEAST_TOKENS, maximum: MAX_TOKENS };
-export const AFTER: Schema = { type: 'array', description: 'next_after of the page before' };
+export const PROJECT: ArgumentSchema = { type: 'string', description: '<entity>/<project>' };
+export const TEXT: ArgumentSchema = { type: 'string' };
+export const TEXTS: ArgumentSchema = { type: 'array', items: { type: 'string' } };
+export const OBJECT: ArgumentSchema = { type: 'object' };
+export const TIME: ArgumentSchema = { type: 'string', description: 'ISO 8601' };
+export const LIMIT: ArgumentSchema = { type: 'integer', minimum: 1, maximum: 100 };
+export const OFFSET: ArgumentSchema = { type: 'integer', minimum: 0 };
+export const TOKENS: ArgumentSchema = {
+  type: 'integer',
+  minimum: LEAST_TOKENS,
+  maximum: MAX_TOKENS,
+};
+export const AFTER: ArgumentSchema = {
+  type: 'array',
+  description: 'next_after of the page before',
+};
 
 /** The rows of a page when the request names no `limit`. */
 const PAGE = 20;
@@ -71,12 +78,12 @@ export const pageLimit = (limit: number | null | undefined): number =>
 /**
  * Rows that the budget has room for, as the JSON text of `{"<name>":[…]}`, and our words about them.
  */
-export async function page(
+export async function toolPage(
   name: string,
   rows: AsyncIterable<string>,
-  { budget }: Asked,
+  { budget }: ToolRequest,
   { limit, after }: Paging,
-): Promise<Answer> {
+): Promise<ToolAnswer> {
   const taken: string[] = [];
   let isCut = false;
   for await (const row of rows) {

@@ -10,10 +10,19 @@ import {
   treeRowBytes,
   treeRows,
 } from './call-rows.js';
-import { noCall, shownParts } from './calls.tools.js';
+import { noCall, callPartMembers } from './calls.tools.js';
 import { MAX_CHOSEN, ReadTraceToolDto } from './mcp.dto.js';
-import type { Answer, Budget } from './recorded.js';
-import { AFTER, type Asked, PROJECT, TEXT, TEXTS, TOKENS, tool, type Tools } from './tool.js';
+import type { ToolAnswer, AnswerBudget } from './recorded.js';
+import {
+  AFTER,
+  type ToolRequest,
+  PROJECT,
+  TEXT,
+  TEXTS,
+  TOKENS,
+  tool,
+  type ToolSource,
+} from './tool.js';
 
 /** Calls of a page of a trace: the budget of an answer has room for some hundred. */
 export const MAX_CALLS = 2000;
@@ -21,7 +30,7 @@ export const MAX_CALLS = 2000;
 const PAYLOADS = ['inputs', 'output', 'exception'];
 
 @Injectable()
-export class TraceTools implements Tools {
+export class TraceTools implements ToolSource {
   constructor(
     private readonly calls: CallsService,
     private readonly lists: CallLists,
@@ -45,7 +54,7 @@ export class TraceTools implements Tools {
     }),
   ];
 
-  private async read(args: ReadTraceToolDto, asked: Asked): Promise<Answer> {
+  private async read(args: ReadTraceToolDto, asked: ToolRequest): Promise<ToolAnswer> {
     const { project_id, call_ids } = args;
     const { budget } = asked;
     const chosen = call_ids ?? [];
@@ -70,7 +79,7 @@ export class TraceTools implements Tools {
   }
 
   /** The calls of a page, in the order of their starts, as many as there is room for. */
-  private async skeleton({ project_id, trace_id, after }: ReadTraceToolDto, budget: Budget) {
+  private async skeleton({ project_id, trace_id, after }: ReadTraceToolDto, budget: AnswerBudget) {
     const stream = await this.lists.stream({
       project_id,
       filter: { trace_ids: [trace_id] },
@@ -91,7 +100,7 @@ export class TraceTools implements Tools {
   }
 
   /** What calls took and gave, as members by their ids. */
-  private async payloads(projectId: string, chosen: readonly string[], asked: Asked) {
+  private async payloads(projectId: string, chosen: readonly string[], asked: ToolRequest) {
     const { budget, context } = asked;
     const ids = [...new Set(chosen)];
     const members: string[] = [];
@@ -107,11 +116,11 @@ export class TraceTools implements Tools {
     return members.join(',\n');
   }
 
-  private async payload(project_id: string, id: string, room: number, { context }: Asked) {
+  private async payload(project_id: string, id: string, room: number, { context }: ToolRequest) {
     const call = await this.calls.read({ project_id, id }, context);
     if (!call) return '{"left_out":"no such call"}';
     const texts = memberTexts(call.toString());
     const parts = PAYLOADS.filter((name) => texts.get(name) !== 'null');
-    return `{${shownParts(parts, texts, room)}}`;
+    return `{${callPartMembers(parts, texts, room)}}`;
   }
 }

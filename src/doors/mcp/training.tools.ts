@@ -3,28 +3,28 @@ import { BuildsService } from '../../training/builds/builds.service.js';
 import { STATUSES } from '../../training/jobs/training-job.entity.js';
 import { TrainingJobsService } from '../../training/jobs/training-jobs.service.js';
 import { ListBuildsToolDto, ListJobsToolDto } from './mcp.dto.js';
-import { listed } from './projects.tools.js';
-import { type Answer, shown } from './recorded.js';
+import { listElements } from './projects.tools.js';
+import { type ToolAnswer, jsonExcerpt } from './recorded.js';
 import {
-  type Asked,
+  type ToolRequest,
   byOffset,
   LIMIT,
   NEWEST_FIRST,
   OFFSET,
-  page,
+  toolPage,
   pageLimit,
   PROJECT,
   TEXT,
   TOKENS,
   tool,
-  type Tools,
+  type ToolSource,
 } from './tool.js';
 
 /** Jobs of a page, and events of a job. */
 const PAGE = 20;
 
 @Injectable()
-export class TrainingTools implements Tools {
+export class TrainingTools implements ToolSource {
   constructor(
     private readonly builds: BuildsService,
     private readonly jobs: TrainingJobsService,
@@ -59,16 +59,16 @@ export class TrainingTools implements Tools {
     }),
   ];
 
-  private async listBuilds(args: ListBuildsToolDto, asked: Asked): Promise<Answer> {
+  private async listBuilds(args: ListBuildsToolDto, asked: ToolRequest): Promise<ToolAnswer> {
     const limit = pageLimit(args.limit);
     const stream = await this.builds.query(
       Object.assign({ sort_by: NEWEST_FIRST }, args, { limit }),
     );
     const rows = asked.budget.texts(stream);
-    return page('builds', rows, asked, { limit, after: byOffset(args.offset) });
+    return toolPage('builds', rows, asked, { limit, after: byOffset(args.offset) });
   }
 
-  private async listJobs(args: ListJobsToolDto, asked: Asked): Promise<Answer> {
+  private async listJobs(args: ListJobsToolDto, asked: ToolRequest): Promise<ToolAnswer> {
     const { caller } = asked.context;
     if (args.id) return this.readJob(args.id, args, asked);
     const [entity, project] = args.project_id.split('/') as [string, string];
@@ -84,16 +84,20 @@ export class TrainingTools implements Tools {
       },
       caller,
     );
-    return page('jobs', listed(found, 'data'), asked, { limit: PAGE, after: nextId });
+    return toolPage('jobs', listElements(found, 'data'), asked, { limit: PAGE, after: nextId });
   }
 
-  private async readJob(id: string, { after }: ListJobsToolDto, asked: Asked): Promise<Answer> {
+  private async readJob(
+    id: string,
+    { after }: ListJobsToolDto,
+    asked: ToolRequest,
+  ): Promise<ToolAnswer> {
     const { budget, context } = asked;
-    const job = shown(await this.jobs.read(id, context.caller), Math.floor(budget.left / 2));
+    const job = jsonExcerpt(await this.jobs.read(id, context.caller), Math.floor(budget.left / 2));
     budget.left -= Buffer.byteLength(job) + 10;
     const query = { limit: PAGE, ...(after && { after }) };
     const found = await this.jobs.events(id, query, context.caller);
-    const { words, recorded } = await page('events', listed(found, 'data'), asked, {
+    const { words, recorded } = await toolPage('events', listElements(found, 'data'), asked, {
       limit: PAGE,
       after: nextId,
     });

@@ -1,7 +1,13 @@
 import { isObject } from '../../platform/json/is-object.js';
-import { idOf, number, place, type ReadEvent, string } from './agent-event.js';
-import { type Attributes, parsed } from './attributes.js';
-import type { NameModel } from './span-call.js';
+import {
+  eventCallId,
+  readNumber,
+  eventPlace,
+  type ParsedAgentEvent,
+  readText,
+} from './agent-event.js';
+import { type Attributes, parseContent } from './attributes.js';
+import type { ModelNamer } from './span-call.js';
 
 /** The parts of a call that depend on the event. */
 export interface EventParts {
@@ -22,23 +28,23 @@ export interface EventParts {
   isOpen?: boolean;
 }
 
-const modelParts = ({ agent, own }: ReadEvent) => ({
+const modelParts = ({ agent, own }: ParsedAgentEvent) => ({
   operation: 'chat',
-  duration_ms: number(own.get('duration_ms')),
+  duration_ms: readNumber(own.get('duration_ms')),
   more: { 'gen_ai.provider.name': agent.provider, 'gen_ai.request.model': own.get('model') },
 });
 
 const failure = (own: Attributes, ...names: string[]): string =>
-  names.map((name) => string(own.get(name))).find((text) => text !== undefined) ?? 'error';
+  names.map((name) => readText(own.get(name))).find((text) => text !== undefined) ?? 'error';
 
 function usageEntry(
-  { own, agent }: ReadEvent,
-  modelName: NameModel,
+  { own, agent }: ParsedAgentEvent,
+  modelName: ModelNamer,
   counts: Record<string, number | undefined>,
 ): object | undefined {
   const known = Object.entries(counts).filter(([, count]) => Number.isSafeInteger(count));
   if (known.length === 0) return undefined;
-  const model = string(own.get('model'));
+  const model = readText(own.get('model'));
   const name = model === undefined ? 'unknown' : modelName(model, agent.provider);
   return { [name]: { requests: 1, ...Object.fromEntries(known) } };
 }
@@ -48,7 +54,7 @@ const sum = (...counts: (number | undefined)[]) =>
     ? undefined
     : counts.reduce<number>((all, count) => all + (count ?? 0), 0);
 
-function promptCall(event: ReadEvent): EventParts {
+function promptCall(event: ParsedAgentEvent): EventParts {
   const text = event.own.get('prompt');
   return {
     id: event.turnId!,
@@ -59,13 +65,13 @@ function promptCall(event: ReadEvent): EventParts {
   };
 }
 
-const claudeRequest = (event: ReadEvent, modelName: NameModel): EventParts => {
-  const count = (name: string) => number(event.own.get(name));
+const claudeRequest = (event: ParsedAgentEvent, modelName: ModelNamer): EventParts => {
+  const count = (name: string) => readNumber(event.own.get(name));
   const [read, created] = [count('cache_read_tokens'), count('cache_creation_tokens')];
-  const requestId = string(event.own.get('request_id'));
+  const requestId = readText(event.own.get('request_id'));
   return {
     ...modelParts(event),
-    id: idOf(event, ...(requestId === undefined ? place(event) : [requestId])),
+    id: eventCallId(event, ...(requestId === undefined ? eventPlace(event) : [requestId])),
     responseId: requestId,
     usage: usageEntry(event, modelName, {
       prompt_tokens: sum(count('input_tokens'), read, created),
@@ -76,15 +82,15 @@ const claudeRequest = (event: ReadEvent, modelName: NameModel): EventParts => {
   };
 };
 
-const failedRequest = (event: ReadEvent): EventParts => ({
+const failedRequest = (event: ParsedAgentEvent): EventParts => ({
   ...modelParts(event),
-  id: idOf(event, ...place(event), event.own.get('request_id') ?? null),
+  id: eventCallId(event, ...eventPlace(event), event.own.get('request_id') ?? null),
   exception: failure(event.own, 'error.message', 'error', 'error_type', 'error.type'),
 });
 
 /** The arguments of a tool, an object or what else the agent tells. */
 function toolInputs(value: unknown): object {
-  const { value: json } = parsed(value);
+  const { value: json } = parseContent(value);
   if (isObject(json)) return json;
   return json === undefined || json === null || json === '' ? {} : { input: json };
 }
@@ -98,17 +104,17 @@ interface ToolNames {
 
 const toolCall =
   ({ name, id, inputs, output }: ToolNames) =>
-  (event: ReadEvent): EventParts => {
+  (event: ParsedAgentEvent): EventParts => {
     const { own } = event;
-    const tool = string(own.get(name));
-    const toolId = id === undefined ? undefined : string(own.get(id));
-    const asked = inputs.find((one) => string(own.get(one)) !== undefined);
-    const said = output === undefined ? undefined : string(own.get(output));
+    const tool = readText(own.get(name));
+    const toolId = id === undefined ? undefined : readText(own.get(id));
+    const asked = inputs.find((one) => readText(own.get(one)) !== undefined);
+    const said = output === undefined ? undefined : readText(own.get(output));
     return {
-      id: idOf(event, ...place(event), toolId ?? tool ?? null),
+      id: eventCallId(event, ...eventPlace(event), toolId ?? tool ?? null),
       operation: 'execute_tool',
       display_name: tool,
-      duration_ms: number(own.get('duration_ms')),
+      duration_ms: readNumber(own.get('duration_ms')),
       inputs: asked === undefined ? {} : toolInputs(own.get(asked)),
       output: said ?? null,
       exception:
@@ -123,26 +129,26 @@ const toolCall =
 const REFUSED = /^(reject|denied|deny|abort)/;
 
 /** Whether a tool may run. A decision has no time of its own. */
-function decisionCall(event: ReadEvent): EventParts {
+function decisionCall(event: ParsedAgentEvent): EventParts {
   const { own } = event;
-  const decision = string(own.get('decision')) ?? '';
-  const tool = string(own.get('tool_name'));
+  const decision = readText(own.get('decision')) ?? '';
+  const tool = readText(own.get('tool_name'));
   const id = own.get('tool_use_id') ?? own.get('call_id') ?? null;
   return {
-    id: idOf(event, ...place(event), id),
+    id: eventCallId(event, ...eventPlace(event), id),
     display_name: tool,
     inputs: { tool_name: tool, decision, source: own.get('source') },
     exception: REFUSED.test(decision) ? `the tool may not run: ${decision}` : null,
   };
 }
 
-const codexAnswer = (event: ReadEvent, modelName: NameModel): EventParts => {
-  const count = (name: string) => number(event.own.get(name));
-  const error = string(event.own.get('error.message'));
+const codexAnswer = (event: ParsedAgentEvent, modelName: ModelNamer): EventParts => {
+  const count = (name: string) => readNumber(event.own.get(name));
+  const error = readText(event.own.get('error.message'));
   return {
     ...modelParts(event),
     duration_ms: undefined, // of one event of the stream
-    id: idOf(event, ...place(event), event.own.get('event.kind') ?? null),
+    id: eventCallId(event, ...eventPlace(event), event.own.get('event.kind') ?? null),
     exception: error ?? null,
     usage: usageEntry(event, modelName, {
       prompt_tokens: count('input_token_count'),
@@ -155,26 +161,38 @@ const codexAnswer = (event: ReadEvent, modelName: NameModel): EventParts => {
 };
 
 /** An attempt to get an answer, of which the agent tells how long it waited for the first byte. */
-const requestCall = (event: ReadEvent): EventParts => {
+const requestCall = (event: ParsedAgentEvent): EventParts => {
   const { own } = event;
-  const status = number(own.get('http.response.status_code'));
+  const status = readNumber(own.get('http.response.status_code'));
   const isFailed =
-    string(own.get('error.message')) !== undefined || (status !== undefined && status >= 400);
+    readText(own.get('error.message')) !== undefined || (status !== undefined && status >= 400);
   return {
-    id: idOf(event, ...place(event), own.get('attempt') ?? null, own.get('model') ?? null),
-    duration_ms: number(own.get('duration_ms')),
+    id: eventCallId(
+      event,
+      ...eventPlace(event),
+      own.get('attempt') ?? null,
+      own.get('model') ?? null,
+    ),
+    duration_ms: readNumber(own.get('duration_ms')),
     exception: isFailed ? failure(own, 'error.message') : null,
-    inputs: own.has('request_text') ? { contents: parsed(own.get('request_text')).value } : {},
+    inputs: own.has('request_text')
+      ? { contents: parseContent(own.get('request_text')).value }
+      : {},
     taken: ['request_text'],
   };
 };
 
-const geminiAnswer = (event: ReadEvent, modelName: NameModel): EventParts => {
-  const count = (name: string) => number(event.own.get(name));
+const geminiAnswer = (event: ParsedAgentEvent, modelName: ModelNamer): EventParts => {
+  const count = (name: string) => readNumber(event.own.get(name));
   const message = geminiMessage(event.own.get('response_text'));
   return {
     ...modelParts(event),
-    id: idOf(event, ...place(event), event.own.get('model') ?? null, event.own.get('role') ?? null),
+    id: eventCallId(
+      event,
+      ...eventPlace(event),
+      event.own.get('model') ?? null,
+      event.own.get('role') ?? null,
+    ),
     output: message && { messages: [message] },
     taken: message ? ['response_text'] : [],
     answer: message?.content || undefined,
@@ -190,7 +208,7 @@ const geminiAnswer = (event: ReadEvent, modelName: NameModel): EventParts => {
 
 /** The message in the chunks of an answer of Gemini. */
 function geminiMessage(text: unknown): { role: string; content: string } | null {
-  const { value } = parsed(text);
+  const { value } = parseContent(text);
   const chunks = Array.isArray(value) ? (value as unknown[]) : [];
   const parts = chunks.flatMap((chunk) => {
     const [candidate] = listOf(chunk, 'candidates');
@@ -215,11 +233,13 @@ const listOf = (value: unknown, name: string): unknown[] => {
   return Array.isArray(list) ? (list as unknown[]) : [];
 };
 
-const sessionCall = (event: ReadEvent): EventParts => ({ id: idOf(event, ...place(event)) });
+const sessionCall = (event: ParsedAgentEvent): EventParts => ({
+  id: eventCallId(event, ...eventPlace(event)),
+});
 
 /** How each event becomes a call; the names are those of `AGENT_EVENTS`. */
 export const EVENT_PARTS: Readonly<
-  Record<string, (event: ReadEvent, modelName: NameModel) => EventParts>
+  Record<string, (event: ParsedAgentEvent, modelName: ModelNamer) => EventParts>
 > = {
   'claude_code.user_prompt': promptCall,
   'claude_code.api_request': claudeRequest,

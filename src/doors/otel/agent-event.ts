@@ -4,10 +4,10 @@ import { type Attributes, readAttributes } from './attributes.js';
 import { recordTime } from './log-messages.js';
 import type { Origin } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
-import { isId } from './span-call.js';
+import { isHexId } from './span-call.js';
 
 /** A coding agent whose log records are events: where these say the session, the prompt and the version. */
-interface Agent {
+interface CodingAgent {
   name: string;
   /** Prefix of the names of its events. An agent that leaves it out is known by its scope. */
   prefix: string;
@@ -20,7 +20,7 @@ interface Agent {
   hasTurnTrace: boolean;
 }
 
-const AGENTS: readonly Agent[] = [
+const AGENTS: readonly CodingAgent[] = [
   // Claude Code 2.1.332: event.name is `user_prompt`, the body `claude_code.user_prompt`; prompt.id since 2.1.7x
   {
     name: 'claude-code',
@@ -54,12 +54,12 @@ const AGENTS: readonly Agent[] = [
 ];
 
 /** The answer of an assistant, told apart from the call that it belongs to. */
-export const ANSWERS = 'claude_code.assistant_response';
+export const ANSWER_EVENT = 'claude_code.assistant_response';
 /** The only events of the stream of an answer that are kept: its end, and what went wrong. */
 const STREAM = 'codex.sse_event';
 
 interface NamedEvent {
-  agent: Agent;
+  agent: CodingAgent;
   name: string;
 }
 
@@ -70,17 +70,17 @@ function namedEvent(record: LogRecord, own: Attributes, { scope }: Origin): Name
     const whole = names.find((name) => name.startsWith(agent.prefix));
     const part = agent.scope !== undefined && scope.name === agent.scope ? names[0] : undefined;
     const name = whole ?? (part === undefined ? undefined : agent.prefix + part);
-    if (name !== undefined && (name === ANSWERS || Object.hasOwn(AGENT_EVENTS, name)))
+    if (name !== undefined && (name === ANSWER_EVENT || Object.hasOwn(AGENT_EVENTS, name)))
       return { agent, name };
   }
   return null;
 }
 
-export const number = (value: unknown): number | undefined => {
+export const readNumber = (value: unknown): number | undefined => {
   const count = typeof value === 'string' && value !== '' ? Number(value) : value;
   return typeof count === 'number' && Number.isFinite(count) && count >= 0 ? count : undefined;
 };
-export const string = (value: unknown): string | undefined =>
+export const readText = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
 const digest = (...parts: unknown[]): string =>
@@ -92,13 +92,13 @@ const madeTraceId = (...parts: unknown[]) => digest(...parts).slice(0, 32);
 function eventTime(record: LogRecord, own: Attributes): bigint {
   const time = BigInt(recordTime(record));
   if (time > 0n) return time;
-  const told = Date.parse(string(own.get('event.timestamp')) ?? '');
+  const told = Date.parse(readText(own.get('event.timestamp')) ?? '');
   if (Number.isNaN(told)) throw new Error('timeUnixNano is required');
   return BigInt(told) * 1_000_000n;
 }
 
 /** An event as it is read, before it is a call. */
-export interface ReadEvent extends NamedEvent {
+export interface ParsedAgentEvent extends NamedEvent {
   own: Attributes;
   origin: Origin;
   session: string;
@@ -118,12 +118,12 @@ export interface ReadEvent extends NamedEvent {
  * is the same call.
  * @throws Error when it says no time
  */
-export function readEvent(record: LogRecord, origin: Origin): ReadEvent | null {
+export function parseAgentEvent(record: LogRecord, origin: Origin): ParsedAgentEvent | null {
   const own = readAttributes(record.attributes);
   const named = namedEvent(record, own, origin);
   if (!named || isOfStream(named.name, own)) return null;
   const resource = readAttributes(origin.resource.attributes);
-  const session = string(own.get(named.agent.session) ?? resource.get(named.agent.session));
+  const session = readText(own.get(named.agent.session) ?? resource.get(named.agent.session));
   if (session === undefined) return null;
   const at = eventTime(record, own);
   return {
@@ -140,12 +140,12 @@ export function readEvent(record: LogRecord, origin: Origin): ReadEvent | null {
 function turnOf(
   { agent, name }: NamedEvent,
   record: LogRecord,
-  { own, session, at }: Pick<ReadEvent, 'own' | 'session' | 'at'>,
+  { own, session, at }: Pick<ParsedAgentEvent, 'own' | 'session' | 'at'>,
 ) {
-  const prompt = agent.prompt === undefined ? undefined : string(own.get(agent.prompt));
+  const prompt = agent.prompt === undefined ? undefined : readText(own.get(agent.prompt));
   const isPrompt = AGENT_EVENTS[name] === 'prompt';
   const turn = prompt ?? (isPrompt ? `${at}` : undefined);
-  const traced = agent.hasTurnTrace ? spanOf(record) : null;
+  const traced = agent.hasTurnTrace ? recordSpan(record) : null;
   return {
     prompt,
     isPrompt,
@@ -158,17 +158,22 @@ function turnOf(
 }
 
 /** The trace and the span in which a record was made. */
-function spanOf({ traceId = '', spanId = '' }: LogRecord) {
-  return isId(traceId, 32) ? { traceId, spanId: isId(spanId, 16) ? spanId : null } : null;
+function recordSpan({ traceId = '', spanId = '' }: LogRecord) {
+  return isHexId(traceId, 32) ? { traceId, spanId: isHexId(spanId, 16) ? spanId : null } : null;
 }
 
 const isOfStream = (name: string, own: Attributes): boolean =>
   name === STREAM &&
-  number(own.get('input_token_count')) === undefined &&
-  string(own.get('error.message')) === undefined;
+  readNumber(own.get('input_token_count')) === undefined &&
+  readText(own.get('error.message')) === undefined;
 
-export const idOf = ({ agent, session, prompt, name }: ReadEvent, ...parts: unknown[]) =>
-  callId(agent.name, session, prompt ?? null, name, ...parts);
+export const eventCallId = (
+  { agent, session, prompt, name }: ParsedAgentEvent,
+  ...parts: unknown[]
+) => callId(agent.name, session, prompt ?? null, name, ...parts);
 
 /** Tells events without an id from one another. */
-export const place = ({ own, at }: ReadEvent) => [`${at}`, own.get('event.sequence') ?? null];
+export const eventPlace = ({ own, at }: ParsedAgentEvent) => [
+  `${at}`,
+  own.get('event.sequence') ?? null,
+];

@@ -1,10 +1,16 @@
 import type { AgentColumns, WholeCall } from '../../tracing/calls/calls.service.js';
-import { ANSWERS, idOf, type ReadEvent, readEvent, string } from './agent-event.js';
+import {
+  ANSWER_EVENT,
+  eventCallId,
+  type ParsedAgentEvent,
+  parseAgentEvent,
+  readText,
+} from './agent-event.js';
 import { EVENT_PARTS, type EventParts } from './agent-event-parts.js';
 import { toContent } from './attributes.js';
 import type { Origin } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
-import { describeOrigin, type NameModel, toTimestamp } from './span-call.js';
+import { describeOrigin, type ModelNamer, toTimestamp } from './span-call.js';
 
 /** The event that a log record of a coding agent becomes. */
 export interface AgentEvent {
@@ -25,23 +31,25 @@ export function readAgentEvent(
   record: LogRecord,
   origin: Origin,
   findProject: () => string,
-  modelName: NameModel,
+  modelName: ModelNamer,
 ): AgentEvent | null {
-  const event = readEvent(record, origin);
+  const event = parseAgentEvent(record, origin);
   if (!event) return null;
   const projectId = findProject();
-  if (event.name === ANSWERS) return answerEvent(event, projectId);
+  if (event.name === ANSWER_EVENT) return answerEvent(event, projectId);
   return wholeEvent(event, EVENT_PARTS[event.name]!(event, modelName), projectId);
 }
 
 /** The text of an assistant: it belongs to the call of its request, and to that of the prompt. */
-function answerEvent(event: ReadEvent, projectId: string): AgentEvent | null {
+function answerEvent(event: ParsedAgentEvent, projectId: string): AgentEvent | null {
   const { own, session, at, turnId } = event;
-  const text = string(own.get('response'));
+  const text = readText(own.get('response'));
   if (text === undefined || turnId === null) return null;
-  const requestId = string(own.get('request_id'));
+  const requestId = readText(own.get('request_id'));
   const request =
-    requestId === undefined ? null : idOf({ ...event, name: 'claude_code.api_request' }, requestId);
+    requestId === undefined
+      ? null
+      : eventCallId({ ...event, name: 'claude_code.api_request' }, requestId);
   return {
     projectId,
     session,
@@ -52,7 +60,7 @@ function answerEvent(event: ReadEvent, projectId: string): AgentEvent | null {
 }
 
 const answersTo = (
-  { traceId: trace, at }: ReadEvent,
+  { traceId: trace, at }: ParsedAgentEvent,
   callIds: readonly (string | null)[],
   text: string,
 ): AgentEvent['answers'] =>
@@ -67,7 +75,7 @@ const answersTo = (
         },
   );
 
-function wholeEvent(event: ReadEvent, made: EventParts, projectId: string): AgentEvent {
+function wholeEvent(event: ParsedAgentEvent, made: EventParts, projectId: string): AgentEvent {
   const { session, at, turnId } = event;
   const duration = BigInt(Math.round((made.duration_ms ?? 0) * 1e6));
   const from = toTimestamp(`${duration < at ? at - duration : at}`, 'timeUnixNano');
@@ -97,7 +105,7 @@ function wholeEvent(event: ReadEvent, made: EventParts, projectId: string): Agen
 }
 
 function endedCall(
-  { at }: ReadEvent,
+  { at }: ParsedAgentEvent,
   made: EventParts,
   start: object,
   documents: { attributes: string; inputs: string },
@@ -114,7 +122,7 @@ function endedCall(
 
 const MAX_NAME = 256;
 
-function attributesText({ origin, own }: ReadEvent, made: EventParts): string {
+function attributesText({ origin, own }: ParsedAgentEvent, made: EventParts): string {
   const taken = new Set(made.taken);
   return JSON.stringify({
     ...describeOrigin(origin),
@@ -125,11 +133,11 @@ function attributesText({ origin, own }: ReadEvent, made: EventParts): string {
 
 /** The agent is that of the prompt, and of what its subagents do. */
 function agentColumns(
-  { agent, own, resource, isPrompt, linkedId }: ReadEvent,
+  { agent, own, resource, isPrompt, linkedId }: ParsedAgentEvent,
   made: EventParts,
 ): AgentColumns {
-  const named = isPrompt ? agent.name : string(own.get('agent.name'));
-  const version = isPrompt ? string(agent.version(own, resource)) : undefined;
+  const named = isPrompt ? agent.name : readText(own.get('agent.name'));
+  const version = isPrompt ? readText(agent.version(own, resource)) : undefined;
   return {
     operation: made.operation ?? '',
     agent_name: named?.slice(0, MAX_NAME) ?? null,

@@ -1,2 +1,2 @@
 /** Prefixes of the names of coding agents' events. */
-export const AGENT_MARKS = ['claude_code.', 'codex.', 'gemini_cli.'] as const;
+export const AGENT_EVENT_PREFIXES = ['claude_code.', 'codex.', 'gemini_cli.'] as const;

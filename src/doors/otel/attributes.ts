@@ -42,9 +42,9 @@ const MAX_VALUES = 200_000;
 const WRAPPERS = 10;
 
 /** The JSON that a text holds, if it looks like an object, array or string and is one; texts in lists too. */
-export function parsed(value: unknown): Content {
+export function parseContent(value: unknown): Content {
   if (Array.isArray(value)) {
-    const parts = value.map(parsed);
+    const parts = value.map(parseContent);
     return {
       value: parts.map((part) => part.value),
       text: `[${parts.map(({ text }) => text).join(',')}]`,
@@ -86,9 +86,9 @@ export function nestPaths(entries: Iterable<readonly [path: string, value: unkno
   const tree: Tree = new Map();
   for (const [name, value] of entries) {
     const path = name.split('.', MAX_PATH + 1);
-    if (path.length <= MAX_PATH) plant(tree, path, value);
+    if (path.length <= MAX_PATH) setPath(tree, path, value);
   }
-  return tree.size > 0 ? grown(tree) : undefined;
+  return tree.size > 0 ? toNestedValue(tree) : undefined;
 }
 
 type Tree = Map<string, unknown>;
@@ -97,7 +97,7 @@ const MAX_PATH = 16;
 
 const isIndex = (step: string) => /^\d{1,6}$/.test(step);
 
-function plant(tree: Tree, path: string[], value: unknown): void {
+function setPath(tree: Tree, path: string[], value: unknown): void {
   let node = tree;
   for (const step of path.slice(0, -1)) {
     let next = node.get(step);
@@ -108,11 +108,11 @@ function plant(tree: Tree, path: string[], value: unknown): void {
 }
 
 /** Nodes whose names are all numbers are lists; the wrappers of OpenInference around each element go. */
-function grown(value: unknown): unknown {
+function toNestedValue(value: unknown): unknown {
   if (!(value instanceof Map)) return value;
   const entries = [...(value as Tree)].map(([name, part]): [string, unknown] => [
     name,
-    grown(part),
+    toNestedValue(part),
   ]);
   if (!entries.every(([name]) => isIndex(name))) return Object.fromEntries(entries);
   return entries.toSorted(([a], [b]) => Number(a) - Number(b)).map(([, part]) => unwrapped(part));
@@ -122,7 +122,7 @@ function unwrapped(element: unknown): unknown {
   if (typeof element !== 'object' || element === null) return element;
   const [[name, inner] = ['', undefined], ...others] = Object.entries(element);
   if (others.length > 0) return element;
-  if (name === 'json_schema') return parsed(inner).value;
+  if (name === 'json_schema') return parseContent(inner).value;
   return /^(message|tool|tool_call|message_content|document|embedding)$/.test(name)
     ? unwrapped(inner)
     : element;

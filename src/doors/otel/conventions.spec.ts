@@ -3,8 +3,8 @@ import { pricedName } from '../../tracing/costs/builtin-prices.js';
 import { DIALECTS } from '../../tracing/usage/dialects.js';
 import { REPORTED } from '../../tracing/usage/usage.js';
 import { CONVENTIONS } from './conventions.js';
-import { toldBy } from './log-messages.js';
-import type { Origin, Span } from './otlp.js';
+import { readLogPart } from './log-messages.js';
+import type { Origin, OtlpSpan } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
 import { toCall } from './span-call.js';
 
@@ -14,7 +14,7 @@ const recorded = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
 
 interface Recording {
   calls: object[];
-  spans: { origin: Origin; span: Span }[];
+  spans: { origin: Origin; span: OtlpSpan }[];
   logs?: { record: LogRecord | null }[];
   told?: (object | null)[];
 }
@@ -34,13 +34,13 @@ it.each(recorded)('%s becomes the calls that were recorded with it', (name) => {
     return { op_name, display_name, thread_id, is_turn, exception, inputs, output, summary, names };
   });
   expect(made).toEqual(calls);
-  expect(logs?.map(({ record }) => record && toldBy(record))).toEqual(told);
+  expect(logs?.map(({ record }) => record && readLogPart(record))).toEqual(told);
 });
 
 /** One span for each row of the table, with nothing but the attribute of that row. */
 const mapped = (attribute: string, value: string | number, beside?: string) => {
   const any = typeof value === 'number' ? { intValue: `${value}` } : { stringValue: value };
-  const span: Span = {
+  const span: OtlpSpan = {
     traceId: '0af7651916cd43dd8448eb211c80319c',
     spanId: 'b7ad6b7169203331',
     startTimeUnixNano: '1767225600123456789',

@@ -5,13 +5,13 @@ import { spelledMembers } from '../../tracing/usage/counts.js';
  * beside it names another type, `list` stands for attributes spelled one by one (`<name>.0.role`). `open` is `json` whose
  * object is the whole: the member is for what is none.
  */
-export type Form = 'json' | 'text' | 'mime' | 'list' | 'open';
+export type AttributeForm = 'json' | 'text' | 'mime' | 'list' | 'open';
 
 /**
  * `inputs` and `output` take the attribute out of the attributes: as a whole, or as the member behind the point. All others
  * are read and stay where they are: `usage` is an object of counts of tokens, and its members are counts.
  */
-export type Target =
+export type AttributeTarget =
   | 'inputs'
   | `inputs.${string}`
   | 'output'
@@ -37,7 +37,12 @@ export type Target =
   | 'error_level';
 
 /** A name that anybody may use counts only beside an attribute that tells whose it is. */
-type Row = readonly [attribute: string, target: Target, form?: Form, beside?: string];
+type Convention = readonly [
+  attribute: string,
+  target: AttributeTarget,
+  form?: AttributeForm,
+  beside?: string,
+];
 
 /** Types of Mastra's spans, each of which has names of its own for what goes in and comes out. */
 const MASTRA =
@@ -54,7 +59,7 @@ const CODEX_TURN = 'codex.turn.token_usage.total_tokens';
 const AUTOGEN = 'message_context';
 
 /** What attributes of the known instrumentations become. Of two for one target the earlier one wins. */
-export const CONVENTIONS: readonly Row[] = [
+export const CONVENTIONS: readonly Convention[] = [
   // Generative AI of OpenTelemetry; also in an event `gen_ai.client.inference.operation.details`
   ['gen_ai.input.messages', 'inputs.messages'],
   ['gen_ai.system_instructions', 'inputs.system_instructions'],
@@ -110,7 +115,7 @@ export const CONVENTIONS: readonly Row[] = [
   ['input', 'inputs', 'json', OF_FUNCTION],
   ['output', 'output', 'json', OF_FUNCTION],
   // Mastra
-  ...MASTRA.flatMap((type): Row[] => [
+  ...MASTRA.flatMap((type): Convention[] => [
     [`mastra.${type}.input`, 'inputs'],
     [`mastra.${type}.output`, 'output'],
   ]),
@@ -345,16 +350,16 @@ export const CONVENTIONS: readonly Row[] = [
 const USAGE_PREFIXES = ['gen_ai.usage.', 'llm.usage.', 'llm.token_count.', 'ai.usage.'];
 const USAGE_DETAILS = 'gen_ai.usage.details.';
 /** Names that are no counts of tokens when they stand behind a prefix. */
-const NOT_BEHIND = new Set(['input', 'output', 'total', 'requests']);
+const NON_TOKEN_NAMES = new Set(['input', 'output', 'total', 'requests']);
 
 const known = new Set(CONVENTIONS.map(([attribute]) => attribute));
 
 /** Attributes of usage that `CONVENTIONS` leaves to the table of dialects. */
-export const USAGE_CONVENTIONS: readonly Row[] = [
+export const USAGE_CONVENTIONS: readonly Convention[] = [
   ...USAGE_PREFIXES.flatMap((prefix) => spelledMembers().map((name) => [prefix, name] as const)),
   ...spelledMembers('details').map((name) => [USAGE_DETAILS, name] as const),
-].flatMap(([prefix, name]): Row[] =>
-  known.has(`${prefix}${name}`) || NOT_BEHIND.has(name)
+].flatMap(([prefix, name]): Convention[] =>
+  known.has(`${prefix}${name}`) || NON_TOKEN_NAMES.has(name)
     ? []
     : [[`${prefix}${name}`, `usage.${name}`]],
 );

@@ -1,7 +1,7 @@
 import protobuf from 'protobufjs';
 import { CODES, TooDeep } from '../../platform/json/json-grammar.js';
 import { JsonScanner, NotJson, type ScanListener } from '../../platform/json/json-scanner.js';
-import { Turn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import { type PartialSuccess, responseWriters } from './otlp.js';
 import { LENGTH_DELIMITED } from './protobuf-json.js';
 
@@ -14,13 +14,13 @@ import { LENGTH_DELIMITED } from './protobuf-json.js';
 type ItemPath = readonly Readonly<Record<string, number>>[];
 
 /** Items of a signal that are not kept, and why. */
-export interface Dropped {
+export interface DroppedItems {
   path: ItemPath;
   why: string;
 }
 
 /** As in logs/v1/logs.proto of opentelemetry-proto v1.11.0. */
-export const DROPPED_LOGS: Dropped = {
+export const DROPPED_LOGS: DroppedItems = {
   path: [{ resourceLogs: 1 }, { scopeLogs: 2 }, { logRecords: 2 }],
   why:
     'Skein keeps log records that have messages or evaluations of generative AI (events gen_ai.*, with their span), or are events of ' +
@@ -28,7 +28,7 @@ export const DROPPED_LOGS: Dropped = {
 };
 
 /** As in metrics/v1/metrics.proto of opentelemetry-proto v1.11.0. */
-export const DROPPED_METRICS: Dropped = {
+export const DROPPED_METRICS: DroppedItems = {
   path: [
     { resourceMetrics: 1 },
     { scopeMetrics: 2 },
@@ -53,7 +53,7 @@ export const metricsResponse = responseWriters(
 /** Adds items that are not kept to what the exporter is told. */
 export const addDropped = (
   count: number,
-  { why }: Dropped,
+  { why }: DroppedItems,
   told: PartialSuccess | null = null,
 ): PartialSuccess | null =>
   count === 0
@@ -67,14 +67,14 @@ export const addDropped = (
  * What the exporter is told of a body of which nothing is kept. Of a malformed one the items before the fault count: nothing of it
  * would be kept anyway.
  */
-export async function tellDropped(
+export async function reportDropped(
   bytes: Uint8Array,
   isBinary: boolean,
-  dropped: Dropped,
+  dropped: DroppedItems,
 ): Promise<PartialSuccess | null> {
   const { path } = dropped;
-  const walk = isBinary ? new ProtobufCount(bytes, path) : new JsonCount(bytes, path);
-  const turn = new Turn();
+  const walk = isBinary ? new ProtobufItemCounter(bytes, path) : new JsonItemCounter(bytes, path);
+  const turn = new EventLoopTurn();
   try {
     while (walk.next()) if (turn.isOver) await turn.next();
   } catch (error) {
@@ -87,7 +87,7 @@ export async function tellDropped(
 /** Fields that are read between two looks at the clock. */
 const FIELDS_AT_ONCE = 1024;
 
-class ProtobufCount {
+class ProtobufItemCounter {
   count = 0;
   private readonly reader: protobuf.Reader;
   private readonly numbers: readonly number[][];
@@ -133,7 +133,7 @@ const { OPEN_BRACE, OPEN_BRACKET } = CODES;
 /** Bytes that are scanned between two looks at the clock. */
 const SCANNED_AT_ONCE = 256 * 1024;
 
-class JsonCount implements ScanListener {
+class JsonItemCounter implements ScanListener {
   count = 0;
   private readonly scanner = new JsonScanner(this);
   private at = 0;

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { WIRE } from '../../platform/http/wire.js';
 import { type Attributes, readAttributes } from './attributes.js';
 import { recordTime } from './log-messages.js';
-import type { KeyValue, Span } from './otlp.js';
+import type { KeyValue, OtlpSpan } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
-import { isId } from './span-call.js';
+import { isHexId } from './span-call.js';
 
 /** Semantic conventions of generative AI since v1.38, and of open-telemetry/semantic-conventions-genai (model/gen-ai/events.yaml). */
 const EVALUATION = 'gen_ai.evaluation.result';
@@ -41,7 +41,7 @@ const responseOf = (attributes: Attributes): string | null => {
 };
 
 /** The evaluations in the events of a span. */
-export function evaluationsOf(span: Span, projectId: string): Evaluation[] {
+export function evaluationsOf(span: OtlpSpan, projectId: string): Evaluation[] {
   const events = span.events?.filter(({ name }) => name === EVALUATION) ?? [];
   return events.map(({ timeUnixNano, attributes }) => {
     const read = readAttributes(attributes);
@@ -63,7 +63,7 @@ export function readEvaluation(record: LogRecord, findProject: () => string): Ev
   withBody(attributes, record.body?.kvlistValue?.values);
   const { traceId = '', spanId = '' } = record;
   const responseId = responseOf(attributes);
-  const isOfSpan = isId(traceId, 32) && isId(spanId, 16);
+  const isOfSpan = isHexId(traceId, 32) && isHexId(spanId, 16);
   if (!isOfSpan && responseId === null)
     throw new Error(`${EVALUATION} must name its span, or its response in gen_ai.response.id`);
   return {

@@ -1,21 +1,21 @@
-import { showCounter } from '../../platform/process/metrics.js';
+import { registerCounter } from '../../platform/process/metrics.js';
 import type { Origin } from './otlp.js';
 
 /** Folded spans, by the name of their scope. */
-export const foldedSpans = showCounter(
+export const foldedSpans = registerCounter(
   'skein_otlp_folded_spans_total',
   'Spans that were not stored because OTLP_FOLD names them and they say nothing of models, agents or tools, by scope.',
   ['scope'],
 );
 
-interface Rule {
+interface FoldRule {
   scope: RegExp;
   name: RegExp | null;
   isKept: boolean;
 }
 
 /** A pattern in which `*` stands for any text. */
-const pattern = (text: string) =>
+const wildcardPattern = (text: string) =>
   new RegExp(
     `^${text
       .split('*')
@@ -27,9 +27,9 @@ const pattern = (text: string) =>
  * Whether spans are folded by `OTLP_FOLD`: rules `<scope>` or `<scope>/<name>` between commas, of which the last that matches counts;
  * one that begins with `!` keeps its spans.
  */
-export class Folding {
-  private readonly rules: readonly Rule[];
-  private readonly byOrigin = new WeakMap<Origin, readonly Rule[]>();
+export class SpanFolding {
+  private readonly rules: readonly FoldRule[];
+  private readonly byOrigin = new WeakMap<Origin, readonly FoldRule[]>();
 
   constructor(setting: string) {
     const texts = setting.split(',').map((text) => text.trim());
@@ -37,8 +37,8 @@ export class Folding {
       const isKept = text.startsWith('!');
       const [scope = '', ...name] = (isKept ? text.slice(1) : text).split('/');
       return {
-        scope: pattern(scope),
-        name: name.length > 0 ? pattern(name.join('/')) : null,
+        scope: wildcardPattern(scope),
+        name: name.length > 0 ? wildcardPattern(name.join('/')) : null,
         isKept,
       };
     });

@@ -6,16 +6,21 @@ import {
   toContent,
   nestPaths,
   contentMembers,
-  parsed,
+  parseContent,
 } from './attributes.js';
-import { CONVENTIONS, type Form, type Target, USAGE_CONVENTIONS } from './conventions.js';
-import type { Span } from './otlp.js';
+import {
+  CONVENTIONS,
+  type AttributeForm,
+  type AttributeTarget,
+  USAGE_CONVENTIONS,
+} from './conventions.js';
+import type { OtlpSpan } from './otlp.js';
 
-interface Rule {
+interface AttributeRule {
   /** Place in the table. */
   rank: number;
-  target: Target;
-  form: Form;
+  target: AttributeTarget;
+  form: AttributeForm;
   /** The attribute that must be there too. */
   beside: string | null;
   /** Which content it is, and which member of that; null is all of it. */
@@ -24,29 +29,29 @@ interface Rule {
 }
 
 /** The rules by attribute; those of lists by what stands before the first number. */
-const [RULES, LISTS] = [new Map<string, Rule[]>(), new Map<string, Rule>()];
+const [RULES, LISTS] = [new Map<string, AttributeRule[]>(), new Map<string, AttributeRule>()];
 for (const [rank, [attribute, target, form = 'json', beside = null]] of [
   ...CONVENTIONS,
   ...USAGE_CONVENTIONS,
 ].entries()) {
   const [, side = null, member = null] = /^(inputs|output)(?:\.(.*))?$/.exec(target) ?? [];
-  const rule = { rank, target, form, beside, side: side as Rule['side'], member };
+  const rule = { rank, target, form, beside, side: side as AttributeRule['side'], member };
   if (form === 'list') LISTS.set(attribute, rule);
   else RULES.set(attribute, [...(RULES.get(attribute) ?? []), rule]);
 }
 
 /** An attribute that a rule is about. */
-interface Hit {
-  rule: Rule;
+interface RuleMatch {
+  rule: AttributeRule;
   name: string;
   value: unknown;
   /** Of a list: its attributes, by what follows the prefix. */
   entries?: Map<string, unknown>;
 }
 
-export interface Found {
+export interface SpanContent {
   /** Values of what stays in the attributes, by target, the first one first. */
-  values: Map<Target, unknown[]>;
+  values: Map<AttributeTarget, unknown[]>;
   inputs: Map<string, Content>;
   output: Map<string, Content>;
   /** Names of the attributes that have become contents. */
@@ -54,9 +59,9 @@ export interface Found {
 }
 
 /** The values of the attributes, in the order of the table. Each attribute is read once. */
-export function findIn(own: Attributes, span: Span): Found {
-  const hits: Hit[] = [];
-  const lists = new Map<Rule, Map<string, unknown>>();
+export function readSpanContent(own: Attributes, span: OtlpSpan): SpanContent {
+  const hits: RuleMatch[] = [];
+  const lists = new Map<AttributeRule, Map<string, unknown>>();
   const look = (value: unknown, name: string) => {
     for (const rule of RULES.get(name) ?? [])
       if (rule.beside === null || own.has(rule.beside)) hits.push({ rule, name, value });
@@ -74,7 +79,7 @@ export function findIn(own: Attributes, span: Span): Found {
   own.forEach(look);
   for (const [name, value] of contentsOfEvents(span)) if (!own.has(name)) look(value, name);
   hits.sort((a, b) => a.rule.rank - b.rule.rank);
-  const found = collected(hits, own);
+  const found = collectContent(hits, own);
   addMessageEvents(span, found);
   addEventsOfLogfire(own, found);
   return found;
@@ -86,7 +91,7 @@ const TOOL_OUTPUT = 'tool.output';
 const NUMBER = /\.\d/;
 
 /** Contents that older instrumentations put into events. */
-function contentsOfEvents({ events = [] }: Span): Attributes {
+function contentsOfEvents({ events = [] }: OtlpSpan): Attributes {
   const contents: Attributes = new Map();
   for (const { name, attributes } of events)
     if (name?.startsWith('gen_ai.') || name === TOOL_OUTPUT)
@@ -97,13 +102,13 @@ function contentsOfEvents({ events = [] }: Span): Attributes {
 export const MESSAGE_EVENT = /^gen_ai\.(?:(system|user|assistant|tool)\.message|choice)$/;
 
 /** Messages that are events of their own, as the conventions had them before 2026. */
-function addMessageEvents({ events = [] }: Span, { inputs, output }: Found): void {
+function addMessageEvents({ events = [] }: OtlpSpan, { inputs, output }: SpanContent): void {
   const messages: Record<'inputs' | 'output', unknown[]> = { inputs: [], output: [] };
   for (const { name, attributes } of events) {
     const [event, role = 'assistant'] = MESSAGE_EVENT.exec(name ?? '') ?? [];
     if (!event) continue;
     const members = Object.fromEntries(
-      [...readAttributes(attributes)].map(([key, value]) => [key, parsed(value).value]),
+      [...readAttributes(attributes)].map(([key, value]) => [key, parseContent(value).value]),
     );
     const { 'gen_ai.event.content': body, ...others } = members;
     const message = readMessage(role, { ...others, ...(isObject(body) ? body : {}) });
@@ -117,8 +122,10 @@ function addMessageEvents({ events = [] }: Span, { inputs, output }: Found): voi
 }
 
 /** Logfire lists such events in one attribute; those of the assistant at the end are the answer. */
-function addEventsOfLogfire(own: Attributes, { inputs, output, taken }: Found): void {
-  const said = own.has('logfire.span_type') ? messagesOf(parsed(own.get('events')).value) : [];
+function addEventsOfLogfire(own: Attributes, { inputs, output, taken }: SpanContent): void {
+  const said = own.has('logfire.span_type')
+    ? messagesOf(parseContent(own.get('events')).value)
+    : [];
   if (said.length === 0) return;
   const asked = said.findLastIndex(({ role }) => role !== 'assistant') + 1;
   const messages = said.map(({ message }) => message);
@@ -149,8 +156,8 @@ function readMessage(role: string, { message, ...members }: Record<string, unkno
     : { role, ...members, ...(message !== undefined && { message }) };
 }
 
-function collected(hits: readonly Hit[], own: Attributes): Found {
-  const found: Found = {
+function collectContent(hits: readonly RuleMatch[], own: Attributes): SpanContent {
+  const found: SpanContent = {
     values: new Map(),
     inputs: new Map(),
     output: new Map(),
@@ -161,7 +168,7 @@ function collected(hits: readonly Hit[], own: Attributes): Found {
     if (side) addContent(hit, found[side], own, found.taken);
     else {
       const isQuoted = typeof hit.value === 'string' && hit.value.startsWith('"');
-      const value = isQuoted ? parsed(hit.value).value : hit.value;
+      const value = isQuoted ? parseContent(hit.value).value : hit.value;
       const values = found.values.get(target);
       if (values) values.push(value);
       else found.values.set(target, [value]);
@@ -171,20 +178,26 @@ function collected(hits: readonly Hit[], own: Attributes): Found {
 }
 
 /** Of two values for one member the first one stays. A whole that is no object becomes the member named `WHOLE`. */
-function addContent(hit: Hit, to: Map<string, Content>, own: Attributes, taken: Set<string>): void {
+function addContent(
+  hit: RuleMatch,
+  to: Map<string, Content>,
+  own: Attributes,
+  taken: Set<string>,
+): void {
   const { rule, name, entries } = hit;
-  const content = entries ? spelled(entries) : read(hit, own);
+  const content = entries ? nestedContent(entries) : readContent(hit, own);
   if (!content) return;
   if (!entries) taken.add(name);
   else for (const path of entries.keys()) taken.add(`${name}.${path}`);
   for (const [member, part] of membersOf(rule, content)) {
     const before = to.get(member);
-    if (!before || (rule.form === 'mime' && isWhole(member, part.value))) to.set(member, part);
-    else if (entries && member === 'messages') to.set(member, completed(before, part.value));
+    if (!before || (rule.form === 'mime' && isWholeMessages(member, part.value)))
+      to.set(member, part);
+    else if (entries && member === 'messages') to.set(member, withToolCalls(before, part.value));
   }
 }
 
-function membersOf(rule: Rule, content: Content): [string, Content][] {
+function membersOf(rule: AttributeRule, content: Content): [string, Content][] {
   const { member, form } = rule;
   const isAll = member === null || (form === 'open' && typeof content.value === 'object');
   if (isAll && isObject(content.value)) return contentMembers(content);
@@ -192,7 +205,7 @@ function membersOf(rule: Rule, content: Content): [string, Content][] {
 }
 
 /** LiteLLM tells the calls of a message that has no other content only in the list that is spelled one by one. */
-function completed(before: Content, list: unknown): Content {
+function withToolCalls(before: Content, list: unknown): Content {
   const messages = before.value;
   if (!Array.isArray(messages) || !Array.isArray(list)) return before;
   const [empty] = messages as unknown[];
@@ -203,25 +216,25 @@ function completed(before: Content, list: unknown): Content {
   return isEmpty ? toContent([{ ...empty, ...spelledOut }]) : before;
 }
 
-const wholeName = ({ side }: Rule, { value }: Content): string =>
-  side === 'inputs' && isWhole('messages', value) ? 'messages' : WHOLE[side!];
+const wholeName = ({ side }: AttributeRule, { value }: Content): string =>
+  side === 'inputs' && isWholeMessages('messages', value) ? 'messages' : WHOLE_MEMBERS[side!];
 
-export const WHOLE = { inputs: 'input', output: 'output' };
+export const WHOLE_MEMBERS = { inputs: 'input', output: 'output' };
 
 /** A body as it was sent is whole; spelled as attributes, messages lose parts such as the `type` of tool calls. */
-const isWhole = (member: string, value: unknown) =>
+const isWholeMessages = (member: string, value: unknown) =>
   member === 'messages' &&
   Array.isArray(value) &&
   value.length > 0 &&
   value.every((message) => typeof (message as { role?: unknown } | null)?.role === 'string');
 
-function spelled(entries: Map<string, unknown>): Content | undefined {
+function nestedContent(entries: Map<string, unknown>): Content | undefined {
   const list = nestPaths(entries);
   return list === undefined ? undefined : toContent(list);
 }
 
-function read({ rule: { form }, name, value }: Hit, own: Attributes): Content {
+function readContent({ rule: { form }, name, value }: RuleMatch, own: Attributes): Content {
   const mime = form === 'mime' ? own.get(name.replace(/value$/, 'mime_type')) : undefined;
   const isText = form === 'text' || (mime !== undefined && mime !== 'application/json');
-  return isText ? toContent(value) : parsed(value);
+  return isText ? toContent(value) : parseContent(value);
 }

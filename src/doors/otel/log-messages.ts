@@ -1,34 +1,34 @@
-import type { Said } from '../../tracing/calls/messages/call-messages.service.js';
+import type { CallMessage } from '../../tracing/calls/messages/call-messages.service.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { readAttributes } from './attributes.js';
 import { CONVENTIONS } from './conventions.js';
-import { findIn, MESSAGE_EVENT } from './found.js';
+import { readSpanContent, MESSAGE_EVENT } from './found.js';
 import type { KeyValue } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
-import { isId } from './span-call.js';
+import { isHexId } from './span-call.js';
 
 /** The part of a log record that belongs to the call of its span, without its place in the request. */
-export interface Told {
+export interface LogPart {
   traceId: string;
   spanId: string;
   /** Nanoseconds since 1970, in 20 digits. */
   at: string;
-  said: Pick<Said, 'side' | 'member' | 'is_part' | 'value'>[];
+  said: Pick<CallMessage, 'side' | 'member' | 'is_part' | 'value'>[];
 }
 
 const MEMBERS: ReadonlySet<string> = new Set(CONVENTIONS.map(([, target]) => target));
 
 /** Null when the record is no event of generative AI, names no span, or holds no message. */
-export function toldBy(record: LogRecord): Told | null {
+export function readLogPart(record: LogRecord): LogPart | null {
   const { traceId = '', spanId = '', eventName, attributes = [] } = record;
   const name = eventName || readAttributes(attributes).get('event.name');
   if (typeof name !== 'string' || !name.startsWith('gen_ai.')) return null;
-  if (!isId(traceId, 32) || !isId(spanId, 16)) return null;
+  if (!isHexId(traceId, 32) || !isHexId(spanId, 16)) return null;
   const isMessage = MESSAGE_EVENT.test(name);
   const event = { name, attributes: isMessage ? bodyAttributes(record) : attributes };
-  const found = findIn(new Map(), { events: [event] });
+  const found = readSpanContent(new Map(), { events: [event] });
   const said = (['inputs', 'output'] as const).flatMap((side) =>
-    [...found[side]].flatMap(([member, { value, text }]): Told['said'] => {
+    [...found[side]].flatMap(([member, { value, text }]): LogPart['said'] => {
       if (!MEMBERS.has(`${side}.${member}`)) return [];
       if (!isMessage) return [{ side, member, is_part: false, value: text }];
       const [message] = value as unknown[];
@@ -47,10 +47,10 @@ function bodyAttributes({ body, attributes = [] }: LogRecord): KeyValue[] {
 
 const CONTENT = 'gen_ai.event.content';
 /** The members that instrumentations send when they may not send contents. */
-const ABOUT = ['role', 'index', 'finish_reason', 'id', 'tool_call_id', 'name'];
+const MESSAGE_METADATA = ['role', 'index', 'finish_reason', 'id', 'tool_call_id', 'name'];
 
 const hasContent = (message: unknown): boolean =>
-  isObject(message) && Object.keys(message).some((name) => !ABOUT.includes(name));
+  isObject(message) && Object.keys(message).some((name) => !MESSAGE_METADATA.includes(name));
 
 /** Nanoseconds since 1970 in 20 digits; zeros where the record tells no time. */
 export function recordTime({ timeUnixNano, observedTimeUnixNano }: LogRecord): string {

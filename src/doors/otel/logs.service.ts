@@ -4,32 +4,32 @@ import {
   type CallMessages,
   CallMessagesService,
   isWithinLimits,
-  type Said,
-  tooMuch,
+  type CallMessage,
+  tooManyMessages,
 } from '../../tracing/calls/messages/call-messages.service.js';
 import { ApiError } from '../../platform/errors.js';
 import { hasOpaqueEscapes } from '../../platform/json/json-grammar.js';
-import { groupedBy } from '../../platform/query/grouped-by.js';
-import { Turn } from '../../platform/time/turn.js';
+import { groupBy } from '../../platform/query/grouped-by.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import { AgentTurns } from '../../tracing/calls/agent-turns/agent-turns.service.js';
 import { CostsService } from '../../tracing/costs/costs.service.js';
 import { type AgentEvent, readAgentEvent } from './agent-events.js';
 import { addDropped, DROPPED_LOGS } from './dropped.js';
 import { type Evaluation, readEvaluation } from './evaluations.js';
 import { EvaluationsService } from './evaluations.service.js';
-import { toldBy, type Told } from './log-messages.js';
-import { projectFinder, Refusals } from './otel.service.js';
+import { readLogPart, type LogPart } from './log-messages.js';
+import { projectFinder, ExportRefusals } from './otel.service.js';
 import type { PartialSuccess } from './otlp.js';
 import type { ReceivedLog } from './otlp-logs.js';
-import type { NameModel } from './span-call.js';
+import type { ModelNamer } from './span-call.js';
 import { PART_CALLS, PART_CHARACTERS } from './span-part.js';
 
 /** What the records of a request say of one call. */
-interface Spoken {
+interface CallLogParts {
   projectId: string;
   id: string;
   records: number;
-  said: Said[];
+  said: CallMessage[];
   /** Records by their trace and time, which those that come at one time are numbered by. */
   places: Map<string, number>;
 }
@@ -38,12 +38,12 @@ interface Spoken {
 class LogReadings {
   readonly events: AgentEvent[] = [];
   readonly evaluations: Evaluation[] = [];
-  readonly spoken = new Map<string, Spoken>();
+  readonly spoken = new Map<string, CallLogParts>();
   dropped = 0;
 
   constructor(
     private readonly findProject: ReturnType<typeof projectFinder>,
-    private readonly modelName: NameModel,
+    private readonly modelName: ModelNamer,
   ) {}
 
   get isEmpty(): boolean {
@@ -62,13 +62,13 @@ class LogReadings {
     const event = readAgentEvent(record, origin, findProject, this.modelName);
     if (event) {
       this.events.push(event);
-      for (const told of toldOf(event)) add(this.spoken, event.projectId, told);
+      for (const told of answerLogParts(event)) addLogPart(this.spoken, event.projectId, told);
       return;
     }
     const evaluation = readEvaluation(record, findProject);
-    const told = evaluation ? null : toldBy(record);
+    const told = evaluation ? null : readLogPart(record);
     if (evaluation) this.evaluations.push(evaluation);
-    else if (told) add(this.spoken, findProject(), told);
+    else if (told) addLogPart(this.spoken, findProject(), told);
     else this.dropped++;
   }
 }
@@ -92,10 +92,10 @@ export class LogsService {
     project: string | undefined,
     caller: Caller,
   ): Promise<PartialSuccess | null> {
-    const turn = new Turn();
+    const turn = new EventLoopTurn();
     const findProject = projectFinder(project, caller);
-    const refused = new Refusals();
-    const modelName: NameModel = (model, provider) => this.costs.modelName(model, provider);
+    const refused = new ExportRefusals();
+    const modelName: ModelNamer = (model, provider) => this.costs.modelName(model, provider);
     const readings = new LogReadings(findProject, modelName);
     for (const received of records) {
       if (turn.isOver) await turn.next();
@@ -117,10 +117,10 @@ export class LogsService {
   private async storeEvents(
     events: readonly AgentEvent[],
     caller: Caller,
-    refused: Refusals,
+    refused: ExportRefusals,
   ): Promise<void> {
-    const turn = new Turn();
-    const sessions = groupedBy(events, ({ projectId, session }) => `${projectId}\n${session}`);
+    const turn = new EventLoopTurn();
+    const sessions = groupBy(events, ({ projectId, session }) => `${projectId}\n${session}`);
     for (const ofSession of sessions.values())
       for (let from = 0; from < ofSession.length; from += PART_CALLS) {
         if (turn.isOver) await turn.next();
@@ -133,9 +133,9 @@ export class LogsService {
       }
   }
 
-  private async store(all: Spoken[], caller: Caller, refused: Refusals): Promise<void> {
-    const turn = new Turn();
-    let part = new Map<CallMessages, Spoken>();
+  private async store(all: CallLogParts[], caller: Caller, refused: ExportRefusals): Promise<void> {
+    const turn = new EventLoopTurn();
+    let part = new Map<CallMessages, CallLogParts>();
     let characters = 0;
     const storePart = async () => {
       for (const [messages, error] of await this.messages.store([...part.keys()], caller))
@@ -146,7 +146,7 @@ export class LogsService {
     for (const one of all) {
       if (turn.isOver) await turn.next();
       if (!isWithinLimits(one.said)) {
-        refused.add(tooMuch(), one.records);
+        refused.add(tooManyMessages(), one.records);
         continue;
       }
       const messages = callMessages(one);
@@ -161,7 +161,7 @@ export class LogsService {
 }
 
 /** What an event says of the calls of other events. */
-const toldOf = ({ answers }: AgentEvent): Told[] =>
+const answerLogParts = ({ answers }: AgentEvent): LogPart[] =>
   answers.map(({ traceId, callId, at, value }) => ({
     traceId,
     spanId: callId,
@@ -169,7 +169,7 @@ const toldOf = ({ answers }: AgentEvent): Told[] =>
     said: [{ side: 'output', member: 'messages', is_part: true, value }],
   }));
 
-function add(spoken: Map<string, Spoken>, projectId: string, told: Told): void {
+function addLogPart(spoken: Map<string, CallLogParts>, projectId: string, told: LogPart): void {
   const { traceId, spanId: id, at } = told;
   const key = `${projectId}\n${id}`;
   let one = spoken.get(key);
@@ -181,7 +181,7 @@ function add(spoken: Map<string, Spoken>, projectId: string, told: Told): void {
   for (const said of told.said) one.said.push({ trace_id: traceId, at, place, ...said });
 }
 
-function callMessages({ projectId, id, said }: Spoken): CallMessages {
+function callMessages({ projectId, id, said }: CallLogParts): CallMessages {
   const first = said.reduce((least, { at }) => (at < least ? at : least), said[0]!.at);
   const milliseconds = Number(first.slice(0, -6));
   return {

@@ -8,7 +8,7 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import {
-  EitherAuth,
+  BasicOrBearerAuth,
   NoProjectField,
   Operation,
   Resource,
@@ -25,17 +25,17 @@ import {
 import { Context, Ctx } from '../../platform/http/context.js';
 import { isProjectId } from '../../platform/http/dto.js';
 import {
-  type Dropped,
+  type DroppedItems,
   DROPPED_LOGS,
   DROPPED_METRICS,
   metricsResponse,
-  tellDropped,
+  reportDropped,
 } from './dropped.js';
 import { LogsExportedDto, MetricsExportedDto, SpansExportedDto } from './otel.dto.js';
 import { LogsService } from './logs.service.js';
 import { OtelService } from './otel.service.js';
 import { type PartialSuccess, spansOfJson, spansOfProtobuf, spansResponse } from './otlp.js';
-import { logsOfJson, logsOfProtobuf, logsResponse, mayTell } from './otlp-logs.js';
+import { logsOfJson, logsOfProtobuf, logsResponse, mayHoldEvents } from './otlp-logs.js';
 
 const PROTOBUF = 'application/x-protobuf';
 /** Where the SDKs of weave send the spans of agents: all that come here count as such. */
@@ -44,9 +44,9 @@ const AGENTS = '/agents/otel/v1/traces';
 const DECODED_WEIGHT = 8;
 
 /** How what is exported is read, stored and answered. */
-interface Signal<Item> {
+interface SignalExport<Item> {
   /** Items that are not kept: a body in which `mayTell` finds no others is not decoded. */
-  dropped?: Dropped;
+  dropped?: DroppedItems;
   ofProtobuf: (bytes: Uint8Array) => Promise<Item[]>;
   ofJson: (bytes: Uint8Array) => Promise<Item[]>;
   store: (items: Item[], project: string | undefined) => Promise<PartialSuccess | null>;
@@ -73,7 +73,7 @@ async function answerBody(
 }
 
 /** The operation takes an export of a signal, by the name of its message. */
-const Export = (paths: string[], message: string) =>
+const ExportOperation = (paths: string[], message: string) =>
   applyDecorators(
     Operation(paths, 'writer'),
     NoProjectField('a header or each resource names it, which OtelService checks'),
@@ -107,7 +107,7 @@ const LANGFUSE = 'api/public/otel/v1/traces';
 const langfusePublicKey = ({ path, headers }: Context): string | undefined =>
   path.endsWith(LANGFUSE) ? langfuseProjectKey(headers.authorization) : undefined;
 
-@Resource('otel', EitherAuth())
+@Resource('otel', BasicOrBearerAuth())
 export class OtelController {
   constructor(
     private readonly otel: OtelService,
@@ -118,7 +118,7 @@ export class OtelController {
    * Takes spans of OTLP/HTTP, in protobuf or JSON, as calls. Bad ones are counted in `partialSuccess`, the rest is stored. The addresses
    * are those that exporters, Weave and Langfuse use; on the last, a user name of Basic that is a project names it.
    */
-  @Export(
+  @ExportOperation(
     ['otel/v1/traces', 'v1/traces', AGENTS.slice(1), LANGFUSE],
     'trace.v1.ExportTraceServiceRequest',
   )
@@ -141,7 +141,7 @@ export class OtelController {
    * Takes log records of OTLP/HTTP, in protobuf or JSON. Events of generative AI that carry messages give these to the call of their
    * span, which may come before or after them. Events of coding agents become calls. `partialSuccess` says how many others there were.
    */
-  @Export(['otel/v1/logs', 'v1/logs'], 'logs.v1.ExportLogsServiceRequest')
+  @ExportOperation(['otel/v1/logs', 'v1/logs'], 'logs.v1.ExportLogsServiceRequest')
   @ApiExported(LogsExportedDto)
   logs(
     @Ctx() context: Context,
@@ -163,19 +163,20 @@ export class OtelController {
   @ApiExported(MetricsExportedDto)
   ignored(@Ctx() context: Context): Promise<StreamableFile> {
     return answerBody(context, metricsResponse, (bytes, isBinary) =>
-      tellDropped(bytes, isBinary, DROPPED_METRICS),
+      reportDropped(bytes, isBinary, DROPPED_METRICS),
     );
   }
 
   private exportItems<Item>(
     context: Context,
     project: string | undefined,
-    signal: Signal<Item>,
+    signal: SignalExport<Item>,
   ): Promise<StreamableFile> {
     const { caller, hold } = context;
     if (isProjectId(project)) context.assertReaches(project);
     return answerBody(context, signal.response, async (bytes, isBinary) => {
-      if (signal.dropped && !mayTell(bytes)) return tellDropped(bytes, isBinary, signal.dropped);
+      if (signal.dropped && !mayHoldEvents(bytes))
+        return reportDropped(bytes, isBinary, signal.dropped);
       if (!isBinary) assertUtf8(bytes);
       await hold.add(bytes.length * DECODED_WEIGHT);
       const items = await (isBinary ? signal.ofProtobuf(bytes) : signal.ofJson(bytes));

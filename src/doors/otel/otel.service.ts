@@ -1,30 +1,30 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, type Config } from '../../platform/config/config.js';
-import { foldedSpans, Folding } from './folding.js';
+import { foldedSpans, SpanFolding } from './folding.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { PLAIN_SPAN } from '../../tracing/calls/calls.service.js';
 import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
 import { ApiError, invalidRequest, toApiError } from '../../platform/errors.js';
 import { JsonLimit } from '../../platform/json/json-weight.js';
-import { Turn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import { CostsService } from '../../tracing/costs/costs.service.js';
 import { readAttributes } from './attributes.js';
 import { evaluationsOf } from './evaluations.js';
-import type { Origin, PartialSuccess, ReadSpan, ReceivedSpan } from './otlp.js';
-import { toCall, type NameModel } from './span-call.js';
-import { type SpanCall, SpanPart } from './span-part.js';
+import type { Origin, PartialSuccess, DecodedSpan, ReceivedSpan } from './otlp.js';
+import { toCall, type ModelNamer } from './span-call.js';
+import { type ConvertedSpan, SpanPart } from './span-part.js';
 import { SpanPartsService } from './span-parts.service.js';
 
 @Injectable()
 export class OtelService {
-  private readonly folding: Folding;
+  private readonly folding: SpanFolding;
 
   constructor(
     private readonly parts: SpanPartsService,
     private readonly costs: CostsService,
     @Inject(CONFIG) { otlpFold }: Config,
   ) {
-    this.folding = new Folding(otlpFold);
+    this.folding = new SpanFolding(otlpFold);
   }
 
   /**
@@ -38,10 +38,10 @@ export class OtelService {
     caller: Caller,
     isOfAgents = false,
   ): Promise<PartialSuccess | null> {
-    const turn = new Turn();
+    const turn = new EventLoopTurn();
     const findProject = projectFinder(project, caller);
-    const refused = new Refusals();
-    const modelName: NameModel = (model, provider) => this.costs.modelName(model, provider);
+    const refused = new ExportRefusals();
+    const modelName: ModelNamer = (model, provider) => this.costs.modelName(model, provider);
     const callOf = (received: ReceivedSpan) => {
       const projectId = findProject(received.origin);
       const read = received.read();
@@ -59,7 +59,7 @@ export class OtelService {
     };
     for (const received of spans) {
       if (turn.isOver) await turn.next();
-      let next: SpanCall;
+      let next: ConvertedSpan;
       try {
         next = callOf(received);
         if (this.isFolded(received, next)) {
@@ -80,25 +80,25 @@ export class OtelService {
     return refused.told;
   }
 
-  private isFolded({ origin }: ReceivedSpan, next: SpanCall): boolean {
-    return this.folding.folds(origin, next.call.op_name) && saysNothing(next);
+  private isFolded({ origin }: ReceivedSpan, next: ConvertedSpan): boolean {
+    return this.folding.folds(origin, next.call.op_name) && isEmptySpan(next);
   }
 }
 
 /** The call of a span, with the text of the span and its evaluations. */
 function spanCall(
-  { span, text }: ReadSpan,
+  { span, text }: DecodedSpan,
   origin: Origin,
   projectId: string,
-  modelName: NameModel,
-): SpanCall {
+  modelName: ModelNamer,
+): ConvertedSpan {
   const { documents, ...call } = toCall(span, origin, projectId, modelName);
   const evaluations = evaluationsOf(span, projectId);
   return { ...call, documents: { ...documents, otel_dump: text }, evaluations };
 }
 
 /** Whether a span says nothing of models, agents or tools, and has not failed. */
-function saysNothing({ call, documents, agent, evaluations }: SpanCall): boolean {
+function isEmptySpan({ call, documents, agent, evaluations }: ConvertedSpan): boolean {
   const { inputs, output = 'null' } = documents;
   const { exception = null, summary = {} } = call;
   return (
@@ -111,7 +111,7 @@ function saysNothing({ call, documents, agent, evaluations }: SpanCall): boolean
   );
 }
 
-export class Refusals {
+export class ExportRefusals {
   count = 0;
   first: Error | undefined;
 

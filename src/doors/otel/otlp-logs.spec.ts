@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { toldBy } from './log-messages.js';
+import { readLogPart } from './log-messages.js';
 import { lookupType } from './otlp.js';
 import { logsOfJson, logsOfProtobuf, logsResponse, type LogRecord } from './otlp-logs.js';
 import { MAX_SPANS } from './span-index.js';
@@ -83,7 +83,7 @@ describe('a log record', () => {
     body: { kvlistValue: { values: [{ key: 'content', value: { stringValue: '{"a":1}' } }] } },
     ...overrides,
   });
-  const said = (overrides: LogRecord) => toldBy(record(overrides))?.said;
+  const said = (overrides: LogRecord) => readLogPart(record(overrides))?.said;
 
   it('tells a message of which the texts stay texts', () =>
     expect(said({})).toEqual([
@@ -97,9 +97,9 @@ describe('a log record', () => {
 
   it('is of its own time, else of the one when it was seen', () => {
     const times = { timeUnixNano: '7', observedTimeUnixNano: 8 };
-    expect(toldBy(record(times))?.at).toBe('00000000000000000007');
-    expect(toldBy(record({ ...times, timeUnixNano: '0' }))?.at).toBe('00000000000000000008');
-    expect(toldBy(record({}))?.at).toBe('00000000000000000000');
+    expect(readLogPart(record(times))?.at).toBe('00000000000000000007');
+    expect(readLogPart(record({ ...times, timeUnixNano: '0' }))?.at).toBe('00000000000000000008');
+    expect(readLogPart(record({}))?.at).toBe('00000000000000000000');
   });
 
   it('may have its message as JSON in a text', () =>
@@ -137,5 +137,5 @@ describe('a log record', () => {
         body: { stringValue: '{"index":0,"finish_reason":"stop","message":{"role":"assistant"}}' },
       },
     ],
-  ])('tells nothing that %s', (_, overrides) => expect(toldBy(record(overrides))).toBeNull());
+  ])('tells nothing that %s', (_, overrides) => expect(readLogPart(record(overrides))).toBeNull());
 });

@@ -1,5 +1,5 @@
 import protojson from 'protobufjs/ext/protojson.js';
-import { AGENT_MARKS } from './agent-marks.js';
+import { AGENT_EVENT_PREFIXES } from './agent-marks.js';
 import {
   type AnyValue,
   base64ToHex,
@@ -8,15 +8,15 @@ import {
   LENIENT,
   originOfBytes,
   originOfText,
-  parsed,
-  type Received,
-  receive,
+  parseOtlpJson,
+  type ReceivedItem,
+  receiveItems,
   responseWriters,
   decodeText,
   lookupType,
   withIds,
 } from './otlp.js';
-import { isPlain, type Json, jsonOfBytes, compileMessage } from './protobuf-json.js';
+import { isPlain, type DecodedJson, jsonOfBytes, compileMessage } from './protobuf-json.js';
 import { jsonIndex, LOGS, protobufIndex, type SpanBytes } from './span-index.js';
 
 const REQUEST = lookupType('collector.logs.v1.ExportLogsServiceRequest');
@@ -35,32 +35,34 @@ export interface LogRecord {
 }
 
 /** A record that cannot be about generative AI is left undecoded, and is null: most logs are about other things. */
-export type ReceivedLog = Received<LogRecord | null>;
+export type ReceivedLog = ReceivedItem<LogRecord | null>;
 
-const MARKS = ['gen_ai.', ...AGENT_MARKS];
+const EVENT_PREFIXES = ['gen_ai.', ...AGENT_EVENT_PREFIXES];
 
 /** Whether bytes of a request or of a record may hold messages, or an event of a coding agent. */
-export const mayTell = (bytes: Uint8Array): boolean => {
+export const mayHoldEvents = (bytes: Uint8Array): boolean => {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return MARKS.some((mark) => buffer.includes(mark));
+  return EVENT_PREFIXES.some((mark) => buffer.includes(mark));
 };
 
 /** The log records of a request, all of which are decoded later, one by one. @throws ApiError `invalid_request`, `too_large` */
 export const logsOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedLog[]> =>
-  receive(
+  receiveItems(
     await protobufIndex(bytes, compileMessage(REQUEST), LOGS),
     originOfBytes,
     withinLimits((part) =>
-      mayTell(part) ? (jsonOfBytes(compileMessage(RECORD), part) as LogRecord) : null,
+      mayHoldEvents(part) ? (jsonOfBytes(compileMessage(RECORD), part) as LogRecord) : null,
     ),
   );
 
 /** The same of JSON, which must be UTF-8. Unknown members are ignored. */
 export const logsOfJson = async (bytes: Uint8Array): Promise<ReceivedLog[]> =>
-  receive(
+  receiveItems(
     await jsonIndex(bytes, LOGS),
     originOfText,
-    withinLimits((part) => (mayTell(part) ? readRecord(parsed(decodeText(part))) : null)),
+    withinLimits((part) =>
+      mayHoldEvents(part) ? readRecord(parseOtlpJson(decodeText(part))) : null,
+    ),
   );
 
 /** A record over its limits is refused by itself. */
@@ -71,7 +73,7 @@ const withinLimits =
     throw new Error(part.why);
   };
 
-function readRecord(json: Json): LogRecord {
+function readRecord(json: DecodedJson): LogRecord {
   if (isPlain(compileMessage(RECORD), json)) return json;
   const message = protojson.fromJson(RECORD, withIds(json, hexToBase64), LENIENT);
   return withIds(protojson.toJson(RECORD, message), base64ToHex);

@@ -2,14 +2,20 @@ import { fileURLToPath } from 'node:url';
 import protobuf from 'protobufjs';
 import protojson from 'protobufjs/ext/protojson.js';
 import { hasOpaqueEscapes, skipValue, TooDeep } from '../../platform/json/json-grammar.js';
-import { JsonLimit, parseLight } from '../../platform/json/json-weight.js';
-import { Turn } from '../../platform/time/turn.js';
-import { isPlain, type Json, jsonOfBytes, compileMessage, TOO_DEEP } from './protobuf-json.js';
-import { headOfBytes, headOfText, leftOut, NOTE } from './span-head.js';
+import { JsonLimit, parseBounded } from '../../platform/json/json-weight.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
+import {
+  isPlain,
+  type DecodedJson,
+  jsonOfBytes,
+  compileMessage,
+  TOO_DEEP,
+} from './protobuf-json.js';
+import { headOfBytes, headOfText, leftOut, LEFT_OUT_ATTRIBUTE } from './span-head.js';
 import {
   jsonIndex,
   MAX_SPAN_BYTES,
-  noRequest,
+  invalidExport,
   protobufIndex,
   type SpanBytes,
   type SpanGroup,
@@ -51,7 +57,7 @@ export interface AnyValue {
 }
 
 /** A member that is not there has its default: an empty text, 0. */
-export interface Span {
+export interface OtlpSpan {
   traceId?: string;
   spanId?: string;
   parentSpanId?: string;
@@ -72,7 +78,7 @@ export interface Origin {
 }
 
 /** What was not read yet. */
-export interface Received<Item> {
+export interface ReceivedItem<Item> {
   origin: Origin;
   /** @throws Error when it is none. */
   read(): Item;
@@ -82,60 +88,63 @@ export interface Received<Item> {
  * A span, and its text: of JSON as it was sent, of protobuf its OTLP/JSON. A span over the limits of decoding is its head (span-head.ts),
  * with what `note` says among its attributes.
  */
-export interface ReadSpan {
-  span: Span;
+export interface DecodedSpan {
+  span: OtlpSpan;
   text: string;
   note?: string;
 }
-export type ReceivedSpan = Received<ReadSpan>;
+export type ReceivedSpan = ReceivedItem<DecodedSpan>;
 
 /** The spans of a request, all of which are decoded later, one by one. @throws ApiError `invalid_request`, `too_large` */
 export const spansOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
-  receive(
+  receiveItems(
     await protobufIndex(bytes, compileMessage(REQUEST)),
     originOfBytes,
-    orHead(readSpanBytes, headOfBytes),
+    withHeadFallback(readSpanBytes, headOfBytes),
   );
 
 /** The same of JSON, which must be UTF-8. Unknown members are ignored. */
 export const spansOfJson = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
-  receive(
+  receiveItems(
     await jsonIndex(bytes),
     originOfText,
-    orHead(readSpanText, (part, withAttributes) =>
+    withHeadFallback(readSpanText, (part, withAttributes) =>
       Buffer.from(headOfText(decodeText(part), withAttributes)),
     ),
   );
 
-function readSpanBytes(part: Uint8Array): ReadSpan {
-  const span: Span = jsonOfBytes(compileMessage(SPAN), part);
+function readSpanBytes(part: Uint8Array): DecodedSpan {
+  const span: OtlpSpan = jsonOfBytes(compileMessage(SPAN), part);
   return { span, text: part.length > MAX_SPAN_BYTES ? shortened(span) : JSON.stringify(span) };
 }
 
-function readSpanText(part: Uint8Array): ReadSpan {
+function readSpanText(part: Uint8Array): DecodedSpan {
   const text = decodeText(part);
   skipValue(text, 0); // throws where it is too deep to be stored
-  const json = parsed(text);
+  const json = parseOtlpJson(text);
   const span = isPlain(compileMessage(SPAN), json) ? json : spanJson(spanMessage(json));
   return { span, text: part.length > MAX_SPAN_BYTES ? shortened(json) : text };
 }
 
 /** Reads spans, and of those over the limits of decoding the head: without any attribute where those that it keeps are too deep. */
-const orHead = (
-  readSpan: (part: Uint8Array) => ReadSpan,
+const withHeadFallback = (
+  readSpan: (part: Uint8Array) => DecodedSpan,
   headOf: (part: Uint8Array, withAttributes: boolean) => Uint8Array,
 ) => {
-  const readHead = (part: Uint8Array, why: string): ReadSpan => {
+  const readHead = (part: Uint8Array, why: string): DecodedSpan => {
     const { span } = orElse(
       () => readSpan(headOf(part, true)),
       () => readSpan(headOf(part, false)),
     );
     const note = leftOut(why);
-    const attributes = [...(span.attributes ?? []), { key: NOTE, value: { stringValue: note } }];
+    const attributes = [
+      ...(span.attributes ?? []),
+      { key: LEFT_OUT_ATTRIBUTE, value: { stringValue: note } },
+    ];
     const head = { ...span, attributes };
     return { span: head, text: JSON.stringify(head), note };
   };
-  return (part: SpanBytes): ReadSpan =>
+  return (part: SpanBytes): DecodedSpan =>
     part instanceof Uint8Array
       ? orElse(
           () => readSpan(part),
@@ -145,7 +154,7 @@ const orHead = (
 };
 
 /** The second where the first is over a limit of decoding. */
-function orElse(read: () => ReadSpan, readShorter: (why: string) => ReadSpan): ReadSpan {
+function orElse(read: () => DecodedSpan, readShorter: (why: string) => DecodedSpan): DecodedSpan {
   try {
     return read();
   } catch (error) {
@@ -167,24 +176,25 @@ const shortened = (span: object): string =>
       : value,
   );
 
-type Decode = (type: protobuf.Type, bytes: Uint8Array) => Json;
-export const originOfBytes: Decode = (type, part) => jsonOfBytes(compileMessage(type), part);
-export const originOfText: Decode = (type, part) => checkPlain(type, parsed(decodeText(part)));
+type OriginDecoder = (type: protobuf.Type, bytes: Uint8Array) => DecodedJson;
+export const originOfBytes: OriginDecoder = (type, part) => jsonOfBytes(compileMessage(type), part);
+export const originOfText: OriginDecoder = (type, part) =>
+  checkPlain(type, parseOtlpJson(decodeText(part)));
 
 /** Resources and scopes are decoded here: one that is wrong fails the request, and before anything is stored. */
-export async function receive<Item>(
+export async function receiveItems<Item>(
   groups: readonly SpanGroup[],
-  decode: Decode,
+  decode: OriginDecoder,
   readItem: (part: SpanBytes) => Item,
-): Promise<Received<Item>[]> {
-  const turn = new Turn();
-  const resources = new Map<SpanGroup['owner'], Json>();
-  const items: Received<Item>[] = [];
-  const canonical = (type: protobuf.Type, bytes: Uint8Array | undefined): Json => {
+): Promise<ReceivedItem<Item>[]> {
+  const turn = new EventLoopTurn();
+  const resources = new Map<SpanGroup['owner'], DecodedJson>();
+  const items: ReceivedItem<Item>[] = [];
+  const canonical = (type: protobuf.Type, bytes: Uint8Array | undefined): DecodedJson => {
     try {
       return bytes ? decode(type, bytes) : {};
     } catch (error) {
-      throw noRequest((error as Error).message);
+      throw invalidExport((error as Error).message);
     }
   };
   for (const { owner, scope, spans: parts } of groups) {
@@ -228,20 +238,20 @@ export const decodeText = (bytes: Uint8Array) =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 
 /** Halves of surrogate pairs, which length limits of SDKs leave behind, are mended in what is read, not in what is kept. */
-export const parsed = (text: string): Json =>
-  Object(parseLight(text, hasOpaqueEscapes(text) ? wellFormed : undefined));
+export const parseOtlpJson = (text: string): DecodedJson =>
+  Object(parseBounded(text, hasOpaqueEscapes(text) ? wellFormed : undefined));
 
 const wellFormed = (_key: string, value: unknown) =>
   typeof value === 'string' ? Buffer.from(value).toString() : value;
 
 /** A message without ids or enums. */
-const checkPlain = (type: protobuf.Type, json: Json): Json =>
+const checkPlain = (type: protobuf.Type, json: DecodedJson): DecodedJson =>
   isPlain(compileMessage(type), json)
     ? json
     : protojson.toJson(type, protojson.fromJson(type, json, LENIENT));
 
 /** OTLP/JSON as a message. */
-function spanMessage(json: Json): SpanMessage {
+function spanMessage(json: DecodedJson): SpanMessage {
   const links = Array.isArray(json['links'])
     ? json['links'].map((link) => withIds(Object(link), hexToBase64))
     : (json['links'] ?? null);
@@ -249,23 +259,23 @@ function spanMessage(json: Json): SpanMessage {
 }
 
 /** A message as OTLP/JSON. */
-function spanJson(message: SpanMessage): Span {
-  const json: Json = protojson.toJson(SPAN, message);
-  const links = json['links'] as Json[] | undefined;
+function spanJson(message: SpanMessage): OtlpSpan {
+  const json: DecodedJson = protojson.toJson(SPAN, message);
+  const links = json['links'] as DecodedJson[] | undefined;
   return {
     ...withIds(json, base64ToHex),
     ...(links && { links: links.map((link) => withIds(link, base64ToHex)) }),
     ...(message.kind && { kind: message.kind }),
     ...(message.status && {
       status: {
-        ...(json['status'] as Span['status']),
+        ...(json['status'] as OtlpSpan['status']),
         ...(message.status.code && { code: message.status.code }),
       },
     }),
   };
 }
 
-export function withIds(json: Json, spelled: (id: unknown) => unknown): Json {
+export function withIds(json: DecodedJson, spelled: (id: unknown) => unknown): DecodedJson {
   const copy = { ...json };
   for (const name of ['traceId', 'spanId', 'parentSpanId'])
     if (Object.hasOwn(copy, name)) copy[name] = spelled(copy[name]);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import protobuf from 'protobufjs';
 import protojson from 'protobufjs/ext/protojson.js';
-import { isPlain, type Json, jsonOfBytes, compileMessage } from './protobuf-json.js';
+import { isPlain, type DecodedJson, jsonOfBytes, compileMessage } from './protobuf-json.js';
 
 const root = new protobuf.Root();
 root.resolvePath = (_origin, file) => `${__dirname}/proto/${file}`;
@@ -10,7 +10,7 @@ const lookupType = (name: string) => root.lookupType(`opentelemetry.proto.${name
 const [SPAN, RESOURCE] = [lookupType('trace.v1.Span'), lookupType('resource.v1.Resource')];
 
 /** By protobufjs alone: the message, its ProtoJSON, and what OTLP/JSON spells in another way. */
-function byProtobufjs(type: protobuf.Type, bytes: Uint8Array): Json {
+function byProtobufjs(type: protobuf.Type, bytes: Uint8Array): DecodedJson {
   const message = type.decode(bytes) as protobuf.Message & {
     kind?: number;
     status?: { code?: number };
@@ -29,7 +29,7 @@ function byProtobufjs(type: protobuf.Type, bytes: Uint8Array): Json {
 }
 
 /** The JSON as text, which also shows the order of members and negative zeros as they are stored; or that there is none. */
-function outcome(read: () => Json): string {
+function outcome(read: () => DecodedJson): string {
   try {
     return JSON.stringify(read());
   } catch (error) {

@@ -8,7 +8,7 @@ import { isObject } from '../../platform/json/is-object.js';
  * several times as long (docs/adr/0053-otlp-in-one-pass.md). The tests hold both ways equal.
  */
 
-export type Json = Record<string, unknown>;
+export type DecodedJson = Record<string, unknown>;
 
 type FieldKind =
   'string' | 'bytes' | 'id' | 'bool' | 'int64' | 'fixed64' | 'double' | 'number' | 'message';
@@ -24,12 +24,12 @@ interface Field {
   isInOneof: boolean;
   /** Values that are not written, because absence means the same. */
   standard: unknown;
-  message: Message | undefined;
+  message: MessageLayout | undefined;
   read: (reader: protobuf.Reader) => unknown;
 }
 
 /** What a decoder knows of a message. */
-export interface Message {
+export interface MessageLayout {
   byId: readonly (Field | undefined)[];
   byName: ReadonlyMap<string, Field>;
 }
@@ -40,9 +40,9 @@ export const MAX_MESSAGES_DEEP = 100;
 /** The message of protobufjs 8 for a deeper one, which it tells by no class of errors. */
 export const TOO_DEEP = 'max depth exceeded';
 
-const messages = new Map<protobuf.Type, Message>();
+const messages = new Map<protobuf.Type, MessageLayout>();
 
-export function compileMessage(type: protobuf.Type): Message {
+export function compileMessage(type: protobuf.Type): MessageLayout {
   const known = messages.get(type);
   if (known) return known;
   const byId: (Field | undefined)[] = [];
@@ -93,7 +93,7 @@ function compileField(field: protobuf.Field, at: number): Field {
 }
 
 /** @throws Error when the bytes are no such message */
-export function jsonOfBytes(message: Message, bytes: Uint8Array): Json {
+export function jsonOfBytes(message: MessageLayout, bytes: Uint8Array): DecodedJson {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return new Decoder(protobuf.Reader.create(buffer)).message(message, bytes.length, {});
 }
@@ -104,7 +104,7 @@ class Decoder {
   constructor(private readonly reader: protobuf.Reader) {}
 
   /** Reads into `json`, since parts of one message may come apart. */
-  message({ byId }: Message, end: number, json: Json): Json {
+  message({ byId }: MessageLayout, end: number, json: DecodedJson): DecodedJson {
     const { reader } = this;
     if (this.depth > MAX_MESSAGES_DEEP) throw new Error(TOO_DEEP);
     if (end > reader.len) throw new RangeError('a field ends behind its message');
@@ -126,13 +126,13 @@ class Decoder {
     return isSorted ? json : sorted(json, byId);
   }
 
-  private field(field: Field, json: Json): void {
+  private field(field: Field, json: DecodedJson): void {
     const { name, message, isInOneof } = field;
     if (isInOneof) clearOthers(json, name);
     if (field.isRepeated) {
       const list = (json[name] ??= []) as unknown[];
       list.push(message ? this.inner(message, {}) : field.read(this.reader));
-    } else if (message) json[name] = this.inner(message, (json[name] ?? {}) as Json);
+    } else if (message) json[name] = this.inner(message, (json[name] ?? {}) as DecodedJson);
     else {
       const value = field.read(this.reader);
       if (isInOneof || !Object.is(value, field.standard)) json[name] = value;
@@ -140,7 +140,7 @@ class Decoder {
     }
   }
 
-  private inner(message: Message, json: Json): Json {
+  private inner(message: MessageLayout, json: DecodedJson): DecodedJson {
     const length = this.reader.size();
     this.depth++;
     const inner = this.message(message, this.reader.pos + length, json);
@@ -150,11 +150,11 @@ class Decoder {
 }
 
 /** Of the members of a oneof the last one counts. All members of such a message are of its only oneof. */
-function clearOthers(json: Json, name: string): void {
+function clearOthers(json: DecodedJson, name: string): void {
   for (const other in json) if (other !== name) delete json[other];
 }
 
-function sorted(json: Json, byId: Message['byId']): Json {
+function sorted(json: DecodedJson, byId: MessageLayout['byId']): DecodedJson {
   const fields = byId.filter((field) => field !== undefined).toSorted((a, b) => a.at - b.at);
   return Object.fromEntries(
     fields.flatMap(({ name }) => (json[name] === undefined ? [] : [[name, json[name]]])),
@@ -231,7 +231,7 @@ const IS_PLAIN: Record<FieldKind, (value: unknown) => boolean> = {
  * Whether a JSON value is such a message, spelled as exporters spell it. One that is not may still be one: ProtoJSON has
  * other names, spellings and rules.
  */
-export function isPlain({ byName }: Message, json: unknown, depth = 0): boolean {
+export function isPlain({ byName }: MessageLayout, json: unknown, depth = 0): boolean {
   if (!isObject(json) || depth > MAX_MESSAGES_DEEP) return false;
   let oneOfs = 0;
   for (const name in json) {

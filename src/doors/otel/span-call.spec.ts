@@ -1,5 +1,5 @@
-import { parsed } from './attributes.js';
-import type { AnyValue, KeyValue, Span } from './otlp.js';
+import { parseContent } from './attributes.js';
+import type { AnyValue, KeyValue, OtlpSpan } from './otlp.js';
 import { toCall, InvalidSpan } from './span-call.js';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
@@ -14,7 +14,7 @@ const anyValue = (value: unknown): AnyValue => {
 const keyValues = (attributes: object): KeyValue[] =>
   Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }));
 
-const aSpan = (attributes: object = {}, overrides: Partial<Span> = {}): Span => ({
+const aSpan = (attributes: object = {}, overrides: Partial<OtlpSpan> = {}): OtlpSpan => ({
   traceId: TRACE,
   spanId: SPAN,
   name: 'chat',
@@ -29,7 +29,7 @@ const parseCall = ({ call, documents }: ReturnType<typeof toCall>): any => ({
   ...call,
   ...Object.fromEntries(Object.entries(documents).map(([name, text]) => [name, JSON.parse(text)])),
 });
-const mapped = (attributes: object = {}, overrides: Partial<Span> = {}) =>
+const mapped = (attributes: object = {}, overrides: Partial<OtlpSpan> = {}) =>
   parseCall(toCall(aSpan(attributes, overrides), ORIGIN, 'acme/demo'));
 
 it('takes ids, names and times, to the microsecond', () => {
@@ -61,7 +61,7 @@ it('cuts a name that is too long, and names the nameless', () => {
   expect(mapped({}, { name: undefined }).op_name).toBe('span');
 });
 
-it.each<[string, Partial<Span>]>([
+it.each<[string, Partial<OtlpSpan>]>([
   ['no trace id', { traceId: undefined }],
   ['a short trace id', { traceId: 'abcd' }],
   ['a trace id of zeros', { traceId: '0'.repeat(32) }],
@@ -307,7 +307,7 @@ describe('usage', () => {
   });
 });
 
-it.each<[string, Partial<Span>, object, number]>([
+it.each<[string, Partial<OtlpSpan>, object, number]>([
   ['an agent in the process', {}, { 'gen_ai.operation.name': 'invoke_agent' }, 0],
   ['an agent elsewhere', { kind: 3 }, { 'gen_ai.operation.name': 'invoke_agent' }, 1],
   ['a call of a model', { kind: 3 }, { 'gen_ai.operation.name': 'chat' }, 1],
@@ -364,7 +364,7 @@ describe('a span that failed', () => {
   });
   const code = 2;
 
-  it.each<[string, Partial<Span>, string | null]>([
+  it.each<[string, Partial<OtlpSpan>, string | null]>([
     ['is told by its status', { status: { code, message: 'timeout' } }, 'timeout'],
     ['without any message is an error', { status: { code } }, 'error'],
     [
@@ -400,6 +400,6 @@ it.each([
   ['more values than are worth it', `[${'{},'.repeat(200_000)}0]`],
   ['more depth than can be stored', '['.repeat(1001) + ']'.repeat(1001)],
 ])('leaves a text with %s a text', (_, text) => {
-  expect(parsed(text)).toEqual({ value: text, text: JSON.stringify(text) });
-  expect(parsed('[[1]]')).toEqual({ value: [[1]], text: '[[1]]' });
+  expect(parseContent(text)).toEqual({ value: text, text: JSON.stringify(text) });
+  expect(parseContent('[[1]]')).toEqual({ value: [[1]], text: '[[1]]' });
 });

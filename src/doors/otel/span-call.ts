@@ -1,19 +1,19 @@
-import { type Attributes, readAttributes, type Content, parsed } from './attributes.js';
-import { findIn, type Found, WHOLE } from './found.js';
+import { type Attributes, readAttributes, type Content, parseContent } from './attributes.js';
+import { readSpanContent, type SpanContent, WHOLE_MEMBERS } from './found.js';
 import { isStorable, MAX_THREAD_BYTES } from '../../platform/http/dto.js';
 import { isObject } from '../../platform/json/is-object.js';
 import {
   agentOf,
   idOfSum,
   idOfTwin,
-  MADE_ID,
+  MADE_ID_PREFIX,
   ownSource,
   responseIdOf,
   type CallSource,
 } from '../../tracing/calls/calls.service.js';
-import type { Usage } from '../../tracing/usage/counts.js';
+import type { UsageEntry } from '../../tracing/usage/counts.js';
 import { reportedUsage } from '../../tracing/usage/usage.js';
-import type { Origin, Span } from './otlp.js';
+import type { Origin, OtlpSpan } from './otlp.js';
 
 /** A span that cannot become a call; the message says why. */
 export class InvalidSpan extends Error {}
@@ -21,7 +21,7 @@ export class InvalidSpan extends Error {}
 const MAX_NAME = 1024;
 
 /** The free-form members as JSON texts; those of an end are there when the span has ended. */
-interface Documents {
+interface SpanDocuments {
   attributes: string;
   inputs: string;
   output?: string;
@@ -34,22 +34,22 @@ interface Documents {
  * @throws InvalidSpan
  */
 export function toCall(
-  span: Span,
+  span: OtlpSpan,
   origin: Origin,
   projectId: string,
-  modelName: NameModel = (model) => model,
+  modelName: ModelNamer = (model) => model,
 ) {
   const own = readAttributes(span.attributes);
-  const found = findIn(own, span);
+  const found = readSpanContent(own, span);
   const { values } = found;
   const isPending = own.get('logfire.span_type') === 'pending_span';
-  const { id, parentId } = idsOf(span, isPending ? realIds(span, own) : undefined);
+  const { id, parentId } = idsOf(span, isPending ? pendingSpanIds(span, own) : undefined);
   const thread = threadOf(values, own, span.traceId);
   const isAlwaysTurn = thread !== null && values.get('turn')?.[0] === true;
   const isTurn = isAlwaysTurn || (thread !== null && parentId === null);
   const ended = isPending ? null : endOf(span, values);
-  const record = accountedBy(own, span);
-  const isOfOthers = isSum(found, span, record);
+  const record = accountingKind(own, span);
+  const isOfOthers = isUsageSum(found, span, record);
   const summary = makeSummary(found, isOfOthers, modelName);
   const call = {
     project_id: projectId,
@@ -64,7 +64,7 @@ export function toCall(
     // the summary stands beside its text, so that nobody has to parse that
     ...(ended && { ...ended, summary }),
   };
-  const documents: Documents = {
+  const documents: SpanDocuments = {
     attributes: attributesText(own, found.taken, origin),
     inputs: objectText(found.inputs),
     ...(ended && {
@@ -75,8 +75,8 @@ export function toCall(
   const agent = agentOf((name) => own.get(name), span.name);
   const findId = () => {
     if (!summary.usage) return firstText(found.values.get('response')) ?? null;
-    if (isToldTwice(found, own, record)) return idOfPair(span, summary.usage);
-    return isOfOthers ? idOfSum(id) : (findResponse(found) ?? twinOf(origin, parentId, id));
+    if (isReportedTwice(found, own, record)) return idOfPair(span, summary.usage);
+    return isOfOthers ? idOfSum(id) : (findResponse(found) ?? twinResponseId(origin, parentId, id));
   };
   const source = sourceOf(call, own, origin);
   return { call, documents, responseId: findId(), agent, source, movesTurn: !isAlwaysTurn };
@@ -99,7 +99,7 @@ type SourcedCall = { op_name: string; parent_id: string | null };
 const resources = new WeakMap<Origin, object>();
 
 /** When and how the call ended; null while it runs. */
-function endOf(span: Span, values: Found['values']) {
+function endOf(span: OtlpSpan, values: SpanContent['values']) {
   if (!isSet(span.endTimeUnixNano)) return null;
   return {
     ended_at: toTimestamp(span.endTimeUnixNano, 'endTimeUnixNano'),
@@ -108,12 +108,12 @@ function endOf(span: Span, values: Found['values']) {
 }
 
 /** The ids of the call and of its parent, which are those of the span unless it stands for another one. */
-function idsOf(span: Span, real: [id: string, parentId: string] | undefined) {
+function idsOf(span: OtlpSpan, real: [id: string, parentId: string] | undefined) {
   const [spanId, parentSpanId] = real ?? [span.spanId, span.parentSpanId];
   const id = checkedId(spanId, 16, 'spanId');
   return {
     id,
-    parentId: isNone(parentSpanId) ? null : checkedId(parentSpanId, 16, 'parentSpanId'),
+    parentId: isZeroId(parentSpanId) ? null : checkedId(parentSpanId, 16, 'parentSpanId'),
   };
 }
 
@@ -121,23 +121,26 @@ function idsOf(span: Span, real: [id: string, parentId: string] | undefined) {
  * Logfire (4.41, `PendingSpanProcessor`) announces a span as it starts by another one, which is its child and ends at once. It says the
  * same as the span, so it is taken for that, still running. The ids of the span and of its parent.
  */
-function realIds(span: Span, own: Attributes): [id: string, parentId: string] | undefined {
+function pendingSpanIds(
+  span: OtlpSpan,
+  own: Attributes,
+): [id: string, parentId: string] | undefined {
   const parentId = own.get('logfire.pending_parent_id');
   if (!span.parentSpanId || typeof parentId !== 'string') return undefined;
-  return [span.parentSpanId, isId(parentId, 16) ? parentId : ''];
+  return [span.parentSpanId, isHexId(parentId, 16) ? parentId : ''];
 }
 
 /** The provider's id of the response that a span tells of. */
-function findResponse({ values, output }: Found): string | null {
+function findResponse({ values, output }: SpanContent): string | null {
   const named = firstText(values.get('response'));
   if (named !== undefined) return named;
-  const whole = output.size === 1 ? output.get(WHOLE.output) : undefined;
+  const whole = output.size === 1 ? output.get(WHOLE_MEMBERS.output) : undefined;
   const members = [...output].map(([name, { value }]) => [name, value] as const);
   return responseIdOf(whole ? whole.value : Object.fromEntries(members));
 }
 
 /** Whether AG2 tells of the request by another span too: `idOfPair`. */
-function isToldTwice(found: Found, own: Attributes, record: string | undefined): boolean {
+function isReportedTwice(found: SpanContent, own: Attributes, record: string | undefined): boolean {
   const isOfModel = own.has(AG2_TYPE) && operationsOf(found).includes('llm');
   return record === MODEL_CALL || (isOfModel && !found.values.has('response'));
 }
@@ -146,17 +149,17 @@ function isToldTwice(found: Found, own: Attributes, record: string | undefined):
  * The client of Langfuse for OpenAI (`langfuse.openai`, 3 to 5) tells no id, and its span stands around that of another instrumentation, beside
  * it: it does not become the parent.
  */
-const twinOf = ({ scope }: Origin, parentId: string | null, id: string): string | null =>
+const twinResponseId = ({ scope }: Origin, parentId: string | null, id: string): string | null =>
   parentId !== null && scope.name === 'langfuse-sdk' ? idOfTwin(parentId, id) : null;
 
 /**
  * AG2 1.2 tells of each request twice: by a span of type `llm`, and beside it by one that its accounting makes (`record_usage model_call`).
  * Neither has the id of the response, so both get one of what they have in common.
  */
-function idOfPair({ traceId, parentSpanId = '' }: Span, usage: object): string {
+function idOfPair({ traceId, parentSpanId = '' }: OtlpSpan, usage: object): string {
   const [counts] = Object.values(usage) as [Record<string, number>];
   const { prompt_tokens = 0, completion_tokens = 0 } = counts;
-  return `${MADE_ID}ag2/${traceId}/${parentSpanId}/${prompt_tokens}/${completion_tokens}`;
+  return `${MADE_ID_PREFIX}ag2/${traceId}/${parentSpanId}/${prompt_tokens}/${completion_tokens}`;
 }
 
 const isSet = (nanos: string | number | undefined) => nanos !== undefined && Number(nanos) !== 0;
@@ -191,8 +194,8 @@ function objectText(members: Map<string, Content>): string {
 const outputText = (members: Map<string, Content>): string =>
   members.size === 0
     ? 'null'
-    : members.size === 1 && members.has(WHOLE.output)
-      ? members.get(WHOLE.output)!.text
+    : members.size === 1 && members.has(WHOLE_MEMBERS.output)
+      ? members.get(WHOLE_MEMBERS.output)!.text
       : objectText(members);
 
 /** The remaining attributes after resource and scope; an attribute of the span replaces one of those of the same name. */
@@ -236,7 +239,7 @@ function firstText(values: readonly unknown[] = []): string | undefined {
  * Logfire replaces sessions as if they were secrets, unless it is told not to: they would all be one thread. A name that is too long
  * for a thread is none.
  */
-const isName = (value: unknown): boolean =>
+const isThreadName = (value: unknown): boolean =>
   typeof value !== 'string' ||
   (!/^\s*(?:null|None|undefined)?$/.test(value) &&
     !value.startsWith('[Scrubbed due to ') &&
@@ -244,16 +247,16 @@ const isName = (value: unknown): boolean =>
     Buffer.byteLength(value) <= MAX_THREAD_BYTES);
 
 /** LiteLLM makes a chain of its own for a request that names none, of the ids that the request has anyway. */
-function threadOf(values: Found['values'], own: Attributes, traceId = ''): string | null {
+function threadOf(values: SpanContent['values'], own: Attributes, traceId = ''): string | null {
   const isOwn = (value: unknown) =>
     String(value).replaceAll('-', '') === traceId || value === own.get('litellm.call_id');
   return (
     firstText(
       [
         ...(values.get('thread') ?? []),
-        ...(values.get('metadata') ?? []).map(sessionIn),
+        ...(values.get('metadata') ?? []).map(sessionInMetadata),
         ...(values.get('chain') ?? []).filter((value) => !isOwn(value)),
-      ].filter(isName),
+      ].filter(isThreadName),
     ) ?? null
   );
 }
@@ -265,7 +268,7 @@ const PRINTED = SESSIONS.map(
 );
 
 /** The session that metadata name: an object, or one as JSON or Python print it. */
-function sessionIn(metadata: unknown): unknown {
+function sessionInMetadata(metadata: unknown): unknown {
   const names =
     typeof metadata === 'string'
       ? PRINTED.map((printed) => printed.exec(metadata)?.[2])
@@ -274,7 +277,7 @@ function sessionIn(metadata: unknown): unknown {
 }
 
 /** The name under which the prices know a model of a provider. */
-export type NameModel = (model: string, provider: string | undefined) => string;
+export type ModelNamer = (model: string, provider: string | undefined) => string;
 
 interface Summary {
   usage?: object;
@@ -290,7 +293,7 @@ const COUNTS = [
   'unit',
 ];
 
-function makeSummary(found: Found, isOfOthers: boolean, opName: NameModel): Summary {
+function makeSummary(found: SpanContent, isOfOthers: boolean, opName: ModelNamer): Summary {
   const { values } = found;
   const usage = countTokens(found, isOfOthers);
   const isEmpty = isOfOthers
@@ -305,7 +308,7 @@ function makeSummary(found: Found, isOfOthers: boolean, opName: NameModel): Summ
 const [USAGE, ADK_RESPONSE] = ['usage.', 'gcp.vertex.agent.llm_response'] as const;
 
 /** What the attributes tell one by one comes before what they tell in an object. */
-function countTokens(found: Found, isOfOthers: boolean): Record<string, unknown> {
+function countTokens(found: SpanContent, isOfOthers: boolean): Record<string, unknown> {
   const { values } = found;
   const object = values.get('usage')?.map(usageObject).find(isObject);
   const own: Record<string, unknown> = {};
@@ -316,7 +319,7 @@ function countTokens(found: Found, isOfOthers: boolean): Record<string, unknown>
   }
   const raw = isOfOthers ? undefined : rawUsage(found);
   if (!object && !raw) return reportedUsage(own);
-  const told = raw ? withRaw(own, raw) : own;
+  const told = raw ? mergeRawUsage(own, raw) : own;
   return reportedUsage({ ...(object && reportedUsage(object)), ...told });
 }
 
@@ -324,12 +327,12 @@ function countTokens(found: Found, isOfOthers: boolean): Record<string, unknown>
  * Usage as the provider answered it, which SDKs hand on beside counts of their own. Vercel's SDK before 6 counts Anthropic's cached tokens
  * beside the input, and tells cache writes only here. Google ADK before 2.3 tells thoughts and cached tokens only here.
  */
-function rawUsage({ values, output, taken }: Found): Usage | undefined {
+function rawUsage({ values, output, taken }: SpanContent): UsageEntry | undefined {
   if (taken.has(ADK_RESPONSE)) {
     const usage = output.get('usage_metadata')?.value;
     return isObject(usage) ? usage : undefined;
   }
-  const metadata = parsed(values.get('usage_metadata')?.[0]).value;
+  const metadata = parseContent(values.get('usage_metadata')?.[0]).value;
   if (!isObject(metadata)) return undefined;
   for (const one of Object.values(metadata)) {
     if (!isObject(one)) continue;
@@ -340,7 +343,7 @@ function rawUsage({ values, output, taken }: Found): Usage | undefined {
 }
 
 /** Adds the provider's usage. If it tells the prompt, its total decides. Its output may be that of the beginning of a stream. */
-function withRaw(own: Record<string, unknown>, raw: Usage): Record<string, unknown> {
+function mergeRawUsage(own: Record<string, unknown>, raw: UsageEntry): Record<string, unknown> {
   const { completion_tokens: completion, ...reported } = reportedUsage(raw);
   if (reported['prompt_tokens'] === undefined) return { ...raw, ...own };
   const { total_tokens: _, prompt_tokens: __, ...others } = own;
@@ -353,52 +356,53 @@ const countOf = (value: unknown): unknown =>
     ? value
     : /^\d{1,16}(\.\d{1,16})?$/.test(value)
       ? Number(value)
-      : parsed(value).value;
+      : parseContent(value).value;
 
 /** Python prints it with other quotation marks: names of Python and numbers, which are as easily JSON. */
-const OF_PYTHON = /^\{'[\w\s{}:,'.-]{0,4000}\}$/;
+const PYTHON_DICT = /^\{'[\w\s{}:,'.-]{0,4000}\}$/;
 
 const usageObject = (value: unknown): unknown =>
-  parsed(
-    typeof value === 'string' && OF_PYTHON.test(value)
+  parseContent(
+    typeof value === 'string' && PYTHON_DICT.test(value)
       ? value.replaceAll("'", '"').replaceAll(/\b(None|True|False)\b/g, 'null')
       : value,
   ).value;
 
 const INTERNAL = 1; // SPAN_KIND_INTERNAL
 
-const operationsOf = ({ values }: Found): string[] =>
+const operationsOf = ({ values }: SpanContent): string[] =>
   (values.get('operation') ?? []).map((operation) => String(operation).toLowerCase());
 
 /** Requests to models, whatever else is said of the span. */
-const OF_MODEL =
+const MODEL_OPERATION =
   /^(?:llm|chat|chat_model|text_completion|completion|generate_content|generation|embeddings?|reranker|ai\.[^.]+\.do[a-z]+)$/;
 /** What runs around requests: kinds of OpenInference, OpenLLMetry, Langfuse, LangSmith, MLflow and AG2, and Vercel's operations. */
-const AROUND_MODELS =
+const WRAPPER_OPERATION =
   /^(?:agent|chain|workflow|task|tool|span|prompt|parser|guardrail|evaluator|conversation|invoke_workflow|agent_step|execute_tool|ai\.[^.]+)$/;
 
 /**
  * Whether the usage of a span adds up that of spans below or beside it: of operations of Vercel above the calls of models, and of agents, their
  * steps, tools and workflows that run in the process. An agent elsewhere is one request.
  */
-function isSum(found: Found, span: Span, record: string | undefined): boolean {
+function isUsageSum(found: SpanContent, span: OtlpSpan, record: string | undefined): boolean {
   if (record !== undefined) return record === MODEL_CALL;
   const isInternal = !span.kind || span.kind === INTERNAL;
   const operations = operationsOf(found);
   return (
-    !operations.some((operation) => OF_MODEL.test(operation)) &&
+    !operations.some((operation) => MODEL_OPERATION.test(operation)) &&
     operations.some(
-      (operation) => AROUND_MODELS.test(operation) || (isInternal && operation === 'invoke_agent'),
+      (operation) =>
+        WRAPPER_OPERATION.test(operation) || (isInternal && operation === 'invoke_agent'),
     )
   );
 }
 
 const [AG2_TYPE, AG2_KIND, MODEL_CALL] = ['ag2.span.type', 'ag2.usage.kind', 'model_call'] as const;
-const IS_RECORD = /^record_usage(?: (\w+))?$/;
+const USAGE_RECORD = /^record_usage(?: (\w+))?$/;
 
 /** What a span of AG2's accounting is about: a request to a model, of which another span tells too, or what no other span tells. */
-function accountedBy(own: Attributes, { name = '' }: Span): string | undefined {
-  const [record, kind = MODEL_CALL] = IS_RECORD.exec(name) ?? [];
+function accountingKind(own: Attributes, { name = '' }: OtlpSpan): string | undefined {
+  const [record, kind = MODEL_CALL] = USAGE_RECORD.exec(name) ?? [];
   const said = own.get(AG2_KIND);
   if (record === undefined && said === undefined) return undefined;
   return typeof said === 'string' ? said : kind;
@@ -407,7 +411,10 @@ function accountedBy(own: Attributes, { name = '' }: Span): string | undefined {
 const ERROR = 2; // STATUS_CODE_ERROR
 
 /** Of a span that failed: its exception event, or what its status says. */
-function findException({ status = {}, events = [] }: Span, values: Found['values']): string | null {
+function findException(
+  { status = {}, events = [] }: OtlpSpan,
+  values: SpanContent['values'],
+): string | null {
   const message = firstText([status.message, ...(values.get('error') ?? [])]);
   if (status.code !== ERROR && values.get('error_level')?.[0] !== 'ERROR') return null;
   const event = readAttributes(events.findLast(({ name }) => name === 'exception')?.attributes);
@@ -419,14 +426,14 @@ function findException({ status = {}, events = [] }: Span, values: Found['values
 }
 
 /** Whether a hexadecimal id has so many digits, not all of them 0. */
-export const isId = (hex: string, length: number): boolean =>
+export const isHexId = (hex: string, length: number): boolean =>
   hex.length === length && !/^0+$/.test(hex);
 
 /** Some exporters send zeros where there is no parent: OTLP calls them an invalid id, and ProtoJSON may leave the member empty. */
-const isNone = (hex: string | undefined): boolean => !hex || /^0+$/.test(hex);
+const isZeroId = (hex: string | undefined): boolean => !hex || /^0+$/.test(hex);
 
 function checkedId(hex: string | undefined, length: number, name: string): string {
-  if (hex === undefined || !isId(hex, length))
+  if (hex === undefined || !isHexId(hex, length))
     throw new InvalidSpan(`${name} must be ${length / 2} bytes that are not all zero`);
   return hex;
 }

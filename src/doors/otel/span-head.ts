@@ -19,7 +19,7 @@ const isPayload = (number: number) => number === PAYLOAD.events || number === PA
 const { OPEN_BRACE, OPEN_BRACKET } = CODES;
 
 /** The attribute that says why the rest is not there. */
-export const NOTE = 'skein.left_out';
+export const LEFT_OUT_ATTRIBUTE = 'skein.left_out';
 
 /** The bytes that a head may still take. */
 class HeadRoom {

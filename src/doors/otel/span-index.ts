@@ -2,8 +2,8 @@ import protobuf from 'protobufjs';
 import { ApiError } from '../../platform/errors.js';
 import { CODES } from '../../platform/json/json-grammar.js';
 import { JsonScanner, NotJson, type ScanListener } from '../../platform/json/json-scanner.js';
-import { Turn } from '../../platform/time/turn.js';
-import { LENGTH_DELIMITED, MAX_MESSAGES_DEEP, type Message } from './protobuf-json.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
+import { LENGTH_DELIMITED, MAX_MESSAGES_DEEP, type MessageLayout } from './protobuf-json.js';
 
 /*
  * Where the spans of an export request lie in its bytes. This comes before anything is decoded, since eight kilobytes
@@ -22,20 +22,20 @@ export const MAX_SPAN_BYTES = 8 * 1024 * 1024;
 export const MAX_ORIGIN_BYTES = 64 * 1024 * 1024;
 
 /** The names in a signal of OTLP of the containers of its items, and of an item. */
-export interface Signal {
+export interface OtlpSignal {
   resources: string;
   scopes: string;
   items: string;
   item: string;
 }
 
-const SPANS: Signal = {
+const SPANS: OtlpSignal = {
   resources: 'resourceSpans',
   scopes: 'scopeSpans',
   items: 'spans',
   item: 'span',
 };
-export const LOGS: Signal = {
+export const LOGS: OtlpSignal = {
   resources: 'resourceLogs',
   scopes: 'scopeLogs',
   items: 'logRecords',
@@ -52,7 +52,7 @@ export interface SpanGroup {
 /** An item over its limits is not decoded as a whole: `receive` says what becomes of it. */
 export type SpanBytes = Uint8Array | { bytes: Uint8Array; why: string };
 
-export const noRequest = (why: string) =>
+export const invalidExport = (why: string) =>
   new ApiError('invalid_request', `the body is no OTLP export request: ${why.slice(0, 200)}`);
 
 const tooLarge = (what: string, limit: number) =>
@@ -63,21 +63,21 @@ class SpanCounts {
   private fields = 0;
   private fieldsBefore = 0;
 
-  constructor(private readonly signal: Signal) {}
+  constructor(private readonly signal: OtlpSignal) {}
 
   addField(): void {
     if (++this.fields > MAX_FIELDS)
       throw tooLarge('the request holds too many fields and values', MAX_FIELDS);
   }
 
-  begin(kind: Kept): void {
+  begin(kind: DecodedPart): void {
     if (kind === 'span' && ++this.spans > MAX_SPANS)
       throw tooLarge(`the request holds too many ${this.signal.items}`, MAX_SPANS);
     this.fieldsBefore = this.fields;
   }
 
   /** The bytes of the item that ends. If it is over a limit, the reason stands beside them. */
-  end(kind: Kept, bytes: Uint8Array): SpanBytes {
+  end(kind: DecodedPart, bytes: Uint8Array): SpanBytes {
     const fields = this.fields - this.fieldsBefore;
     const what = kind === 'span' ? this.signal.item : kind;
     const isTooLong = what !== SPANS.item && bytes.length > MAX_SPAN_BYTES;
@@ -90,7 +90,7 @@ class SpanCounts {
 }
 
 /** What is decoded in one go. */
-type Kept = 'resource' | 'scope' | 'span';
+type DecodedPart = 'resource' | 'scope' | 'span';
 
 /** The groups of spans under way. */
 class Groups {
@@ -106,7 +106,7 @@ class Groups {
   }
 
   /** @throws ApiError `too_large` for a resource or scope over its limits */
-  keep(kind: Kept, part: SpanBytes): void {
+  keep(kind: DecodedPart, part: SpanBytes): void {
     const group = this.list.at(-1)!;
     if (kind === 'span') group.spans.push(part);
     else if ('why' in part) throw new ApiError('too_large', part.why);
@@ -127,21 +127,21 @@ function checkOrigins(groups: readonly SpanGroup[]): void {
 }
 
 /** What the walk does at the messages on the way to the spans; the fields of all others are only counted. */
-type MessageKind = 'request' | 'resourceSpans' | 'scopeSpans' | Kept;
+type MessageKind = 'request' | 'resourceSpans' | 'scopeSpans' | DecodedPart;
 
 /** @throws ApiError `invalid_request`, `too_large` */
 export async function protobufIndex(
   bytes: Uint8Array,
-  request: Message,
+  request: MessageLayout,
   signal = SPANS,
 ): Promise<SpanGroup[]> {
   const walk = new ProtobufWalk(bytes, signal);
-  const turn = new Turn();
+  const turn = new EventLoopTurn();
   try {
     for (const _ of walk.inside(request, 'request', bytes.length))
       if (turn.isOver) await turn.next();
   } catch (error) {
-    throw error instanceof ApiError ? error : noRequest((error as Error).message);
+    throw error instanceof ApiError ? error : invalidExport((error as Error).message);
   }
   checkOrigins(walk.groups.list);
   return walk.groups.list;
@@ -155,7 +155,7 @@ class ProtobufWalk {
 
   constructor(
     private readonly bytes: Uint8Array,
-    signal: Signal,
+    signal: OtlpSignal,
   ) {
     this.counts = new SpanCounts(signal);
     this.kinds = protobufKinds(signal);
@@ -163,7 +163,7 @@ class ProtobufWalk {
   }
 
   /** Pauses after each message on the way to the spans. */
-  *inside(message: Message, kind: MessageKind, end: number): Generator<void> {
+  *inside(message: MessageLayout, kind: MessageKind, end: number): Generator<void> {
     const { reader } = this;
     while (reader.pos < end) {
       const field = this.nextField(message, end);
@@ -174,19 +174,24 @@ class ProtobufWalk {
       if (inner === 'scopeSpans') this.groups.beginScope();
       if (inner === 'resourceSpans' || inner === 'scopeSpans')
         yield* this.inside(field.message, inner, stop);
-      else this.keep(inner as Kept | undefined, field.message, start, stop);
+      else this.keep(inner as DecodedPart | undefined, field.message, start, stop);
       reader.pos = stop;
       yield;
     }
   }
 
-  private keep(kind: Kept | undefined, message: Message, start: number, stop: number): void {
+  private keep(
+    kind: DecodedPart | undefined,
+    message: MessageLayout,
+    start: number,
+    stop: number,
+  ): void {
     if (kind) this.counts.begin(kind);
     this.count(message, stop, 1);
     if (kind) this.groups.keep(kind, this.counts.end(kind, this.bytes.subarray(start, stop)));
   }
 
-  private count(message: Message, end: number, depth: number): void {
+  private count(message: MessageLayout, end: number, depth: number): void {
     const { reader } = this;
     if (depth > MAX_MESSAGES_DEEP) return; // what lies deeper is never decoded, and fails its span
     while (reader.pos < end) {
@@ -198,7 +203,7 @@ class ProtobufWalk {
   }
 
   /** Counts a field. One that holds a message stands before it then, of any other it is behind. */
-  private nextField({ byId }: Message, end: number) {
+  private nextField({ byId }: MessageLayout, end: number) {
     const { reader } = this;
     this.counts.addField();
     const tag = reader.uint32();
@@ -217,7 +222,7 @@ class ProtobufWalk {
   }
 }
 
-const protobufKinds = ({ resources, scopes, items }: Signal): Record<string, MessageKind> => ({
+const protobufKinds = ({ resources, scopes, items }: OtlpSignal): Record<string, MessageKind> => ({
   [`request.${resources}`]: 'resourceSpans',
   'resourceSpans.resource': 'resource',
   [`resourceSpans.${scopes}`]: 'scopeSpans',
@@ -231,7 +236,7 @@ const SCANNED_AT_ONCE = 256 * 1024;
 /** @throws ApiError `invalid_json`, `invalid_request`, `too_large` */
 export async function jsonIndex(bytes: Uint8Array, signal = SPANS): Promise<SpanGroup[]> {
   const walk = new JsonWalk(bytes, signal);
-  const turn = new Turn();
+  const turn = new EventLoopTurn();
   try {
     for (let at = 0; at < bytes.length; at += SCANNED_AT_ONCE) {
       if (turn.isOver) await turn.next();
@@ -247,7 +252,7 @@ export async function jsonIndex(bytes: Uint8Array, signal = SPANS): Promise<Span
 }
 
 /** The members and elements that are gone into, or kept; a list has `*` for its elements. */
-const jsonKinds = ({ resources, scopes, items }: Signal): Record<string, string> => ({
+const jsonKinds = ({ resources, scopes, items }: OtlpSignal): Record<string, string> => ({
   [`request.${resources}`]: 'resources',
   'resources.*': 'resourceSpans',
   'resourceSpans.resource': 'resource',
@@ -258,12 +263,12 @@ const jsonKinds = ({ resources, scopes, items }: Signal): Record<string, string>
   'spans.*': 'span',
 });
 /** Lists by the name that the client knows. */
-const listNames = ({ resources, scopes, items }: Signal): Record<string, string> => ({
+const listNames = ({ resources, scopes, items }: OtlpSignal): Record<string, string> => ({
   resources,
   scopes,
   spans: items,
 });
-const KEPT = ['resource', 'scope', 'span'];
+const DECODED_PARTS = ['resource', 'scope', 'span'];
 
 const { OPEN_BRACE, OPEN_BRACKET } = CODES;
 const LETTER_N = 0x6e;
@@ -280,13 +285,13 @@ class JsonWalk implements ScanListener {
   private depth = 0;
   private name = '';
   private chunkAt = 0;
-  private kept: { kind: Kept; start: number } | null = null;
+  private kept: { kind: DecodedPart; start: number } | null = null;
   /** Groups before the resource under way: a list that comes twice replaces the first one. */
   private groupsBefore = 0;
 
   constructor(
     private readonly bytes: Uint8Array,
-    signal: Signal,
+    signal: OtlpSignal,
   ) {
     this.counts = new SpanCounts(signal);
     this.kinds = jsonKinds(signal);
@@ -317,7 +322,7 @@ class JsonWalk implements ScanListener {
     const kind = parent
       ? this.kinds[`${parent}.${this.lists[parent] ? '*' : this.name}`]
       : 'request';
-    if (kind && KEPT.includes(kind)) this.keepFrom(kind as Kept, this.chunkAt + at);
+    if (kind && DECODED_PARTS.includes(kind)) this.keepFrom(kind as DecodedPart, this.chunkAt + at);
     else if (kind) this.goInto(kind, firstByte);
   }
 
@@ -332,8 +337,8 @@ class JsonWalk implements ScanListener {
     if (firstByte === (list ? OPEN_BRACKET : OPEN_BRACE)) {
       this.path.push(kind);
       this.enter(kind);
-    } else if (kind === 'request') throw noRequest('it must be an object');
-    else if (list && firstByte !== LETTER_N) throw noRequest(`${list} must be an array`);
+    } else if (kind === 'request') throw invalidExport('it must be an object');
+    else if (list && firstByte !== LETTER_N) throw invalidExport(`${list} must be an array`);
   }
 
   private enter(kind: string): void {
@@ -347,12 +352,12 @@ class JsonWalk implements ScanListener {
     else if (kind === 'spans') groups.list.at(-1)!.spans = [];
   }
 
-  private keepFrom(kind: Kept, start: number): void {
+  private keepFrom(kind: DecodedPart, start: number): void {
     this.kept = { kind, start };
     this.counts.begin(kind);
   }
 
-  private keep({ kind, start }: { kind: Kept; start: number }, end: number): void {
+  private keep({ kind, start }: { kind: DecodedPart; start: number }, end: number): void {
     this.kept = null;
     this.groups.keep(kind, this.counts.end(kind, this.bytes.subarray(start, end)));
   }

@@ -1,4 +1,4 @@
-import type { Folded } from '../../tracing/calls/folded/folded-spans.service.js';
+import type { FoldedSpanKey } from '../../tracing/calls/folded/folded-spans.service.js';
 import { AGENT_SPANS, type WholeCall } from '../../tracing/calls/calls.service.js';
 import type { Evaluation } from './evaluations.js';
 import type { toCall } from './span-call.js';
@@ -7,21 +7,21 @@ import type { toCall } from './span-call.js';
 export const PART_CALLS = 500;
 export const PART_CHARACTERS = 4 * 1024 * 1024;
 
-export interface SpanCall extends WholeCall {
+export interface ConvertedSpan extends WholeCall {
   call: ReturnType<typeof toCall>['call'];
   evaluations: Evaluation[];
 }
 
 /** Spans of a request that are stored together. */
 export class SpanPart {
-  readonly calls: SpanCall[] = [];
+  readonly calls: ConvertedSpan[] = [];
   /** Traces by project, in which turns may move. */
   readonly turnTraces = new Map<string, Set<string>>();
   /** Traces by project with spans of a coding agent, of which there may be events too. */
   readonly agentTraces = new Map<string, Set<string>>();
   readonly evaluations: Evaluation[] = [];
   /** Spans by project that are not stored. */
-  readonly folded = new Map<string, Folded[]>();
+  readonly folded = new Map<string, FoldedSpanKey[]>();
   /** Traces by project with folded spans, or with calls that may be below some. */
   readonly belowTraces = new Map<string, Set<string>>();
   private characters = 0;
@@ -32,7 +32,7 @@ export class SpanPart {
     return this.calls.length + this.foldedCount;
   }
 
-  fold({ call: { project_id, id, parent_id: parentId, trace_id } }: SpanCall): void {
+  fold({ call: { project_id, id, parent_id: parentId, trace_id } }: ConvertedSpan): void {
     const folded = this.folded.get(project_id);
     if (folded) folded.push({ id, parentId });
     else this.folded.set(project_id, [{ id, parentId }]);
@@ -44,7 +44,7 @@ export class SpanPart {
     noteTrace(this.turnTraces, projectId, traceId);
   }
 
-  add(call: SpanCall): void {
+  add(call: ConvertedSpan): void {
     this.calls.push(call);
     this.evaluations.push(...call.evaluations);
     this.characters += countCharacters(call);
@@ -54,7 +54,7 @@ export class SpanPart {
     noteTrace(this.turnTraces, project_id, trace_id);
   }
 
-  hasRoomFor(call: SpanCall): boolean {
+  hasRoomFor(call: ConvertedSpan): boolean {
     if (this.calls.length === 0) return true;
     const characters = this.characters + countCharacters(call);
     return this.calls.length < PART_CALLS && characters <= PART_CHARACTERS;

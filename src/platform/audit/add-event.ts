@@ -1,11 +1,11 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database/database.js';
-import { type Declared, declarations } from '../declared.js';
+import { type DeclaredName, declarations } from '../declared.js';
 import { unavailable } from '../errors.js';
 import { AuditEvent } from './audit-event.entity.js';
 
 /** What was done. A feature declares its own where it does them. */
-export type Action = Declared<'action'>;
+export type AuditAction = DeclaredName<'action'>;
 export const { names: ACTIONS, declare: auditAction } = declarations('action');
 
 /** Of a command, which the service does not load. */
@@ -22,8 +22,8 @@ export interface Actor {
  * One event. `target` and `detail` say what was changed: ids, names of objects, counts. They hold no secret and no client
  * data, because events outlive what they record.
  */
-export interface NewEvent {
-  action: Action;
+export interface NewAuditEvent {
+  action: AuditAction;
   by: Actor;
   /** Absent when it concerns no single project. */
   projectId?: string;
@@ -35,7 +35,7 @@ export interface NewEvent {
 
 const insertEvent = (
   database: Database,
-  { action, by, projectId = '', target = null, scopes = null, detail = {} }: NewEvent,
+  { action, by, projectId = '', target = null, scopes = null, detail = {} }: NewAuditEvent,
 ) =>
   database
     .repository(AuditEvent)
@@ -57,18 +57,18 @@ const insertEvent = (
     });
 
 /** Adds an event, in the transaction of the change that it records. */
-export const addEvent = (database: Database, event: NewEvent) =>
+export const addEvent = (database: Database, event: NewAuditEvent) =>
   insertEvent(database, event).execute();
 
 /** Adds an event of what changes nothing, also while the database takes no writes because its disk is nearly full. */
-export const addEventAlone = (database: Database, event: NewEvent) =>
+export const addEventAlone = (database: Database, event: NewAuditEvent) =>
   database.urgently(() => database.transaction(() => addEvent(database, event)));
 
 /**
  * Adds an event of what is about to begin.
  * @throws ApiError `unavailable` when it cannot: what the audit cannot tell of does not begin
  */
-export async function addEventBefore(database: Database, event: NewEvent): Promise<void> {
+export async function addEventBefore(database: Database, event: NewAuditEvent): Promise<void> {
   try {
     await addEventAlone(database, event);
   } catch (error) {
@@ -77,5 +77,5 @@ export async function addEventBefore(database: Database, event: NewEvent): Promi
 }
 
 /** Adds the first use of a key on a day, if no process has noted it: an index allows one. */
-export const addUse = (database: Database, event: NewEvent) =>
+export const addKeyUse = (database: Database, event: NewAuditEvent) =>
   insertEvent(database, event).orIgnore().execute();

@@ -4,7 +4,7 @@ import { Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsIn, IsOptional, ValidateNested } from 'class-validator';
 import { IsDateTime, IsProjectId, IsTextList, PageDto, SortBy } from '../http/dto.js';
 import type { Sort } from '../query/columns.js';
-import { type Action, ACTIONS } from './add-event.js';
+import { type AuditAction, ACTIONS } from './add-event.js';
 
 const MAX_LISTED = 1000;
 
@@ -18,7 +18,7 @@ export class AuditFilterDto {
   @ArrayMaxSize(MAX_LISTED)
   @IsIn(ACTIONS, { each: true })
   @ApiProperty({ enum: ACTIONS, isArray: true, required: false })
-  actions?: Action[] | null;
+  actions?: AuditAction[] | null;
   /** Ids of the keys that acted. */
   @IsTexts() key_ids?: string[] | null;
   /** Ids of the people who acted, in a session or by a key of theirs. */
@@ -44,7 +44,7 @@ export class AuditQueryDto extends PageDto {
 export class AuditEventDto {
   id!: string;
   @ApiProperty({ type: 'string', format: 'date-time' }) created_at!: string;
-  @ApiProperty({ enum: ACTIONS }) action!: Action;
+  @ApiProperty({ enum: ACTIONS }) action!: AuditAction;
   @ApiProperty({ type: 'string', nullable: true }) project_id!: string | null;
   /** The key that acted; null for the command line and for the first start. */
   @ApiProperty({ type: 'string', nullable: true }) key_id!: string | null;

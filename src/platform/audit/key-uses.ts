@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Database } from '../database/database.js';
-import { type Actor, auditAction, addUse } from './add-event.js';
+import { type Actor, auditAction, addKeyUse } from './add-event.js';
 
 const KEYS_USE = auditAction('keys.use');
 
@@ -26,7 +26,7 @@ export class KeyUses {
     if (this.days.get(key.keyId) === day) return;
     this.days.set(key.keyId, day);
     const event = { action: KEYS_USE, by: key, target: key.keyId, scopes: key.scopes };
-    const insert = () => addUse(this.database, event);
+    const insert = () => addKeyUse(this.database, event);
     const inserted = this.database.urgently(() => this.database.transaction(insert));
     inserted.catch((error: unknown) => {
       this.days.delete(key.keyId); // tried again with its next connection

@@ -23,7 +23,10 @@ import { keyGuard } from './key.guard.js';
 
 export const BasicGuard = keyGuard(['basic'], BASIC_CHALLENGE);
 export const BearerGuard = keyGuard(['bearer'], BEARER_CHALLENGE);
-export const EitherGuard = keyGuard(['basic', 'bearer'], `${BASIC_CHALLENGE}, ${BEARER_CHALLENGE}`);
+export const BasicOrBearerGuard = keyGuard(
+  ['basic', 'bearer'],
+  `${BASIC_CHALLENGE}, ${BEARER_CHALLENGE}`,
+);
 
 /** Every route of the controller needs `Authorization: Basic`, with an API key as the password. */
 export const BasicAuth = () =>
@@ -34,8 +37,12 @@ export const BearerAuth = () =>
   applyDecorators(UseGuards(BearerGuard, BodyGuard, AccessGuard), ApiBearerAuth());
 
 /** Every route of the controller takes either scheme. */
-export const EitherAuth = () =>
-  applyDecorators(UseGuards(EitherGuard, BodyGuard, AccessGuard), ApiBasicAuth(), ApiBearerAuth());
+export const BasicOrBearerAuth = () =>
+  applyDecorators(
+    UseGuards(BasicOrBearerGuard, BodyGuard, AccessGuard),
+    ApiBasicAuth(),
+    ApiBearerAuth(),
+  );
 
 /** A controller: what its operations are listed under, who may call them, and what their paths begin with. */
 export const Resource = (tag: string, access: ClassDecorator, path = '') =>

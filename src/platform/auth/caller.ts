@@ -1,7 +1,7 @@
 import { isProjectId } from '../http/dto.js';
 import { ApiError } from '../errors.js';
 import type { Role } from './api-key.entity.js';
-import { areWithin, covers, type Grant, mayAct, type Person } from './grants.js';
+import { areWithin, scopeCovers, type Grant, mayAct, type Person } from './grants.js';
 
 /** What the credential allows now, null when it is not valid any more; and the challenge of the scheme that was used. */
 interface Credential {
@@ -10,7 +10,7 @@ interface Credential {
 }
 
 /** What a credential stands for: a key, a person, or both. */
-export interface Holder {
+export interface CredentialHolder {
   /** Of the key; of a person without one, or a token, an id of their own. */
   id: string;
   userName: string;
@@ -38,7 +38,7 @@ export class Caller {
   readonly owner: string;
 
   constructor(
-    readonly holder: Holder,
+    readonly holder: CredentialHolder,
     private readonly credential: Credential,
     owner?: string,
   ) {
@@ -97,7 +97,7 @@ export class Caller {
   }
 
   reaches(projectId: string): boolean {
-    return this.scopes.some((scope) => covers(scope, projectId));
+    return this.scopes.some((scope) => scopeCovers(scope, projectId));
   }
 
   /** @throws ApiError `forbidden` when the project is outside the key's scopes. */

@@ -2,22 +2,22 @@ import { isIP, isIPv6, SocketAddress } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { ApiError } from '../errors.js';
-import { Rate } from './rate.js';
+import { RateLimiter } from './rate.js';
 
 export const ATTEMPTS = 20;
 /** Secrets from addresses over the limit are looked up in groups: how often, and how many at a time. */
 const TOGETHER_MS = 250;
 const MAX_TOGETHER = 1000;
 
-const attempts = new Rate('attempts', ATTEMPTS);
+const attempts = new RateLimiter('attempts', ATTEMPTS);
 /** Sign-ins that failed: each has a line in the log, which nobody may fill. */
-const logged = new Rate('logged sign-ins', ATTEMPTS);
+const logged = new RateLimiter('logged sign-ins', ATTEMPTS);
 
 /** Answers which of the secrets, given as hashes, are keys. */
-export type LookUp<Key> = (secretHashes: string[]) => Promise<Map<string, Key>>;
+export type SecretLookup<Key> = (secretHashes: string[]) => Promise<Map<string, Key>>;
 
 /** Secrets that wait to be looked up together. */
-interface Group {
+interface LookupBatch {
   hashes: Set<string>;
   found: Promise<Map<string, unknown>>;
 }
@@ -41,7 +41,7 @@ export class FailedAttempts {
   }
 
   /** The key of a secret that is not known yet. Secrets of one kind are looked up together. @throws ApiError `rate_limited` */
-  async find<Key>(secretHash: string, address: string, lookUp: LookUp<Key>, kind = 'keys') {
+  async find<Key>(secretHash: string, address: string, lookUp: SecretLookup<Key>, kind = 'keys') {
     const ms = await attempts.take(address);
     const keys =
       ms > 0 ? await this.together(kind, secretHash, lookUp) : await lookUp([secretHash]);
@@ -52,12 +52,12 @@ export class FailedAttempts {
   }
 
   /** By kind. */
-  private readonly groups = new Map<string, Group>();
+  private readonly groups = new Map<string, LookupBatch>();
 
   private together<Key>(
     kind: string,
     secretHash: string,
-    lookUp: LookUp<Key>,
+    lookUp: SecretLookup<Key>,
   ): Promise<Map<string, Key>> {
     let group = this.groups.get(kind);
     if (!group) {

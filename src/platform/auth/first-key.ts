@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { logger } from '../process/logger.js';
 import { InvalidSetting } from '../config/setting.js';
-import { typed } from '../program.js';
+import { commandText } from '../program.js';
 
 const FILE = 'first-key';
 
@@ -16,7 +16,7 @@ export function keepFirstKey(secret: string, dataDir: string): void {
   } catch (error) {
     throw new InvalidSetting(
       `an empty database needs an admin key, and it cannot be kept in ${file}: ${(error as Error).message}. ` +
-        `Set DATA_DIR to a folder that can be written, or BOOTSTRAP_API_KEY to a key (${typed('keys', 'generate')} makes one)`,
+        `Set DATA_DIR to a folder that can be written, or BOOTSTRAP_API_KEY to a key (${commandText('keys', 'generate')} makes one)`,
     );
   }
   logger.info(
@@ -25,7 +25,7 @@ export function keepFirstKey(secret: string, dataDir: string): void {
 }
 
 /** On a terminal the first start prints the key it made, once, with a request that works as it stands. */
-export const greetingWith = (secret: string, address: string): string => `
+export const firstKeyGreeting = (secret: string, address: string): string => `
 Skein made an admin key. It is shown this once:
 
   ${secret}

@@ -1,13 +1,13 @@
 import type { SignInProvider } from '../config/sign-in-settings.js';
 import {
   areWithin,
-  covers,
+  scopeCovers,
   emailKey,
   type Grant,
   grantsTo,
   isScope,
   mayAct,
-  meet,
+  intersectGrants,
   type Person,
   personName,
 } from './grants.js';
@@ -107,7 +107,7 @@ it.each<[Grant[], Grant, Grant[]]>([
   [[{ role: 'writer', scopes: ['a/b'] }], { role: 'trainer', scopes: ['*'] }, []],
   [[], { role: 'reader', scopes: ['*'] }, []],
 ])('%j meets the key %j in %j', (own, key, expected) =>
-  expect(meet(own, { ...key, scopes: [...key.scopes] })).toEqual(expected),
+  expect(intersectGrants(own, { ...key, scopes: [...key.scopes] })).toEqual(expected),
 );
 
 it.each<[boolean, Grant[], Grant[]]>([
@@ -127,7 +127,7 @@ it.each<[string, string, boolean]>([
   ['a/b', 'a/b', true],
   ['a/b', 'a/bc', false],
   ['a/b', 'a/*', false],
-])('%s covers %s: %s', (scope, inner, is) => expect(covers(scope, inner)).toBe(is));
+])('%s covers %s: %s', (scope, inner, is) => expect(scopeCovers(scope, inner)).toBe(is));
 
 it.each(['*', 'a/*', 'a/b', 'A.b-c_1/d'])('%s is a scope', (text) =>
   expect(isScope(text)).toBe(true),

@@ -67,26 +67,33 @@ const isAdmin = ({ email, emailVerified, groups }: Person, { admins }: SignInPro
   );
 
 /** What both the key and its person may do. */
-export function meet(grants: readonly Grant[], key: Pick<ApiKey, 'role' | 'scopes'>): Grant[] {
+export function intersectGrants(
+  grants: readonly Grant[],
+  key: Pick<ApiKey, 'role' | 'scopes'>,
+): Grant[] {
   return grants.flatMap(({ role, scopes }) => {
     const lower = mayAct(role, key.role) ? key.role : mayAct(key.role, role) ? role : undefined;
-    const common = scopes.flatMap((scope) => key.scopes.flatMap((own) => narrower(scope, own)));
+    const common = scopes.flatMap((scope) =>
+      key.scopes.flatMap((own) => narrowerScope(scope, own)),
+    );
     return lower !== undefined && common.length > 0
       ? [{ role: lower, scopes: [...new Set(common)] }]
       : [];
   });
 }
 
-function narrower(one: string, other: string): string[] {
-  if (covers(one, other)) return [other];
-  return covers(other, one) ? [one] : [];
+function narrowerScope(one: string, other: string): string[] {
+  if (scopeCovers(one, other)) return [other];
+  return scopeCovers(other, one) ? [one] : [];
 }
 
 /** Whether grants reach no further than others. */
 export const areWithin = (inner: readonly Grant[], outer: readonly Grant[]): boolean =>
   inner.every(({ role, scopes }) =>
     scopes.every((scope) =>
-      outer.some((own) => mayAct(own.role, role) && own.scopes.some((each) => covers(each, scope))),
+      outer.some(
+        (own) => mayAct(own.role, role) && own.scopes.some((each) => scopeCovers(each, scope)),
+      ),
     ),
   );
 
@@ -98,7 +105,7 @@ export const emailKey = (email: string): string =>
   email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 /** Whether a scope covers a project, or a narrower scope. */
-export function covers(scope: string, inner: string): boolean {
+export function scopeCovers(scope: string, inner: string): boolean {
   return (
     scope === '*' ||
     scope === inner ||

@@ -15,7 +15,7 @@ import { from, lastValueFrom, type Observable } from 'rxjs';
 import type { Context } from '../http/context.js';
 import { ApiError, unavailable } from '../errors.js';
 import { isId } from '../http/dto.js';
-import type { Headed } from '../http/inflated.js';
+import type { WithHeaders } from '../http/inflated.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { sql } from '../query/sql.js';
@@ -54,7 +54,7 @@ export const Idempotent = (options: Options = {}) =>
  * The same for a handler that calls `Idempotency.once` or `answerOnce` itself, because it reads the body itself, or
  * because it is busy: Nest would run the interceptor for requests without a key too.
  */
-export const IdempotentItself = IdempotencyHeader;
+export const IdempotentInHandler = IdempotencyHeader;
 
 /**
  * Runs a handler under the request's `Idempotency-Key`, if it has one. The key, the write and its answer are committed in
@@ -129,7 +129,7 @@ export class Idempotency implements NestInterceptor {
 }
 
 /** The header `Idempotency-Key`; undefined when there is none. */
-export function idempotencyKey({ headers }: Headed): string | undefined {
+export function idempotencyKey({ headers }: WithHeaders): string | undefined {
   const key = headers['idempotency-key'];
   if (key !== undefined && !isId(key))
     throw new ApiError(
@@ -140,7 +140,7 @@ export function idempotencyKey({ headers }: Headed): string | undefined {
 }
 
 /** The key that a caller with the scheme Basic sent, or the token of its session. */
-function sentPassword(request: Headed): string {
+function sentPassword(request: WithHeaders): string {
   const { authorization } = request.headers;
   if (authorization === undefined) return sessionToken(request)!;
   return Buffer.from(authorization.split(' ')[1]!, 'base64').toString().split(':')[1]!;
@@ -158,13 +158,13 @@ export interface KeyedWrite {
 }
 
 /** A write that is under way in this process, and how many requests wait for its answer. */
-interface UnderWay {
+interface PendingWrite {
   hash: Buffer;
   answer: Promise<unknown>;
   waiting: number;
 }
 
-const underWay = new Map<string, UnderWay>();
+const pendingWrites = new Map<string, PendingWrite>();
 
 /** How many requests may wait for one write, and how long; others are answered 503. */
 const MAX_WAITING = 256;
@@ -188,22 +188,22 @@ export async function answerOnce<T>(
   transaction: Transaction<T> = (run) => database.long(run, STATEMENT_MS.write),
 ): Promise<T> {
   const name = JSON.stringify([write.project, write.caller.keyId, write.key]);
-  const first = underWay.get(name);
+  const first = pendingWrites.get(name);
   if (first) return repeatAnswer(first, write) as Promise<T>;
   const keyed = () => keyedWrite(database, write, work);
   const answer = database.runFor(
     () => write.caller.owner,
     () => transaction(keyed),
   );
-  underWay.set(name, { hash: write.hash, answer, waiting: 0 });
+  pendingWrites.set(name, { hash: write.hash, answer, waiting: 0 });
   try {
     return await answer;
   } finally {
-    underWay.delete(name);
+    pendingWrites.delete(name);
   }
 }
 
-async function repeatAnswer(first: UnderWay, { hash, caller }: KeyedWrite): Promise<unknown> {
+async function repeatAnswer(first: PendingWrite, { hash, caller }: KeyedWrite): Promise<unknown> {
   if (!first.hash.equals(hash)) throw otherBody();
   if (first.waiting >= MAX_WAITING) throw stillUnderWay();
   first.waiting++;

@@ -6,7 +6,7 @@ import { ApiError, invalidRequest } from '../errors.js';
 import { BasicAuth, NoProjectField, Operation, Resource } from './access.js';
 import type { ApiKey } from './api-key.entity.js';
 import type { Caller } from './caller.js';
-import { covers } from './grants.js';
+import { scopeCovers } from './grants.js';
 import { Idempotent } from './idempotency.js';
 import { Context, Ctx } from '../http/context.js';
 import { jsonArray } from '../http/json-rows.js';
@@ -117,9 +117,9 @@ export class KeysController {
     const isOwn =
       key && key.userId !== null && key.userId === caller.userId && isShownAsOwn(caller, key);
     const acting = isOwn ? caller : admin(caller);
-    if (!key || !(isOwn || isVisible(acting, key))) missing(id);
+    if (!key || !(isOwn || isVisible(acting, key))) keyNotFound(id);
     await this.keys.revoke(id, caller);
-    return (await this.keys.shown(id)) ?? missing(id);
+    return (await this.keys.shown(id)) ?? keyNotFound(id);
   }
 }
 
@@ -130,7 +130,8 @@ function admin(caller: Caller): Caller {
   return acting;
 }
 
-const isWithin = (caller: Caller, scope: string) => caller.scopes.some((own) => covers(own, scope));
+const isWithin = (caller: Caller, scope: string) =>
+  caller.scopes.some((own) => scopeCovers(own, scope));
 
 /** A person sees all keys of theirs; a key of theirs, which somebody else may have, none that reaches further. */
 const isShownAsOwn = (caller: Caller, key: Pick<ApiKey, 'id' | 'scopes'>) =>
@@ -139,6 +140,6 @@ const isShownAsOwn = (caller: Caller, key: Pick<ApiKey, 'id' | 'scopes'>) =>
 const isVisible = (caller: Caller, key: Pick<ApiKey, 'scopes'>) =>
   key.scopes.every((scope) => isWithin(caller, scope));
 
-function missing(id: string): never {
+function keyNotFound(id: string): never {
   throw new ApiError('not_found', `there is no key ${id}`);
 }

@@ -6,7 +6,10 @@ import type { ApiKey } from './api-key.entity.js';
 import type { Person } from './grants.js';
 
 /** What a secret or a session stands for: a key, a person, or a key of a person. */
-export type Found = Pick<ApiKey, 'id' | 'userId' | 'secretHash' | 'expiresAt' | 'revokedAt'> & {
+export type FoundCredential = Pick<
+  ApiKey,
+  'id' | 'userId' | 'secretHash' | 'expiresAt' | 'revokedAt'
+> & {
   /** Null for a session of a person. */
   key: Pick<ApiKey, 'userName' | 'role' | 'scopes'> | null;
   person: Person | null;
@@ -33,12 +36,12 @@ export const personJson = (userId: Sql) => sql`CASE WHEN ${userId} IS NOT NULL T
           OR (m.kind = 'group' AND m.issuer = u.issuer AND m.subject = ANY (u.groups))))
     FROM users u WHERE u.id = ${userId}) END`;
 
-export const keysBySecrets = (secretHashes: Buffer[]) => sql<Found>`
+export const keysBySecrets = (secretHashes: Buffer[]) => sql<FoundCredential>`
   SELECT ${FOUND(sql`k.id`, sql`k.user_id`, sql`k.secret_hash`)}
   FROM api_keys k WHERE k.secret_hash = ANY (${secretHashes}::bytea[])`;
 
 /** What sessions stand for, each with the hash of the session's token. */
-export const keysBySessions = (tokenHashes: Buffer[]) => sql<Found>`
+export const keysBySessions = (tokenHashes: Buffer[]) => sql<FoundCredential>`
   SELECT ${FOUND(sql`coalesce(k.id, s.user_id)`, sql`coalesce(k.user_id, s.user_id)`, sql`s.token_hash`)}
   FROM console_sessions s LEFT JOIN api_keys k ON k.id = s.api_key_id
   WHERE s.token_hash = ANY (${tokenHashes}::bytea[]) AND NOT s.is_code AND s.expires_at > now()

@@ -14,12 +14,12 @@ import { PageRows } from '../database/row-stream.js';
 import { ApiError } from '../errors.js';
 import { ownerEntity } from '../process/fair-queue.js';
 import { ApiKey, type Role } from './api-key.entity.js';
-import { Caller, type Holder } from './caller.js';
+import { Caller, type CredentialHolder } from './caller.js';
 import { FailedAttempts } from './failed-attempts.js';
-import { type Grant, grantsTo, meet, personName } from './grants.js';
+import { type Grant, grantsTo, intersectGrants, personName } from './grants.js';
 import type { KeyDto } from './keys.dto.js';
 import {
-  type Found,
+  type FoundCredential,
   keyRevoke,
   keyShown,
   keysBySecrets,
@@ -58,7 +58,7 @@ export interface NewKey {
 const MAX_PERSONAL_KEYS = 50;
 
 /** Where a secret came from, and the challenge of the scheme it came by. */
-interface From {
+interface SecretOrigin {
   address: string;
   challenge: string;
 }
@@ -67,15 +67,15 @@ interface From {
 const SESSION = 'session ';
 
 /** The last header of a connection, and its caller. */
-interface Trusted {
+interface ConnectionCaller {
   header: string;
   caller: Caller;
   until: number;
 }
 
 /** What a secret or a token stands for, and what it allows while it is cached: nothing when there are no grants. */
-interface Known {
-  holder: Holder;
+interface CachedCredential {
+  holder: CredentialHolder;
   secretHash: Buffer;
   revokedAt: Date | null;
 }
@@ -88,7 +88,7 @@ interface Known {
  */
 @Injectable()
 export class KeysService {
-  private readonly cache = new LRUCache<string, Known, string | undefined>({
+  private readonly cache = new LRUCache<string, CachedCredential, string | undefined>({
     max: CACHED_KEYS,
     ttl: CACHE_MS,
     ttlResolution: CLOCK_MS,
@@ -102,7 +102,7 @@ export class KeysService {
         : this.attempts.find(name, address, (names) => this.findBySecrets(names)),
   });
 
-  private trusted = new WeakMap<Socket, Trusted>();
+  private trusted = new WeakMap<Socket, ConnectionCaller>();
 
   constructor(
     private readonly database: Database,
@@ -135,12 +135,12 @@ export class KeysService {
    * Null for a secret that is no valid key. The caller is not told why.
    * @throws ApiError `rate_limited` when the address has failed too often.
    */
-  async verify(secret: string, from: From): Promise<Caller | null> {
+  async verify(secret: string, from: SecretOrigin): Promise<Caller | null> {
     return this.callerWith(secret, isSecret(secret), '', from);
   }
 
   /** The same for the token of a session, which ends with its key. */
-  async verifySession(token: string, from: From): Promise<Caller | null> {
+  async verifySession(token: string, from: SecretOrigin): Promise<Caller | null> {
     return this.callerWith(token, isSessionToken(token), SESSION, from);
   }
 
@@ -148,7 +148,7 @@ export class KeysService {
     secret: string,
     isWellFormed: boolean,
     kind: string,
-    { address, challenge }: From,
+    { address, challenge }: SecretOrigin,
   ): Promise<Caller | null> {
     if (!isWellFormed) {
       await this.attempts.count(address);
@@ -178,13 +178,13 @@ export class KeysService {
     return known !== undefined && isActive(known) ? known.holder.grants : null;
   }
 
-  private async findBySecret(name: string): Promise<Known | undefined> {
+  private async findBySecret(name: string): Promise<CachedCredential | undefined> {
     return (await this.findBySecrets([name])).get(name);
   }
 
   /** By their names in the cache. */
-  private async findBySecrets(names: string[]): Promise<Map<string, Known>> {
-    const found = new Map<string, Known>();
+  private async findBySecrets(names: string[]): Promise<Map<string, CachedCredential>> {
+    const found = new Map<string, CachedCredential>();
     const isSession = (name: string) => name.startsWith(SESSION);
     const find = async (of: string[], kind: string, query: typeof keysBySecrets) => {
       if (of.length === 0) return;
@@ -192,7 +192,7 @@ export class KeysService {
       for (const key of await this.database.query(query(hashes)))
         found.set(
           kind + key.secretHash.toString('base64'),
-          known(key, kind === SESSION, this.config.signInProviders),
+          cachedCredential(key, kind === SESSION, this.config.signInProviders),
         );
     };
     await find(
@@ -317,15 +317,15 @@ export class KeysService {
 }
 
 /** A key of a person who is not there stands for nobody. */
-function known(
-  { id, userId, key, person, secretHash, expiresAt, revokedAt }: Found,
+function cachedCredential(
+  { id, userId, key, person, secretHash, expiresAt, revokedAt }: FoundCredential,
   isSession: boolean,
   providers: Config['signInProviders'],
-): Known {
+): CachedCredential {
   const personal = person ? grantsTo(person, providers) : [];
   const ofKey = key && userId === null ? [key] : [];
-  const both = key && userId !== null ? meet(personal, key) : [];
-  const holder: Holder = {
+  const both = key && userId !== null ? intersectGrants(personal, key) : [];
+  const holder: CredentialHolder = {
     id,
     userName: person ? personName(person) : (key?.userName ?? ''),
     grants: key ? [...ofKey, ...both] : personal,
@@ -336,5 +336,5 @@ function known(
   return { holder, secretHash, revokedAt };
 }
 
-const isActive = ({ holder: { grants, expiresAt }, revokedAt }: Known) =>
+const isActive = ({ holder: { grants, expiresAt }, revokedAt }: CachedCredential) =>
   grants.length > 0 && !revokedAt && (!expiresAt || expiresAt.getTime() > Date.now());

@@ -1,9 +1,9 @@
 import { Get } from '@nestjs/common';
 import { Context, Ctx } from '../http/context.js';
-import { Allow, EitherAuth, NoProjectField, Resource } from './access.js';
+import { Allow, BasicOrBearerAuth, NoProjectField, Resource } from './access.js';
 import { MeDto } from './keys.dto.js';
 
-@Resource('keys', EitherAuth(), 'me')
+@Resource('keys', BasicOrBearerAuth(), 'me')
 export class MeController {
   /** Who the caller is, by what, and what it may do where. */
   @Get()

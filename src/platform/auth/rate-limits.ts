@@ -5,13 +5,13 @@ import { ApiError } from '../errors.js';
 import { CONFIG, type Config } from '../config/config.js';
 import { ownerEntity } from '../process/fair-queue.js';
 import type { Caller } from './caller.js';
-import { Rate } from './rate.js';
+import { RateLimiter } from './rate.js';
 
 /** Step in which bytes of a body without a length are counted. */
 const STEP_BYTES = 1024 * 1024;
 
 /** One for each limit that is set. With `WORKERS` the primary makes them too, and counts for all workers. */
-export function makeRates(config: Config) {
+export function makeRateLimiters(config: Config) {
   const limits = [
     ['key', 'requests', config.rateLimitRequestsPerMinute],
     ['entity', 'requests', config.rateLimitEntityRequestsPerMinute],
@@ -24,7 +24,7 @@ export function makeRates(config: Config) {
       who,
       what,
       perMinute,
-      rate: new Rate(`${what} of each ${who}`, perMinute),
+      rate: new RateLimiter(`${what} of each ${who}`, perMinute),
     }));
 }
 
@@ -36,10 +36,10 @@ export function makeRates(config: Config) {
 @Injectable()
 export class RateLimits {
   readonly areOn: boolean;
-  private readonly rates: ReturnType<typeof makeRates>;
+  private readonly rates: ReturnType<typeof makeRateLimiters>;
 
   constructor(@Inject(CONFIG) config: Config) {
-    this.rates = makeRates(config);
+    this.rates = makeRateLimiters(config);
     this.areOn = this.rates.length > 0;
   }
 
@@ -67,7 +67,7 @@ const tooMuch = (ms: number, message: string) =>
     headers: { 'Retry-After': String(Math.ceil(ms / 1000)) },
   });
 
-function countBody(request: Request, name: string, rate: Rate): void {
+function countBody(request: Request, name: string, rate: RateLimiter): void {
   let received = 0;
   const count = () => {
     void rate.add(name, received);

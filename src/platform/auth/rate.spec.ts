@@ -1,8 +1,8 @@
-import { Rate } from './rate.js';
+import { RateLimiter } from './rate.js';
 
 const PER_MINUTE = 60;
 let names = 0;
-const aRate = () => new Rate(`test ${++names}`, PER_MINUTE);
+const aRate = () => new RateLimiter(`test ${++names}`, PER_MINUTE);
 
 beforeEach(() => void jest.useFakeTimers({ now: 0 }));
 afterEach(() => void jest.useRealTimers());

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 import { LRUCache } from 'lru-cache';
-import { Question } from '../process/primary.js';
+import { PrimaryQuestion } from '../process/primary.js';
 
 /** Names counted at once for one rate. Beyond it the one not heard of for longest is forgotten, which only forgives. */
 const MAX_NAMES = 100_000;
@@ -17,17 +17,17 @@ interface Level {
  * Allows each name so many points a minute: a leaky bucket, which drains evenly. What is over the rate in one request
  * is still to be drained before the next, so no request is too large to ever pass. One process counts for all workers.
  */
-export class Rate {
+export class RateLimiter {
   private readonly levels = new LRUCache<string, Level>({ max: MAX_NAMES });
   private readonly perMs: number;
-  private readonly taking: Question<number, Points>;
+  private readonly taking: PrimaryQuestion<number, Points>;
 
   constructor(
     about: string,
     private readonly perMinute: number,
   ) {
     this.perMs = perMinute / 60_000;
-    this.taking = new Question(about);
+    this.taking = new PrimaryQuestion(about);
     this.taking.answer((points) => this.takeHere(...points));
   }
 

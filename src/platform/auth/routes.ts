@@ -7,7 +7,7 @@ import { assertRules, namesProject } from '../http/validation.js';
 import {
   BasicGuard,
   BearerGuard,
-  EitherGuard,
+  BasicOrBearerGuard,
   NO_PROJECT_FIELD,
   PUBLIC,
   SHORT_WRITES,
@@ -77,7 +77,7 @@ export function assertRoutes(routes: Route[]): void {
   if (faults.length > 0) throw new Error(`routes are not safe to serve:\n${faults.join('\n')}`);
 }
 
-const AUTHENTICATING: unknown[] = [BasicGuard, BearerGuard, EitherGuard];
+const AUTHENTICATING: unknown[] = [BasicGuard, BearerGuard, BasicOrBearerGuard];
 
 function accessFaults({ isPublic, guards, role, parameters }: Route): string[] {
   if (isPublic)

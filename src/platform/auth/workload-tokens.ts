@@ -11,7 +11,7 @@ import { v5 as uuidv5 } from 'uuid';
 import { CONFIG, type Config } from '../config/config.js';
 import { isSafeUrl, type TokenIssuer } from '../config/sign-in-settings.js';
 import { unavailable } from '../errors.js';
-import { fetchOutside, OUTSIDE_SECONDS } from '../http/outside.js';
+import { fetchExternal, EXTERNAL_SECONDS } from '../http/outside.js';
 import { Caller } from './caller.js';
 import type { Grant } from './grants.js';
 
@@ -137,7 +137,7 @@ export function keysAt(url: string): Keys {
   const fetchKeys: FetchImplementation = async (...request) => {
     if (performance.now() < retryAt) throw issuerAway();
     try {
-      const response = await fetchOutside(...request);
+      const response = await fetchExternal(...request);
       if (!response.ok) throw new Error(`${url} answered ${response.status}`);
       return response;
     } catch (error) {
@@ -145,7 +145,7 @@ export function keysAt(url: string): Keys {
       throw issuerAway(error);
     }
   };
-  const timeoutDuration = OUTSIDE_SECONDS * 1000;
+  const timeoutDuration = EXTERNAL_SECONDS * 1000;
   return createRemoteJWKSet(new URL(url), { timeoutDuration, [customFetch]: fetchKeys });
 }
 
@@ -155,7 +155,7 @@ const issuerAway = (cause?: unknown) =>
 async function discoverKeys(issuer: string): Promise<string> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   try {
-    const response = await fetchOutside(url, { redirect: 'error' });
+    const response = await fetchExternal(url, { redirect: 'error' });
     const document = (await response.json()) as { issuer?: unknown; jwks_uri?: unknown };
     if (document.issuer === issuer && typeof document.jwks_uri === 'string')
       return document.jwks_uri;

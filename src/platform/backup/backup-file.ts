@@ -26,7 +26,7 @@ export interface BackupHeader {
 }
 
 /** No row of any table: whoever has used a service has left a key, and whoever has recorded, a project. */
-export const holdsNothing = ({ tables }: BackupHeader): boolean =>
+export const isEmptyBackup = ({ tables }: BackupHeader): boolean =>
   tables.every(({ rows }) => rows === 0);
 
 export interface TableHeader {
@@ -43,7 +43,7 @@ export interface TableEnd {
   sha256: string;
 }
 
-export interface Manifest {
+export interface BackupManifest {
   tables: TableEnd[];
   sha256: string;
 }

@@ -4,17 +4,17 @@ import {
   type BackupHeader,
   FORMAT,
   FrameWriter,
-  holdsNothing,
+  isEmptyBackup,
   type TableEnd,
 } from './backup-file.js';
 import { encrypted } from './encryption.js';
 import { zipped } from './gzip.js';
-import type { Place } from './place.js';
-import type { Progress } from './progress.js';
-import { quoted, readRows, readSchema, listTables } from './tables.js';
+import type { BackupStorage } from './place.js';
+import type { BackupProgress } from './progress.js';
+import { quoteIdentifier, readRows, readSchema, listTables } from './tables.js';
 
 interface Options {
-  progress: Progress;
+  progress: BackupProgress;
   /** Public keys that it is encrypted for. */
   recipients: readonly string[];
   signal?: AbortSignal;
@@ -30,14 +30,14 @@ interface Options {
  */
 export async function backup(
   client: PoolClient,
-  { place, name }: { place: Place; name: string },
+  { place, name }: { place: BackupStorage; name: string },
   { progress, recipients, signal, before }: Options,
 ): Promise<{ header: BackupHeader; bytes: number }> {
   if (await place.has(name))
     throw new Error(`${place.show(name)} exists: a backup never replaces a file`);
   await beginSnapshot(client);
   const header = await makeHeader(client);
-  if (holdsNothing(header)) throw new Error(NOTHING);
+  if (isEmptyBackup(header)) throw new Error(NOTHING);
   await before?.(header);
   progress.expect(header.tables);
   const rows = zipped(frames(client, header, progress));
@@ -61,7 +61,9 @@ async function beginSnapshot(client: PoolClient): Promise<void> {
 async function makeHeader(client: PoolClient): Promise<BackupHeader> {
   const tables = [];
   for (const { name, columns, bytes } of await listTables(client)) {
-    const { rows } = await client.query<{ count: string }>(`SELECT count(*) FROM ${quoted(name)}`);
+    const { rows } = await client.query<{ count: string }>(
+      `SELECT count(*) FROM ${quoteIdentifier(name)}`,
+    );
     tables.push({ name, columns, bytes, rows: Number(rows[0]!.count) });
   }
   const { rows } = await client.query<{ server_version: string }>('SHOW server_version');
@@ -77,7 +79,7 @@ async function makeHeader(client: PoolClient): Promise<BackupHeader> {
 async function* frames(
   client: PoolClient,
   header: BackupHeader,
-  progress: Progress,
+  progress: BackupProgress,
 ): AsyncGenerator<Buffer> {
   const writer = new FrameWriter();
   yield writer.frame('H', header);

@@ -2,9 +2,9 @@ import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common'
 import { CONFIG, type Config } from '../config/config.js';
 import { Schedule } from '../database/schedule.js';
 import { logger } from '../process/logger.js';
-import { showNumbers } from '../process/metrics.js';
+import { registerLabelledGauge } from '../process/metrics.js';
 import { runBackup } from './run-backup.js';
-import { placeAt } from './places.js';
+import { storageAt } from './places.js';
 import { WAL_PROGRESS, type WalProgress } from './wal-keeper.js';
 import { isDue, type StoredBackup, storedBackups } from './stored-backups.js';
 
@@ -22,14 +22,14 @@ export class BackupsKeeper implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     const { backupUrl, backupEverySeconds, s3 } = this.config;
-    const place = backupUrl === undefined ? undefined : placeAt(backupUrl, s3);
+    const place = backupUrl === undefined ? undefined : storageAt(backupUrl, s3);
     let newest: StoredBackup | undefined;
     const kinds = { label: 'kind', aggregator: 'max' } as const;
     const ofWal = async (name: string, number: (wal: WalProgress) => number) => {
       const wal = await WAL_PROGRESS.ask();
       return wal ? { [name]: number(wal) } : {};
     };
-    showNumbers(
+    registerLabelledGauge(
       'skein_backup_timestamp_seconds',
       'When the newest backup in BACKUP_URL was begun, and with BACKUP_WAL the newest base; 0 when none was seen.',
       kinds,
@@ -38,10 +38,13 @@ export class BackupsKeeper implements OnApplicationBootstrap {
         ...(await ofWal('base', ({ baseAt }) => baseAt)),
       }),
     );
-    showNumbers('skein_backup_bytes', 'Size of the newest backup in BACKUP_URL.', kinds, () =>
-      place ? { newest: newest?.bytes ?? 0 } : noNumbers,
+    registerLabelledGauge(
+      'skein_backup_bytes',
+      'Size of the newest backup in BACKUP_URL.',
+      kinds,
+      () => (place ? { newest: newest?.bytes ?? 0 } : noNumbers),
     );
-    showNumbers(
+    registerLabelledGauge(
       'skein_backup_wal_waiting_seconds',
       'With BACKUP_WAL, for how long the oldest finished segment of the log waits to be stored in BACKUP_URL.',
       kinds,

@@ -6,7 +6,7 @@ import type { Client } from 'pg';
 import { DamagedBackup, type Frame, FrameWriter, parseFrame, readFrames } from './backup-file.js';
 import { decrypted, encrypted } from './encryption.js';
 import { unzipped, zipped } from './gzip.js';
-import type { Bytes, Place } from './place.js';
+import type { ByteStream, BackupStorage } from './place.js';
 import { baseName, readSystem } from './wal-archive.js';
 
 const PIECE_BYTES = 256 * 1024;
@@ -30,7 +30,7 @@ export async function baseBackup(
     place,
     recipients,
     signal,
-  }: { place: Place; recipients: readonly string[]; signal: AbortSignal },
+  }: { place: BackupStorage; recipients: readonly string[]; signal: AbortSignal },
 ): Promise<{ name: string; bytes: number }> {
   const at = new Date();
   const { rows } = await client.query<{ segment: string }>(
@@ -110,7 +110,7 @@ async function* piecesIn(path: string): AsyncGenerator<Buffer> {
 
 /** Makes the data folder that was copied, in an empty folder. @throws DamagedBackup */
 export async function unpackBase(
-  bytes: Bytes,
+  bytes: ByteStream,
   identity: string | undefined,
   target: string,
 ): Promise<void> {

@@ -1,22 +1,22 @@
 import { ReadableStream } from 'node:stream/web';
 import { DamagedBackup } from './backup-file.js';
-import type { Bytes } from './place.js';
+import type { ByteStream } from './place.js';
 
 /** How a file in the format of age begins. */
 const AGE = 'age-encryption.org/v1\n';
 
 /** The streams of the library are those of browsers, which Node has too. */
-const asStream = (bytes: Bytes) =>
+const asStream = (bytes: ByteStream) =>
   ReadableStream.from(bytes) as unknown as globalThis.ReadableStream<Uint8Array>;
 
 /** The library is loaded where something is encrypted. */
 const age = () => import('age-encryption');
 
 /** The bytes for those who have an identity of one of the recipients; as they are without recipients. */
-export const encrypted = (bytes: Bytes, recipients: readonly string[]): Bytes =>
+export const encrypted = (bytes: ByteStream, recipients: readonly string[]): ByteStream =>
   recipients.length === 0 ? bytes : encryptedFor(recipients, bytes);
 
-async function* encryptedFor(recipients: readonly string[], bytes: Bytes): Bytes {
+async function* encryptedFor(recipients: readonly string[], bytes: ByteStream): ByteStream {
   const { Encrypter } = await age();
   const encrypter = new Encrypter();
   for (const recipient of recipients)
@@ -25,19 +25,19 @@ async function* encryptedFor(recipients: readonly string[], bytes: Bytes): Bytes
     } catch {
       throw new Error(`BACKUP_RECIPIENT: ${recipient} is no public key of age: is a letter wrong?`);
     }
-  yield* (await encrypter.encrypt(asStream(bytes))) as unknown as Bytes;
+  yield* (await encrypter.encrypt(asStream(bytes))) as unknown as ByteStream;
 }
 
 /**
  * What was encrypted, or the bytes as they are.
  * @throws DamagedBackup, and Error when there is no identity that opens them.
  */
-export async function* decrypted(bytes: Bytes, identity: string | undefined): Bytes {
+export async function* decrypted(bytes: ByteStream, identity: string | undefined): ByteStream {
   const { head, all } = await peeked(bytes, AGE.length);
-  yield* head.toString('latin1') === AGE ? opened(all, identity) : all;
+  yield* head.toString('latin1') === AGE ? openEncrypted(all, identity) : all;
 }
 
-async function* opened(all: Bytes, identity: string | undefined): Bytes {
+async function* openEncrypted(all: ByteStream, identity: string | undefined): ByteStream {
   if (identity === undefined)
     throw new Error(
       'the backup is encrypted: name its identity, --identity FILE or BACKUP_IDENTITY',
@@ -47,7 +47,7 @@ async function* opened(all: Bytes, identity: string | undefined): Bytes {
   for (const line of identity.split('\n').map((text) => text.trim()))
     if (line && !line.startsWith('#')) addIdentity(decrypter, line);
   let failed: unknown;
-  async function* source(): Bytes {
+  async function* source(): ByteStream {
     try {
       yield* all;
     } catch (error) {
@@ -55,7 +55,7 @@ async function* opened(all: Bytes, identity: string | undefined): Bytes {
     }
   }
   try {
-    yield* (await decrypter.decrypt(asStream(source()))) as unknown as Bytes;
+    yield* (await decrypter.decrypt(asStream(source()))) as unknown as ByteStream;
   } catch (error) {
     throw failed ?? explained(error as Error);
   }
@@ -81,7 +81,10 @@ const explained = ({ message }: Error): Error =>
     : new DamagedBackup('it does not decrypt');
 
 /** The first bytes, and all of them. */
-async function peeked(bytes: Bytes, count: number): Promise<{ head: Buffer; all: Bytes }> {
+async function peeked(
+  bytes: ByteStream,
+  count: number,
+): Promise<{ head: Buffer; all: ByteStream }> {
   const source = bytes[Symbol.asyncIterator]();
   const pieces: Uint8Array[] = [];
   let gathered = 0;
@@ -91,7 +94,7 @@ async function peeked(bytes: Bytes, count: number): Promise<{ head: Buffer; all:
     pieces.push(value);
     gathered += value.length;
   }
-  async function* all(): Bytes {
+  async function* all(): ByteStream {
     yield* pieces;
     yield* { [Symbol.asyncIterator]: () => source };
   }

@@ -3,14 +3,14 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Bytes, Place, StoredFile } from './place.js';
+import type { ByteStream, BackupStorage, StoredFile } from './place.js';
 
 /** What an interrupted writer left; one that is under way writes all the time. */
 const DRAFT = /^skein-.+\.partial-\d+$/;
 const DRAFT_AGE_MS = 86_400_000;
 
 /** A folder, which may be of another machine. A file appears under its name when it is whole and on disk. */
-export class FolderPlace implements Place {
+export class FolderStorage implements BackupStorage {
   constructor(private readonly folder: string) {}
 
   show(name: string): string {
@@ -32,7 +32,7 @@ export class FolderPlace implements Place {
     return (await stat(this.show(name)).catch(noneWhenAbsent(undefined))) !== undefined;
   }
 
-  async write(name: string, bytes: Bytes, signal?: AbortSignal): Promise<number> {
+  async write(name: string, bytes: ByteStream, signal?: AbortSignal): Promise<number> {
     const file = this.show(name);
     const draft = `${file}.partial-${process.pid}`;
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
@@ -50,7 +50,7 @@ export class FolderPlace implements Place {
     }
   }
 
-  async *read(name: string): Bytes {
+  async *read(name: string): ByteStream {
     const file = this.show(name);
     try {
       yield* createReadStream(file) as AsyncIterable<Buffer>;

@@ -2,15 +2,16 @@ import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { DamagedBackup } from './backup-file.js';
-import type { Bytes } from './place.js';
+import type { ByteStream } from './place.js';
 
 /** The fastest level: what it leaves is 1.1 to 1.3 times what the default leaves, in a third of the time. */
 const LEVEL = 1;
 
-export const zipped = (bytes: Bytes): Bytes => through(bytes, createGzip({ level: LEVEL }));
+export const zipped = (bytes: ByteStream): ByteStream =>
+  through(bytes, createGzip({ level: LEVEL }));
 
 /** @throws DamagedBackup when the bytes are not what `zipped` made */
-export async function* unzipped(bytes: Bytes): AsyncGenerator<Buffer> {
+export async function* unzipped(bytes: ByteStream): AsyncGenerator<Buffer> {
   try {
     yield* through(bytes, createGunzip({ chunkSize: 256 * 1024 }));
   } catch (error) {
@@ -19,7 +20,7 @@ export async function* unzipped(bytes: Bytes): AsyncGenerator<Buffer> {
   }
 }
 
-async function* through(bytes: Bytes, transform: Transform): AsyncGenerator<Buffer> {
+async function* through(bytes: ByteStream, transform: Transform): AsyncGenerator<Buffer> {
   const source = Readable.from(bytes, { objectMode: false });
   const passed = pipeline(source, transform);
   passed.catch(() => {}); // the transform fails with the same error

@@ -1,25 +1,25 @@
 import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { S3Settings } from '../config/backup-settings.js';
-import { FolderPlace } from './folder-place.js';
-import type { Place } from './place.js';
-import { S3Place } from './s3-place.js';
+import { FolderStorage } from './folder-place.js';
+import type { BackupStorage } from './place.js';
+import { S3Storage } from './s3-place.js';
 import { StandardStreams } from './standard-streams.js';
 
 /** The place that `BACKUP_URL` names. */
-export function placeAt(url: string, s3: S3Settings): Place {
-  if (url.startsWith('s3://')) return new S3Place(url, s3);
-  return new FolderPlace(fileURLToPath(url));
+export function storageAt(url: string, s3: S3Settings): BackupStorage {
+  if (url.startsWith('s3://')) return new S3Storage(url, s3);
+  return new FolderStorage(fileURLToPath(url));
 }
 
 /** A file as a person names it: a path, `file:///…`, `s3://bucket/…`, or `-` for standard input and output. */
-export function located(text: string, s3: S3Settings): { place: Place; name: string } {
+export function locateBackup(text: string, s3: S3Settings): { place: BackupStorage; name: string } {
   if (text === '-') return { place: new StandardStreams(), name: text };
   if (text.startsWith('s3://')) {
     const [, folder, name] = /^(s3:\/\/[^/]+(?:\/.+)?)\/([^/]+)$/.exec(text) ?? [];
     if (!folder) throw new Error(`${text} names no object: s3://bucket/prefix/name.skein does`);
-    return { place: new S3Place(folder, s3), name: name! };
+    return { place: new S3Storage(folder, s3), name: name! };
   }
   const path = text.startsWith('file://') ? fileURLToPath(text) : text;
-  return { place: new FolderPlace(dirname(path)), name: basename(path) };
+  return { place: new FolderStorage(dirname(path)), name: basename(path) };
 }

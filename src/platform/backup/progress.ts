@@ -3,7 +3,7 @@ const EVERY_MS = { terminal: 1000, log: 10_000 };
 const LINE_FEED = 10;
 const MIB = 1024 * 1024;
 
-interface Part {
+interface TableSize {
   name: string;
   rows: number;
   bytes: number;
@@ -13,12 +13,12 @@ interface Part {
  * Says how far a backup or restore is: share of the whole, rate, time that remains. A table weighs what it takes on disk;
  * within a table the rows count, each of which ends with the one line feed that COPY does not escape.
  */
-export class Progress {
+export class BackupProgress {
   private readonly began = performance.now();
   private said = this.began;
   private total = 1;
   private passed = 0;
-  private table: Part = { name: '', rows: 0, bytes: 0 };
+  private table: TableSize = { name: '', rows: 0, bytes: 0 };
   private rows = 0;
   private bytes = 0;
 
@@ -29,11 +29,11 @@ export class Progress {
   ) {}
 
   /** What there is to do, before the first table. */
-  expect(tables: readonly Part[]): void {
+  expect(tables: readonly TableSize[]): void {
     this.total = tables.reduce((sum, { bytes }) => sum + bytes, 1);
   }
 
-  begin(table: Part): void {
+  begin(table: TableSize): void {
     this.passed += this.table.bytes;
     this.table = table;
     this.rows = 0;

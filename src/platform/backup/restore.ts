@@ -9,17 +9,23 @@ import {
   FORMAT,
   type Frame,
   readFrames,
-  holdsNothing,
+  isEmptyBackup,
   parseFrame,
-  type Manifest,
+  type BackupManifest,
   type TableEnd,
   type TableHeader,
 } from './backup-file.js';
 import { decrypted } from './encryption.js';
 import { unzipped } from './gzip.js';
-import type { Bytes } from './place.js';
-import type { Progress } from './progress.js';
-import { assertEmpty, columnList, quoted, type StoredTable, listTables } from './tables.js';
+import type { ByteStream } from './place.js';
+import type { BackupProgress } from './progress.js';
+import {
+  assertEmpty,
+  columnList,
+  quoteIdentifier,
+  type StoredTable,
+  listTables,
+} from './tables.js';
 
 type Frames = AsyncGenerator<Frame & { sha256Before: () => string }>;
 
@@ -33,7 +39,10 @@ export interface OpenBackup {
  * Reads the header of a backup, which is decrypted with the identity where it is encrypted.
  * @throws DamagedBackup, and Error when it is not for this version, or empty.
  */
-export async function openBackup(bytes: Bytes, identity: string | undefined): Promise<OpenBackup> {
+export async function openBackup(
+  bytes: ByteStream,
+  identity: string | undefined,
+): Promise<OpenBackup> {
   const frames = readFrames(unzipped(decrypted(bytes, identity)));
   const header = parseFrame(await next(frames, 'H')) as Partial<BackupHeader> | null;
   if (header?.skein_backup !== undefined && header.skein_backup !== FORMAT)
@@ -41,7 +50,7 @@ export async function openBackup(bytes: Bytes, identity: string | undefined): Pr
       `the file has the format ${header.skein_backup}, and this version reads ${FORMAT}`,
     );
   if (!isHeader(header)) throw new DamagedBackup('its header has no schema or no tables');
-  if (holdsNothing(header))
+  if (isEmptyBackup(header))
     throw new Error(
       'the file holds no data: no key and no project. It was made of an empty database',
     );
@@ -69,7 +78,7 @@ function isHeader(header: Partial<BackupHeader> | null): header is BackupHeader 
 export async function restore(
   client: PoolClient,
   { header, frames }: OpenBackup,
-  progress: Progress,
+  progress: BackupProgress,
 ): Promise<TableEnd[]> {
   await client.query(`BEGIN;
     SET LOCAL statement_timeout = 0;
@@ -106,7 +115,7 @@ function assertSameTables(given: readonly TableHeader[], own: readonly StoredTab
 
 /** Nobody else may write while the rows come in. */
 async function lockTables(client: PoolClient, tables: readonly StoredTable[]): Promise<void> {
-  const names = tables.map(({ name }) => quoted(name));
+  const names = tables.map(({ name }) => quoteIdentifier(name));
   await client.query(`LOCK TABLE ${names.join(', ')} IN ACCESS EXCLUSIVE MODE`);
 }
 
@@ -117,17 +126,17 @@ async function setTriggers(
   state: 'ENABLE' | 'DISABLE',
 ) {
   for (const { name } of tables)
-    await client.query(`ALTER TABLE ${quoted(name)} ${state} TRIGGER USER`);
+    await client.query(`ALTER TABLE ${quoteIdentifier(name)} ${state} TRIGGER USER`);
 }
 
 async function restoreTable(
   client: PoolClient,
   table: TableHeader,
   frames: Frames,
-  progress: Progress,
+  progress: BackupProgress,
 ): Promise<TableEnd> {
   const rows = client.query(
-    copyFrom(`COPY ${quoted(table.name)} (${columnList(table)}) FROM STDIN`),
+    copyFrom(`COPY ${quoteIdentifier(table.name)} (${columnList(table)}) FROM STDIN`),
   );
   const stored = finished(rows);
   let refusal: unknown;
@@ -166,7 +175,7 @@ function asDamage(error: unknown, { name }: TableHeader): unknown {
 
 async function assertManifest(frames: Frames, tables: TableEnd[]): Promise<void> {
   const frame = await next(frames, 'M');
-  const manifest = { tables, sha256: frame.sha256Before() } satisfies Manifest;
+  const manifest = { tables, sha256: frame.sha256Before() } satisfies BackupManifest;
   assertEqual(parseFrame(frame), manifest, 'the manifest does not agree with the rows');
   if (!(await frames.next()).done) throw new DamagedBackup('something follows its end');
 }
@@ -190,7 +199,7 @@ async function advanceIdentities(client: PoolClient): Promise<void> {
     WHERE c.relnamespace = current_schema()::regnamespace AND a.attidentity <> ''`);
   for (const { table, column } of rows)
     await client.query(
-      `SELECT setval(pg_get_serial_sequence($1, $2), coalesce(max(${quoted(column)}), 0) + 1, false) FROM ${quoted(table)}`,
-      [quoted(table), column],
+      `SELECT setval(pg_get_serial_sequence($1, $2), coalesce(max(${quoteIdentifier(column)}), 0) + 1, false) FROM ${quoteIdentifier(table)}`,
+      [quoteIdentifier(table), column],
     );
 }

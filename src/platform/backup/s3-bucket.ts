@@ -71,8 +71,8 @@ export class S3Bucket {
     throw new S3Refusal(
       response.status,
       `s3://${this.bucket}/${key}${first && ` (${method} ?${first})`}`,
-      tagged(text, 'Code')[0] ?? response.statusText,
-      tagged(text, 'Message')[0] ?? '',
+      xmlElements(text, 'Code')[0] ?? response.statusText,
+      xmlElements(text, 'Message')[0] ?? '',
     );
   }
 
@@ -123,7 +123,7 @@ function isTransient(error: unknown): boolean {
 }
 
 /** What stands in the elements of a name, as text. Enough for the answers of S3, whose elements of a name do not nest. */
-export function tagged(xml: string, name: string): string[] {
+export function xmlElements(xml: string, name: string): string[] {
   const elements = xml.matchAll(new RegExp(`<${name}>([^]*?)</${name}>`, 'g'));
   return [...elements].map(([, text = '']) => text);
 }
@@ -131,7 +131,7 @@ export function tagged(xml: string, name: string): string[] {
 const ENTITIES: Record<string, string> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
 
 /** Of an element without others in it. */
-export const plainText = (xml: string): string =>
+export const xmlText = (xml: string): string =>
   xml.replace(/&(?:#(\d+)|#x([0-9a-f]+)|(\w+));/gi, (whole, decimal, hex, name: string) => {
     if (decimal) return String.fromCodePoint(Number(decimal));
     if (hex) return String.fromCodePoint(Number.parseInt(hex as string, 16));

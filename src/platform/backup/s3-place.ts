@@ -1,6 +1,6 @@
 import type { S3Settings } from '../config/backup-settings.js';
-import type { Bytes, Place, StoredFile } from './place.js';
-import { plainText, S3Bucket, tagged } from './s3-bucket.js';
+import type { ByteStream, BackupStorage, StoredFile } from './place.js';
+import { xmlText, S3Bucket, xmlElements } from './s3-bucket.js';
 
 const MIB = 1024 * 1024;
 /** An upload has at most 10,000 parts: 16 GB in small ones, then 576 GB in large ones. Two parts are in memory at once. */
@@ -13,7 +13,7 @@ const DRAFT_AGE_MS = 86_400_000;
  * A prefix in a bucket of any server that speaks S3. A file is one object. A large one goes up in parts, and becomes an
  * object when the last one is there; one that is interrupted is given up with its parts.
  */
-export class S3Place implements Place {
+export class S3Storage implements BackupStorage {
   private readonly bucket: S3Bucket;
   private readonly name: string;
   /** Empty, or ends with a slash. */
@@ -41,14 +41,14 @@ export class S3Place implements Place {
         prefix,
         ...(token && { 'continuation-token': token }),
       });
-      for (const object of tagged(xml, 'Contents'))
+      for (const object of xmlElements(xml, 'Contents'))
         files.push({
-          name: plainText(tagged(object, 'Key')[0]!).slice(prefix.length),
-          bytes: Number(tagged(object, 'Size')[0]),
-          changed: new Date(tagged(object, 'LastModified')[0]!),
+          name: xmlText(xmlElements(object, 'Key')[0]!).slice(prefix.length),
+          bytes: Number(xmlElements(object, 'Size')[0]),
+          changed: new Date(xmlElements(object, 'LastModified')[0]!),
         });
-      const [next] = tagged(xml, 'NextContinuationToken');
-      token = next && plainText(next);
+      const [next] = xmlElements(xml, 'NextContinuationToken');
+      token = next && xmlText(next);
     }
     return files;
   }
@@ -58,7 +58,7 @@ export class S3Place implements Place {
     return (await this.bucket.send(request)).ok;
   }
 
-  async write(name: string, bytes: Bytes, signal?: AbortSignal): Promise<number> {
+  async write(name: string, bytes: ByteStream, signal?: AbortSignal): Promise<number> {
     const parts = partsIn(bytes, signal);
     const first = await parts.next();
     const key = this.key(name);
@@ -68,9 +68,9 @@ export class S3Place implements Place {
       return body.length;
     }
     const begun = await this.bucket.send({ method: 'POST', key, query: { uploads: '' }, signal });
-    const [uploadId] = tagged(await begun.text(), 'UploadId').map(plainText);
+    const [uploadId] = xmlElements(await begun.text(), 'UploadId').map(xmlText);
     if (!uploadId) throw new Error(`${this.show(name)}: the server begins no upload`);
-    const upload = new Upload(this.bucket, key, uploadId, signal);
+    const upload = new MultipartUpload(this.bucket, key, uploadId, signal);
     try {
       upload.add(first.value.body);
       for await (const { body } of parts) {
@@ -84,7 +84,7 @@ export class S3Place implements Place {
     }
   }
 
-  async *read(name: string): Bytes {
+  async *read(name: string): ByteStream {
     const key = this.key(name);
     let at = 0;
     let etag = '';
@@ -115,13 +115,13 @@ export class S3Place implements Place {
 
   async removeDrafts(): Promise<string[]> {
     const xml = await this.answer({ uploads: '', prefix: this.prefix });
-    const old = tagged(xml, 'Upload').filter(
-      (upload) => Date.now() - Date.parse(tagged(upload, 'Initiated')[0] ?? '') > DRAFT_AGE_MS,
+    const old = xmlElements(xml, 'Upload').filter(
+      (upload) => Date.now() - Date.parse(xmlElements(upload, 'Initiated')[0] ?? '') > DRAFT_AGE_MS,
     );
     const removed: string[] = [];
     for (const upload of old) {
-      const [key, id] = [tagged(upload, 'Key'), tagged(upload, 'UploadId')].map((texts) =>
-        plainText(texts[0] ?? ''),
+      const [key, id] = [xmlElements(upload, 'Key'), xmlElements(upload, 'UploadId')].map((texts) =>
+        xmlText(texts[0] ?? ''),
       );
       if (!/^(skein|wal)-/.test(key!.slice(this.prefix.length))) continue;
       await this.giveUp(key!, id!);
@@ -144,7 +144,7 @@ export class S3Place implements Place {
 }
 
 /** Sends parts one after the other, each while the next one is gathered. */
-class Upload {
+class MultipartUpload {
   private readonly etags: Promise<string>[] = [];
   private bytes = 0;
 
@@ -178,7 +178,7 @@ class Upload {
     // a status is sent before the parts are put together
     if (!answer.includes('<ETag>'))
       throw new Error(
-        `${key}: the server did not keep it: ${tagged(answer, 'Message')[0] ?? answer}`,
+        `${key}: the server did not keep it: ${xmlElements(answer, 'Message')[0] ?? answer}`,
       );
     return this.bytes;
   }
@@ -192,7 +192,7 @@ class Upload {
 }
 
 /** The bytes in parts of the sizes that an upload has. */
-async function* partsIn(bytes: Bytes, signal: AbortSignal | undefined) {
+async function* partsIn(bytes: ByteStream, signal: AbortSignal | undefined) {
   let pieces: Uint8Array[] = [];
   let gathered = 0;
   let number = 1;

@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { migrateTables } from '../database/migrate.js';
 import {
   describeBuild,
-  listed,
+  listMigrations,
   schemaMigration,
   ownMigrations,
   schemaState,
@@ -33,7 +33,7 @@ export async function prepareSchema(dataSource: DataSource, schema: string): Pro
   const { unknown } = await schemaState(dataSource);
   if (unknown.length > 0)
     throw new Error(
-      `the database has run ${listed(unknown)}: restore into a new DATA_DIR or an empty database`,
+      `the database has run ${listMigrations(unknown)}: restore into a new DATA_DIR or an empty database`,
     );
   await withClient(dataSource, async (client) => assertEmpty(client, await listTables(client)));
   const current = names.indexOf(await withClient(dataSource, readSchema));

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import type { Bytes, Place } from './place.js';
+import type { ByteStream, BackupStorage } from './place.js';
 
 /** `-`: a backup goes to standard output or comes from standard input, and is in no place. */
-export class StandardStreams implements Place {
+export class StandardStreams implements BackupStorage {
   show(): string {
     return 'the standard stream';
   }
@@ -12,7 +12,7 @@ export class StandardStreams implements Place {
   remove = async (): Promise<void> => {};
   removeDrafts = async (): Promise<never[]> => [];
 
-  async write(_: string, bytes: Bytes, signal?: AbortSignal): Promise<number> {
+  async write(_: string, bytes: ByteStream, signal?: AbortSignal): Promise<number> {
     if (process.stdout.isTTY)
       throw new Error('standard output is a terminal: pass the backup to a file or a program');
     let written = 0;
@@ -28,7 +28,7 @@ export class StandardStreams implements Place {
     return written;
   }
 
-  read(): Bytes {
+  read(): ByteStream {
     return process.stdin;
   }
 }

@@ -1,5 +1,5 @@
-import type { Keep } from '../config/backup-settings.js';
-import type { Place } from './place.js';
+import type { BackupRetention } from '../config/backup-settings.js';
+import type { BackupStorage } from './place.js';
 
 /** A backup that has no name of its own: `skein-20261124T020000Z.skein`, encrypted with `.age` behind it. */
 const NAME = /^skein-(\d{8}T\d{6}Z)\.skein(\.age)?$/;
@@ -15,7 +15,7 @@ export interface StoredBackup {
 }
 
 /** The backups of a place, the newest first. */
-export async function storedBackups(place: Place): Promise<StoredBackup[]> {
+export async function storedBackups(place: BackupStorage): Promise<StoredBackup[]> {
   const backups = (await place.list()).flatMap(({ name, bytes }) => {
     const [, at] = NAME.exec(name) ?? [];
     return at === undefined ? [] : [{ name, at: timeIn(at), bytes }];
@@ -43,7 +43,7 @@ export function timeIn(text: string): Date {
 }
 
 /** Removes what is not kept, and what interrupted backups left; answers the names. */
-export async function prune(place: Place, keep: Keep): Promise<string[]> {
+export async function prune(place: BackupStorage, keep: BackupRetention): Promise<string[]> {
   const backups = await storedBackups(place);
   const kept = keptBackups(backups, keep);
   const removed = backups.filter((backup) => !kept.has(backup)).map(({ name }) => name);
@@ -51,16 +51,19 @@ export async function prune(place: Place, keep: Keep): Promise<string[]> {
   return [...removed, ...(await place.removeDrafts())];
 }
 
-const PERIODS: Record<keyof Keep, (at: Date) => string | number> = {
+const PERIODS: Record<keyof BackupRetention, (at: Date) => string | number> = {
   daily: (at) => at.toISOString().slice(0, 10),
   weekly: (at) => Math.floor((at.getTime() - WEEKS_BEGIN_MS) / WEEK_MS),
   monthly: (at) => at.toISOString().slice(0, 7),
 };
 
 /** The newest one, and the newest of each of the last days, weeks and months (UTC) that have any. */
-export function keptBackups<T extends { at: Date }>(newestFirst: readonly T[], keep: Keep): Set<T> {
+export function keptBackups<T extends { at: Date }>(
+  newestFirst: readonly T[],
+  keep: BackupRetention,
+): Set<T> {
   const kept = new Set(newestFirst.slice(0, 1));
-  for (const period of Object.keys(PERIODS) as (keyof Keep)[]) {
+  for (const period of Object.keys(PERIODS) as (keyof BackupRetention)[]) {
     const seen = new Set<string | number>();
     for (const backup of newestFirst) {
       const which = PERIODS[period](backup.at);

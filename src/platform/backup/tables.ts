@@ -30,7 +30,7 @@ export const readRows = (
   client: PoolClient,
   table: Pick<StoredTable, 'name' | 'columns'>,
 ): CopyToStreamQuery =>
-  client.query(copyTo(`COPY ${quoted(table.name)} (${columnList(table)}) TO STDOUT`));
+  client.query(copyTo(`COPY ${quoteIdentifier(table.name)} (${columnList(table)}) TO STDOUT`));
 
 /** Name of the newest migration that the database has run; empty when it has run none. */
 export async function readSchema(client: PoolClient): Promise<string> {
@@ -50,7 +50,7 @@ export async function assertEmpty(
   tables: readonly StoredTable[],
 ): Promise<void> {
   for (const { name } of tables) {
-    const { rowCount } = await client.query(`SELECT 1 FROM ${quoted(name)} LIMIT 1`);
+    const { rowCount } = await client.query(`SELECT 1 FROM ${quoteIdentifier(name)} LIMIT 1`);
     if (rowCount)
       throw new Error(
         `the database is not empty (${name} holds rows): restore into a new DATA_DIR or an empty database`,
@@ -58,6 +58,7 @@ export async function assertEmpty(
   }
 }
 
-export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+export const quoteIdentifier = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
-export const columnList = ({ columns }: { columns: string[] }) => columns.map(quoted).join(', ');
+export const columnList = ({ columns }: { columns: string[] }) =>
+  columns.map(quoteIdentifier).join(', ');

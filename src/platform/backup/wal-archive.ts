@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Keep } from '../config/backup-settings.js';
-import type { Place, StoredFile } from './place.js';
+import type { BackupRetention } from '../config/backup-settings.js';
+import type { BackupStorage, StoredFile } from './place.js';
 import { keptBackups, newestFirst, timeIn, timeText } from './stored-backups.js';
 
 /*
@@ -30,7 +30,7 @@ export const ARCHIVE_FLAGS = [
   `archive_command=n=0; while [ $n -lt 10 ]; do [ -e ${ARCHIVED}/%f ] && exit 0; n=$((n+1)); sleep 0.2; done; exit 1`,
 ];
 
-export interface Base {
+export interface StoredBase {
   name: string;
   /** When it was begun, and when it was there. */
   at: Date;
@@ -41,11 +41,13 @@ export interface Base {
   segment: string;
 }
 
-export const baseName = (base: Pick<Base, 'at' | 'system' | 'segment'>, isEncrypted: boolean) =>
-  `skein-${timeText(base.at)}-${base.system}-${base.segment}.base${isEncrypted ? '.age' : ''}`;
+export const baseName = (
+  base: Pick<StoredBase, 'at' | 'system' | 'segment'>,
+  isEncrypted: boolean,
+) => `skein-${timeText(base.at)}-${base.system}-${base.segment}.base${isEncrypted ? '.age' : ''}`;
 
 /** The newest first. */
-export async function storedBases(place: Place): Promise<Base[]> {
+export async function storedBases(place: BackupStorage): Promise<StoredBase[]> {
   const bases = (await place.list()).flatMap(({ name, bytes, changed }) => {
     const [, at, system = '', segment = ''] = BASE.exec(name) ?? [];
     return at === undefined
@@ -58,7 +60,10 @@ export async function storedBases(place: Place): Promise<Base[]> {
 export const walFolder = (system: string): string => `wal-${system}`;
 
 /** What is kept of a cluster's log: each file by the name that PostgreSQL gave it. */
-export async function storedWal(place: Place, system: string): Promise<Map<string, StoredFile>> {
+export async function storedWal(
+  place: BackupStorage,
+  system: string,
+): Promise<Map<string, StoredFile>> {
   const files = await place.list(walFolder(system));
   return new Map(files.map((file) => [file.name.replace(/\.gz(\.age)?$/, ''), file]));
 }
@@ -90,7 +95,10 @@ export function nextSegment(file: string): string {
  * Removes bases that are not kept: those of the last days are, as many as `daily` says. Then removes what no kept base
  * needs of the log. Names of timelines stay, which tell a later restore its way.
  */
-export async function pruneBases(place: Place, { daily }: Keep): Promise<string[]> {
+export async function pruneBases(
+  place: BackupStorage,
+  { daily }: BackupRetention,
+): Promise<string[]> {
   const bases = await storedBases(place);
   const kept = keptBackups(bases, { daily, weekly: 0, monthly: 0 });
   const removed = bases.filter((base) => !kept.has(base)).map(({ name }) => name);
@@ -110,7 +118,10 @@ export async function pruneBases(place: Place, { daily }: Keep): Promise<string[
  * The base from which a time is reached: the newest that was there before it, else the newest that was begun before it; for the end of
  * the log the newest of all.
  */
-export function baseFor(bases: readonly Base[], time: Date | 'latest'): Base | undefined {
+export function baseFor(
+  bases: readonly StoredBase[],
+  time: Date | 'latest',
+): StoredBase | undefined {
   if (time === 'latest') return bases[0];
   return bases.find(({ ended }) => ended <= time) ?? bases.find(({ at }) => at <= time);
 }

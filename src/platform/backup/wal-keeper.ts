@@ -10,10 +10,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Question } from '../process/primary.js';
+import { PrimaryQuestion } from '../process/primary.js';
 import { encrypted } from './encryption.js';
 import { zipped } from './gzip.js';
-import type { Place } from './place.js';
+import type { BackupStorage } from './place.js';
 import { isDue } from './stored-backups.js';
 import {
   ARCHIVED,
@@ -37,11 +37,11 @@ export interface WalProgress {
 }
 
 /** What the process that opened the database is asked; null when no log is kept. */
-export const WAL_PROGRESS = new Question<WalProgress | null>('log in BACKUP_URL');
+export const WAL_PROGRESS = new PrimaryQuestion<WalProgress | null>('log in BACKUP_URL');
 WAL_PROGRESS.answer(() => null);
 
 interface Options {
-  place: Place;
+  place: BackupStorage;
   recipients: readonly string[];
   everySeconds: number;
   /** Makes a base, in a process of its own. */

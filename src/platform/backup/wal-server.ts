@@ -14,7 +14,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { decrypted } from './encryption.js';
 import { unzipped } from './gzip.js';
-import type { Place, StoredFile } from './place.js';
+import type { BackupStorage, StoredFile } from './place.js';
 import { nextSegment, segmentNumber, walFolder } from './wal-archive.js';
 
 /** In the data folder that is restored. */
@@ -40,7 +40,7 @@ export class WalServer {
   constructor(
     private readonly pgdata: string,
     private readonly source: {
-      place: Place;
+      place: BackupStorage;
       system: string;
       identity: string | undefined;
       files: Map<string, StoredFile>;

@@ -1,8 +1,8 @@
-import { InvalidSetting, oneOf, type Setting } from './setting.js';
+import { InvalidSetting, oneOf, type SettingReader } from './setting.js';
 
 const PERIODS = ['daily', 'weekly', 'monthly'] as const;
 /** For how many days, weeks and months that have backups the newest one of each is kept. */
-export type Keep = Record<(typeof PERIODS)[number], number>;
+export type BackupRetention = Record<(typeof PERIODS)[number], number>;
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
@@ -19,25 +19,25 @@ export interface S3Settings {
 }
 
 /** What the service backs up by itself, and how backups are reached and encrypted. */
-export function backupSettings(setting: Setting) {
-  const backupUrl = place(setting);
+export function backupSettings(setting: SettingReader) {
+  const backupUrl = readBackupUrl(setting);
   return {
     /** Where backups go that are made without the name of a file: `file:///…` or `s3://bucket/prefix`; undefined for none. */
     backupUrl,
     /** How old the newest of them may be. */
-    backupEverySeconds: every(setting),
-    backupKeep: keep(setting),
+    backupEverySeconds: readInterval(setting),
+    backupKeep: readRetention(setting),
     /** Public keys of age, one of whose identities opens a backup; none: it is not encrypted. */
     backupRecipients: recipients(setting),
     /** An identity of age, or the text of a file with some. */
     backupIdentity: setting('BACKUP_IDENTITY'),
     /** Whether the log of the embedded PostgreSQL is kept there too. */
-    isWalKept: walKept(setting, backupUrl),
+    isWalKept: readWalFlag(setting, backupUrl),
     s3: s3Settings(setting),
   };
 }
 
-function place(setting: Setting): string | undefined {
+function readBackupUrl(setting: SettingReader): string | undefined {
   const text = setting('BACKUP_URL');
   if (text === undefined || /^s3:\/\/[^/?#@]+(\/[^?#]*)?$/.test(text)) return text;
   if (/^file:\/\/\/[^?#]/.test(text)) return text;
@@ -46,7 +46,7 @@ function place(setting: Setting): string | undefined {
   );
 }
 
-function every(setting: Setting): number {
+function readInterval(setting: SettingReader): number {
   const text = setting('BACKUP_EVERY') ?? '1d';
   const [, count = '', unit = ''] = /^(\d{1,4})([smhd])$/.exec(text) ?? [];
   if (Number(count) === 0)
@@ -54,21 +54,21 @@ function every(setting: Setting): number {
   return Number(count) * SECONDS[unit as keyof typeof SECONDS];
 }
 
-function keep(setting: Setting): Keep {
+function readRetention(setting: SettingReader): BackupRetention {
   const text = setting('BACKUP_KEEP') ?? 'daily=7,weekly=4,monthly=12';
-  const kept: Keep = { daily: 0, weekly: 0, monthly: 0 };
+  const kept: BackupRetention = { daily: 0, weekly: 0, monthly: 0 };
   for (const part of text.split(',')) {
     const [, period = '', count = ''] = /^\s*(\w+)=(\d{1,4})\s*$/.exec(part) ?? [];
     if (!PERIODS.some((known) => known === period))
       throw new InvalidSetting(
         `BACKUP_KEEP must be counts of ${PERIODS.join(', ')}, such as daily=7,weekly=4,monthly=12, got "${text}"`,
       );
-    kept[period as keyof Keep] = Number(count);
+    kept[period as keyof BackupRetention] = Number(count);
   }
   return kept;
 }
 
-function recipients(setting: Setting): string[] {
+function recipients(setting: SettingReader): string[] {
   const given = setting('BACKUP_RECIPIENT')?.split(/[\s,]+/) ?? [];
   for (const one of given)
     if (!/^age1[a-z0-9]{50,}$/.test(one))
@@ -78,7 +78,7 @@ function recipients(setting: Setting): string[] {
   return given;
 }
 
-function walKept(setting: Setting, backupUrl: string | undefined): boolean {
+function readWalFlag(setting: SettingReader, backupUrl: string | undefined): boolean {
   const isKept = oneOf(setting, 'BACKUP_WAL', ['0', '1']) === '1';
   if (isKept && setting('DATABASE_URL'))
     throw new InvalidSetting(
@@ -91,7 +91,7 @@ function walKept(setting: Setting, backupUrl: string | undefined): boolean {
   return isKept;
 }
 
-function s3Settings(setting: Setting): S3Settings {
+function s3Settings(setting: SettingReader): S3Settings {
   const endpoint = setting('AWS_ENDPOINT_URL_S3') ?? setting('AWS_ENDPOINT_URL');
   if (endpoint !== undefined && !/^https?:\/\/[^/?#@]+\/?$/.test(endpoint))
     throw new InvalidSetting(

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { totalmem } from 'node:os';
-import { integer, InvalidSetting, oneOf, type Setting, valueIn } from './setting.js';
+import { integer, InvalidSetting, oneOf, type SettingReader, settingValue } from './setting.js';
 import { backupSettings } from './backup-settings.js';
 import { gatewaySettings } from './gateway-settings.js';
 import { signInSettings } from './sign-in-settings.js';
@@ -43,7 +43,7 @@ export function loadConfig(
   memoryBytes = usableBytes(),
   files = openFiles(),
 ) {
-  const setting = (name: string) => valueIn(env, name);
+  const setting = (name: string) => settingValue(env, name);
   const maxBodyBytes = integer(setting, 'MAX_BODY_BYTES', 32 * MIB, [1024, 256 * MIB]);
   const workers = integer(setting, 'WORKERS', 1, [1, 64]);
   const url = databaseUrl(setting);
@@ -219,7 +219,7 @@ function openFiles(): number {
 
 export type Config = ReturnType<typeof loadConfig>;
 
-function proxies(setting: Setting): number | string[] {
+function proxies(setting: SettingReader): number | string[] {
   const text = setting('TRUST_PROXY') ?? '0';
   if (/^\d{1,2}$/.test(text)) return Number(text);
   const networks = text.split(',').map((network) => network.trim());
@@ -230,7 +230,7 @@ function proxies(setting: Setting): number | string[] {
   return networks;
 }
 
-function hosts(setting: Setting): readonly string[] | null {
+function hosts(setting: SettingReader): readonly string[] | null {
   const text = setting('ALLOWED_HOSTS');
   if (text === undefined) return null;
   const names = text.split(',').map((name) => name.trim().toLowerCase());
@@ -253,7 +253,7 @@ function isNetwork(text: string): boolean {
 }
 
 /** The value itself is never part of a message: it holds a password. */
-function databaseUrl(setting: Setting): string | undefined {
+function databaseUrl(setting: SettingReader): string | undefined {
   const password = setting('DATABASE_PASSWORD');
   const url = withPassword(setting('DATABASE_URL'), password);
   if (url && /[?#].*@|#/.test(url))
@@ -271,7 +271,7 @@ function databaseUrl(setting: Setting): string | undefined {
   return url;
 }
 
-function postgresFlags(setting: Setting): string[] {
+function postgresFlags(setting: SettingReader): string[] {
   const texts = setting('POSTGRES_SETTINGS')?.trim().split(/\s+/) ?? [];
   for (const text of texts)
     if (!/^[a-z_.]+=[^\s=]+$/.test(text))

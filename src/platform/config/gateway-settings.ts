@@ -1,5 +1,5 @@
 import { isSafeUrl } from './sign-in-settings.js';
-import { integer, InvalidSetting, oneOf, type Setting } from './setting.js';
+import { integer, InvalidSetting, oneOf, type SettingReader } from './setting.js';
 
 const MIB = 1024 * 1024;
 const ENGINES = ['openai', 'vllm', 'sglang'] as const;
@@ -22,13 +22,13 @@ export interface ModelProvider {
 }
 
 /** Whether every key may ask the provider for the model. */
-export const opens = ({ models }: ModelProvider, model: string): boolean =>
+export const isOpenModel = ({ models }: ModelProvider, model: string): boolean =>
   models.some((pattern) =>
     pattern.endsWith('*') ? model.startsWith(pattern.slice(0, -1)) : model === pattern,
   );
 
 /** What the gateway asks, and what it lets pass. */
-export function gatewaySettings(setting: Setting, maxBodyBytes: number) {
+export function gatewaySettings(setting: SettingReader, maxBodyBytes: number) {
   return {
     /** Who answers requests to models. No other address is ever asked. */
     gatewayProviders: modelProviders(setting),
@@ -48,7 +48,7 @@ export function gatewaySettings(setting: Setting, maxBodyBytes: number) {
   };
 }
 
-function costLimit(setting: Setting): number {
+function costLimit(setting: SettingReader): number {
   const text = setting('GATEWAY_COST_PER_DAY') ?? '0';
   if (!/^\d{1,9}(\.\d{1,6})?$/.test(text))
     throw new InvalidSetting(
@@ -58,7 +58,7 @@ function costLimit(setting: Setting): number {
 }
 
 /** The message never holds the value: somebody may have put a key into it. */
-function modelProviders(setting: Setting): readonly ModelProvider[] {
+function modelProviders(setting: SettingReader): readonly ModelProvider[] {
   const text = setting('GATEWAY_PROVIDERS');
   if (text === undefined) return [];
   const list = parsedList(text);
@@ -100,7 +100,7 @@ interface Item {
 const FIRST_BYTE_SECONDS = 600;
 const IDLE_SECONDS = 120;
 
-const readProvider = (item: Item, setting: Setting): ModelProvider => ({
+const readProvider = (item: Item, setting: SettingReader): ModelProvider => ({
   name: item.name,
   baseUrl: item.base_url.replace(/\/+$/, ''),
   readKey: item.api_key_env === undefined ? undefined : () => setting(item.api_key_env!),
@@ -123,7 +123,7 @@ const RULES: [name: keyof Item, isValid: (value: unknown) => boolean, rule: stri
   ['idle_seconds', isSeconds, 'a whole number from 1 to 3600'],
 ];
 
-function findFault(given: unknown, setting: Setting): string | undefined {
+function findFault(given: unknown, setting: SettingReader): string | undefined {
   if (typeof given !== 'object' || given === null) return ' must be an object';
   const item = given as Record<string, unknown>;
   const known = RULES.map(([name]): string => name);
@@ -138,7 +138,7 @@ function findFault(given: unknown, setting: Setting): string | undefined {
   return keyFault(given as Item, setting);
 }
 
-function keyFault({ base_url, api_key_env, api_key_file }: Item, setting: Setting) {
+function keyFault({ base_url, api_key_env, api_key_file }: Item, setting: SettingReader) {
   if (api_key_env === undefined && api_key_file === undefined) return undefined;
   if (api_key_env !== undefined && api_key_file !== undefined)
     return ' must have api_key_env or api_key_file, not both';

@@ -1,7 +1,7 @@
 import { loadConfig } from './config.js';
 
 /** A variable that looks like a setting, and the setting that is not set. */
-export interface Misspelt {
+export interface MisspeltSetting {
   name: string;
   meant: string;
 }
@@ -11,7 +11,7 @@ const LEAST_LENGTH = 6;
 const MOST_EDITS = 2;
 
 /** Variables of an environment that the service does not read, and that are a letter or two away from one that it looked for. */
-export function misspeltSettings(env: NodeJS.ProcessEnv): Misspelt[] {
+export function misspeltSettings(env: NodeJS.ProcessEnv): MisspeltSetting[] {
   const asked = new Set<string>();
   const noted = new Proxy(env, {
     get: (_, name) => {
@@ -23,13 +23,13 @@ export function misspeltSettings(env: NodeJS.ProcessEnv): Misspelt[] {
   const absent = [...asked].filter((name) => !env[name] && name.length >= LEAST_LENGTH);
   return Object.keys(env).flatMap((name) => {
     if (asked.has(name)) return [];
-    const meant = absent.find((other) => edits(name.toUpperCase(), other) <= MOST_EDITS);
+    const meant = absent.find((other) => editDistance(name.toUpperCase(), other) <= MOST_EDITS);
     return meant === undefined ? [] : [{ name, meant }];
   });
 }
 
 /** Letters put in, left out or replaced between two texts; more than `MOST_EDITS` when their lengths say so. */
-function edits(one: string, other: string): number {
+function editDistance(one: string, other: string): number {
   if (Math.abs(one.length - other.length) > MOST_EDITS) return Infinity;
   let row = Array.from({ length: other.length + 1 }, (_, i) => i);
   for (let i = 1; i <= one.length; i++) {

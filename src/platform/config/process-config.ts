@@ -1,5 +1,5 @@
 import { loadConfig } from './config.js';
-import { type Misspelt, misspeltSettings } from './misspelt.js';
+import { type MisspeltSetting, misspeltSettings } from './misspelt.js';
 
 /**
  * The settings of this process, for its programs: `main.js` and the commands, how it logs, and `WIRE_DIALECT`. What belongs
@@ -8,7 +8,7 @@ import { type Misspelt, misspeltSettings } from './misspelt.js';
 export const config = orExit(() => loadConfig(process.env));
 
 /** Variables of this process that look like settings and are none. */
-export const misspelt = (): Misspelt[] => misspeltSettings(process.env);
+export const ownMisspeltSettings = (): MisspeltSetting[] => misspeltSettings(process.env);
 
 /** The environment of a program that is not ours. */
 export const environment = (): NodeJS.ProcessEnv => ({ ...process.env });

@@ -4,13 +4,13 @@ import { readFileSync, statSync } from 'node:fs';
 export class InvalidSetting extends Error {}
 
 /** The value of a variable; undefined where it is absent or empty. */
-export type Setting = (name: string) => string | undefined;
+export type SettingReader = (name: string) => string | undefined;
 
 /** A file with a setting is no larger. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
 /** The variable of a name, or what is in the file that `<name>_FILE` names, as secrets are mounted. An empty variable is an absent one. */
-export function valueIn(env: NodeJS.ProcessEnv, name: string): string | undefined {
+export function settingValue(env: NodeJS.ProcessEnv, name: string): string | undefined {
   const [value, file] = [env[name], env[`${name}_FILE`]];
   if (!file) return value || undefined;
   if (value) throw new InvalidSetting(`${name} and ${name}_FILE are both set: remove one`);
@@ -24,7 +24,7 @@ export function valueIn(env: NodeJS.ProcessEnv, name: string): string | undefine
 }
 
 export function integer(
-  setting: Setting,
+  setting: SettingReader,
   name: string,
   fallback: number,
   [min, max]: [number, number],
@@ -38,7 +38,7 @@ export function integer(
 
 /** The first value is the default. */
 export function oneOf<const T extends string>(
-  setting: Setting,
+  setting: SettingReader,
   name: string,
   values: readonly T[],
 ): T {

@@ -1,4 +1,4 @@
-import { integer, InvalidSetting, oneOf, type Setting } from './setting.js';
+import { integer, InvalidSetting, oneOf, type SettingReader } from './setting.js';
 
 /** Further providers are `OIDC_1_…` to `OIDC_9_…`. */
 const MOST_PROVIDERS = 9;
@@ -38,7 +38,7 @@ export interface TokenIssuer {
 }
 
 /** What people and workloads sign in with. */
-export function signInSettings(setting: Setting) {
+export function signInSettings(setting: SettingReader) {
   const providers = [];
   for (let number = 0; number <= MOST_PROVIDERS; number++) {
     const provider = readProvider(setting, number);
@@ -65,7 +65,7 @@ export function signInSettings(setting: Setting) {
   };
 }
 
-function readProvider(setting: Setting, number: number): SignInProvider | null {
+function readProvider(setting: SettingReader, number: number): SignInProvider | null {
   const prefix = number === 0 ? 'OIDC_' : `OIDC_${number}_`;
   const named = (name: string) => `${prefix}${name}`;
   const issuer = readUrl(setting, named('ISSUER'));
@@ -90,7 +90,7 @@ function readProvider(setting: Setting, number: number): SignInProvider | null {
 }
 
 /** An https URL; http for this machine only. */
-function readUrl(setting: Setting, name: string): string | undefined {
+function readUrl(setting: SettingReader, name: string): string | undefined {
   const text = setting(name);
   if (text === undefined) return undefined;
   if (!isSafeUrl(text))
@@ -100,7 +100,7 @@ function readUrl(setting: Setting, name: string): string | undefined {
   return text;
 }
 
-function readOrigin(setting: Setting, name: string): string | undefined {
+function readOrigin(setting: SettingReader, name: string): string | undefined {
   const text = readUrl(setting, name);
   if (text === undefined) return undefined;
   const { origin, pathname } = new URL(text);
@@ -119,7 +119,7 @@ export function isSafeUrl(text: string): boolean {
 }
 
 /** With commas between, or a JSON list, where a text holds a comma. */
-function readList(setting: Setting, name: string): string[] {
+function readList(setting: SettingReader, name: string): string[] {
   const text = setting(name)?.trim() ?? '';
   if (!text.startsWith('[')) return text.split(',').flatMap((item) => item.trim() || []);
   const list = parsed(name, text);
@@ -128,7 +128,7 @@ function readList(setting: Setting, name: string): string[] {
   return list;
 }
 
-function readDomains(setting: Setting, name: string): string[] | null {
+function readDomains(setting: SettingReader, name: string): string[] | null {
   const domains = readList(setting, name);
   if (domains.length === 0) return null;
   const bad = domains.find((domain) => !/^[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(domain));
@@ -137,7 +137,7 @@ function readDomains(setting: Setting, name: string): string[] | null {
   return domains.map((domain) => domain.toLowerCase());
 }
 
-function readGrant(setting: Setting, name: string): SignInProvider['defaultGrant'] {
+function readGrant(setting: SettingReader, name: string): SignInProvider['defaultGrant'] {
   const text = setting(name);
   if (text === undefined) return null;
   const [word, scope = '*', ...rest] = text.split(' ');
@@ -159,7 +159,7 @@ function parsed(name: string, text: string): unknown {
 
 const TOKEN_ISSUER = new Set(['issuer', 'audience', 'jwks_uri', 'claims', 'role', 'scopes']);
 
-function tokenIssuers(setting: Setting): readonly TokenIssuer[] {
+function tokenIssuers(setting: SettingReader): readonly TokenIssuer[] {
   const text = setting('JWT_ISSUERS');
   if (text === undefined) return [];
   const list = parsed('JWT_ISSUERS', text);

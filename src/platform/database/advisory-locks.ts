@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { sql, type Sql } from '../query/sql.js';
 
 /** A lock, or one for each text. The key is what PostgreSQL's functions take; its three forms never meet. */
-export interface Lock {
+export interface AdvisoryLock {
   number: number;
   key: (text: string) => Sql;
 }
@@ -14,36 +14,37 @@ const numbers = new Set<number>();
  * exclude each other by it. Most are words in ASCII.
  * @throws Error when the number is taken
  */
-function declared(number: number, key: Lock['key']): Lock {
+function declareLock(number: number, key: AdvisoryLock['key']): AdvisoryLock {
   if (numbers.has(number)) throw new Error(`two advisory locks have the number ${number}`);
   numbers.add(number);
   return { number, key };
 }
-export const oneLock = (number: number) => declared(number, () => sql`${number}::bigint`);
+export const oneLock = (number: number) => declareLock(number, () => sql`${number}::bigint`);
 export const projectLock = (number: number) =>
-  declared(number, (projectId) => sql`${number}::int, hashtext(${projectId})`);
+  declareLock(number, (projectId) => sql`${number}::int, hashtext(${projectId})`);
 export const textLock = (number: number) =>
-  declared(number, (text) => sql`hashtextextended(${text}, ${number}::bigint)`);
+  declareLock(number, (text) => sql`hashtextextended(${text}, ${number}::bigint)`);
 
 /** Waits for the lock, and holds it until the end of the transaction. */
-export const lock = ({ key }: Lock, text = '') => sql`SELECT pg_advisory_xact_lock(${key(text)})`;
+export const lock = ({ key }: AdvisoryLock, text = '') =>
+  sql`SELECT pg_advisory_xact_lock(${key(text)})`;
 
 /** The same, together with others that share it. */
-export const lockShared = ({ key }: Lock, text = '') =>
+export const lockShared = ({ key }: AdvisoryLock, text = '') =>
   sql`SELECT pg_advisory_xact_lock_shared(${key(text)})`;
 
 /** The same, unless somebody holds it: then `is_mine` is false. */
-export const tryLock = ({ key }: Lock, text = '') =>
+export const tryLock = ({ key }: AdvisoryLock, text = '') =>
   sql<{ is_mine: boolean }>`SELECT pg_try_advisory_xact_lock(${key(text)}) AS is_mine`;
 
 /** The same until the end of the session. */
-export const trySessionLock = ({ key }: Lock, text = '') =>
+export const trySessionLock = ({ key }: AdvisoryLock, text = '') =>
   sql<{ is_mine: boolean }>`SELECT pg_try_advisory_lock(${key(text)}) AS is_mine`;
 
 /** Runs `work` while a session holds the lock; it is released even when the process dies. */
 export async function withLock<T>(
   dataSource: DataSource,
-  { number }: Lock,
+  { number }: AdvisoryLock,
   work: () => Promise<T>,
 ): Promise<T> {
   const runner = dataSource.createQueryRunner();

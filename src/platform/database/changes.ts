@@ -1,14 +1,14 @@
-import { type Declared, declarations } from '../declared.js';
+import { type DeclaredName, declarations } from '../declared.js';
 import { sql, type Sql } from '../query/sql.js';
 
 /** A kind of change in a project. A feature declares its own beside its table; what follows from other rows has none. */
-export type ChangeKind = Declared<'kind of change'>;
+export type ChangeKind = DeclaredName<'kind of change'>;
 export const { names: KINDS, declare: changeKind } = declarations('kind of change');
 
 /** Kinds by project. */
-export type Noted = Map<string, Set<ChangeKind>>;
+export type NotedChanges = Map<string, Set<ChangeKind>>;
 
-export function noteIn(noted: Noted, projectId: string, kind: ChangeKind): void {
+export function noteChange(noted: NotedChanges, projectId: string, kind: ChangeKind): void {
   const kinds = noted.get(projectId);
   if (kinds) kinds.add(kind);
   else noted.set(projectId, new Set([kind]));
@@ -24,7 +24,7 @@ const MAX_PROJECTS = 1000;
 /** PostgreSQL takes less than 8,000 bytes. The names of a project and its kinds take up to 330. */
 const MAX_NOTICE_BYTES = 7500;
 /** Any project may have changed in any way. */
-const EVERYTHING = '*';
+const ANY_PROJECT = '*';
 
 /**
  * Tells all processes what was committed, by NOTIFY, and keeps it away from those that commit: a transaction that
@@ -33,7 +33,7 @@ const EVERYTHING = '*';
  * it is killed is lost (docs/adr/0032-events.md).
  */
 export class Changes {
-  private noted: Noted = new Map();
+  private noted: NotedChanges = new Map();
   private isOverflown = false;
   /** The statement under way. */
   private telling: Promise<void> | undefined;
@@ -44,7 +44,7 @@ export class Changes {
   /** Something of the kind was committed. */
   note(projectId: string, kind: ChangeKind): void {
     if (this.noted.size < MAX_PROJECTS || this.noted.has(projectId))
-      noteIn(this.noted, projectId, kind);
+      noteChange(this.noted, projectId, kind);
     else this.isOverflown = true;
     if (!this.telling && !this.timer) this.begin();
   }
@@ -68,12 +68,12 @@ export class Changes {
     this.isOverflown = false;
     let pauseMs = TICK_MS;
     try {
-      await this.run(notifyChanges(isOverflown ? [EVERYTHING] : makeNotices(noted)));
+      await this.run(notifyChanges(isOverflown ? [ANY_PROJECT] : makeNotices(noted)));
     } catch {
       pauseMs = RETRY_MS;
       this.isOverflown ||= isOverflown;
       for (const [projectId, kinds] of noted)
-        for (const kind of kinds) noteIn(this.noted, projectId, kind);
+        for (const kind of kinds) noteChange(this.noted, projectId, kind);
     }
     this.timer = setTimeout(() => {
       this.timer = undefined;
@@ -88,7 +88,7 @@ const notifyChanges = (notices: string[]) => sql`
   FROM unnest(${notices}::text[]) AS n(notice)`;
 
 /** One line a project: its name and the kinds, with blanks between. */
-function makeNotices(noted: Noted): string[] {
+function makeNotices(noted: NotedChanges): string[] {
   const notices: string[] = [];
   let notice = '';
   for (const [projectId, kinds] of noted) {
@@ -103,8 +103,8 @@ function makeNotices(noted: Noted): string[] {
 }
 
 /** The content of a notice without kinds of other versions; null when everything may have changed. */
-export function changesIn(notice: string): Noted | null {
-  if (notice === EVERYTHING) return null;
+export function changesIn(notice: string): NotedChanges | null {
+  if (notice === ANY_PROJECT) return null;
   return new Map(
     notice.split('\n').map((line) => {
       const [projectId, ...kinds] = line.split(' ');

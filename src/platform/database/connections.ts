@@ -1,7 +1,7 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { isRowOfCopy } from '../errors.js';
 import type { CopyRows } from '../query/binary-copy.js';
-import { each, FairQueue, Shares } from '../process/fair-queue.js';
+import { perKeyRule, FairQueue, Shares } from '../process/fair-queue.js';
 import { CopyIn } from './copy-in.js';
 import { statementName, type StatementWatch } from './statement-watch.js';
 
@@ -30,7 +30,7 @@ export class Connections {
     private readonly watch?: StatementWatch,
   ) {
     const { max, connectionTimeoutMillis } = pool.options;
-    this.lent = new Shares(each(Infinity, (_, all) => all.count < max));
+    this.lent = new Shares(perKeyRule(Infinity, (_, all) => all.count < max));
     this.line = new FairQueue({
       take: (_, owner) => this.lent.take(owner),
       held: this.lent,
@@ -48,7 +48,7 @@ export class Connections {
     await this.line.enter(owner, undefined);
     try {
       const asked = this.pool.query(statement);
-      return await (this.watch ? watched(this.watch, statement, asked) : asked);
+      return await (this.watch ? watchStatement(this.watch, statement, asked) : asked);
     } finally {
       this.free(owner);
     }
@@ -63,7 +63,7 @@ export class Connections {
         const done = { rowCount: rows.count };
         client.query(new CopyIn(rows, (error) => (error ? reject(error) : resolve(done))));
       });
-      await (this.watch ? watched(this.watch, rows.statement, asked) : asked);
+      await (this.watch ? watchStatement(this.watch, rows.statement, asked) : asked);
     } catch (error) {
       if (!isRowOfCopy(error)) failure = error as Error;
       throw error;
@@ -104,11 +104,15 @@ function watchClient(client: PoolClient, watch: StatementWatch): void {
     const asked = query(...sent);
     const [statement] = sent as [string | Statement];
     if (!(asked instanceof Promise)) return asked as never;
-    return watched(watch, typeof statement === 'string' ? { text: statement } : statement, asked);
+    return watchStatement(
+      watch,
+      typeof statement === 'string' ? { text: statement } : statement,
+      asked,
+    );
   };
 }
 
-async function watched<Result extends { rowCount: number | null }>(
+async function watchStatement<Result extends { rowCount: number | null }>(
   watch: StatementWatch,
   statement: Statement,
   asked: Promise<Result>,

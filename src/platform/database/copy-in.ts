@@ -1,9 +1,9 @@
 import type { Submittable } from 'pg';
 import type { CopyRows } from '../query/binary-copy.js';
-import { type Connection, together } from './portal.js';
+import { type PgConnection, sendTogether } from './portal.js';
 
 /** pg calls it when the statement has ended. */
-type Ended = (error: Error | null) => void;
+type EndCallback = (error: Error | null) => void;
 
 /**
  * Sends a `COPY` and its rows as one write, without waiting until PostgreSQL asks for them: it leaves aside what comes behind
@@ -16,13 +16,13 @@ export class CopyIn implements Submittable {
 
   constructor(
     private readonly rows: CopyRows,
-    private readonly ended: Ended,
+    private readonly ended: EndCallback,
   ) {
     this.text = rows.statement.text;
   }
 
   submit(connection: object): void {
-    together(connection as Connection, (sent) => {
+    sendTogether(connection as PgConnection, (sent) => {
       sent.query(this.text);
       sent.stream.write(this.rows.finish());
       sent.endCopyFrom();

@@ -1,4 +1,4 @@
-import { type Counted, type EntityInfo, projectTables } from './project-table.js';
+import { type CountRule, type EntityInfo, projectTables } from './project-table.js';
 
 const TRANSITION = {
   INSERT: 'REFERENCING NEW TABLE AS written',
@@ -23,7 +23,11 @@ export function countingSql(entities: readonly EntityInfo[]): string {
     .join('\n');
 }
 
-function countingTrigger(table: string, { bytes = '0', isEdited }: Counted, marks: string): string {
+function countingTrigger(
+  table: string,
+  { bytes = '0', isEdited }: CountRule,
+  marks: string,
+): string {
   const name = `skein_mark_project_${table}`;
   const insert = (select: string) => `FOR mark IN ${select} LOOP
       INSERT INTO ${marks} (project_id, row_count, call_count, bytes)

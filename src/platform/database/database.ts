@@ -4,19 +4,19 @@ import type { Pool, PoolClient } from 'pg';
 import { DataSource, type EntityTarget, type ObjectLiteral, type Repository } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { CopyRows } from '../query/binary-copy.js';
-import type { Prepared, Sql } from '../query/sql.js';
+import type { PreparedStatement, Sql } from '../query/sql.js';
 import { CONFIG, type Config } from '../config/config.js';
-import { traces } from '../process/traces.js';
-import { Changes, type ChangeKind, noteIn, type Noted } from './changes.js';
+import { selfTracer } from '../process/traces.js';
+import { Changes, type ChangeKind, noteChange, type NotedChanges } from './changes.js';
 import { Connections } from './connections.js';
-import { KeptPlans } from './kept-plans.js';
-import { type Rows, RowStream, TextRows } from './row-stream.js';
-import { RowTap } from './row-tap.js';
-import { type Slot, Slots, tooManyLong } from './slots.js';
+import { PreparedPlans } from './kept-plans.js';
+import { type RowBatcher, RowStream, TextRows } from './row-stream.js';
+import { RawRowReader } from './row-tap.js';
+import { type ConnectionSlot, ConnectionSlots, tooManyLong } from './slots.js';
 import {
   statementName,
   type StatementWatch,
-  type Subject,
+  type StatementSubject,
   watchStatements,
 } from './statement-watch.js';
 
@@ -24,21 +24,21 @@ import {
 const keptConnections = (poolSize: number) => Math.max(1, Math.floor(0.4 * poolSize));
 
 /** The state that the statements of an asynchronous context share. */
-interface Scope {
+interface StatementScope {
   /** Whose work it is: the owner, as of `Shares`. */
   key: () => string;
   client?: PoolClient;
   /** What the transaction changes. */
-  noted?: Noted;
+  noted?: NotedChanges;
   /** Set where the connection may be held for long, and for how long a statement may run there. */
-  slot?: Slot;
+  slot?: ConnectionSlot;
   statementMs?: number;
   isUrgent?: boolean | undefined;
-  subject?: Subject | undefined;
+  subject?: StatementSubject | undefined;
 }
 
 /** A connection of its own, outside of transactions. In the text that `run` takes, values are quoted already. */
-export interface Aside {
+export interface DedicatedConnection {
   run: (statement: string) => Promise<void>;
   query: <Row>(query: Sql<Row>) => Promise<Row[]>;
 }
@@ -46,7 +46,7 @@ export interface Aside {
 const OURS = () => '';
 
 interface StreamOptions {
-  rows?: Rows<unknown>;
+  rows?: RowBatcher<unknown>;
   maxBatch?: number;
   firstBatch?: number;
   /** Connections keep its plan, which must suit all values: a statement whose text varies little. */
@@ -62,9 +62,9 @@ interface StreamOptions {
  */
 @Injectable()
 export class Database {
-  private readonly scopes = new AsyncLocalStorage<Scope>();
-  private readonly slots: Slots;
-  private readonly keptPlans = new KeptPlans();
+  private readonly scopes = new AsyncLocalStorage<StatementScope>();
+  private readonly slots: ConnectionSlots;
+  private readonly keptPlans = new PreparedPlans();
   readonly changes = new Changes((statement) =>
     this.connections.query(OURS(), statement.toQuery()),
   );
@@ -81,12 +81,12 @@ export class Database {
     private readonly dataSource: DataSource,
     @Inject(CONFIG) { readTimeoutSeconds, maxBodyBytes, slowQueryMs }: Config,
   ) {
-    if (slowQueryMs > 0 || traces())
+    if (slowQueryMs > 0 || selfTracer())
       this.watch = watchStatements(slowQueryMs, () => this.scope?.subject);
     this.readMs = readTimeoutSeconds * 1000;
     this.maxRowBytes = 2 * maxBodyBytes + 64 * 1024 * 1024;
     const { poolSize } = dataSource.options as { poolSize: number };
-    this.slots = new Slots(poolSize - keptConnections(poolSize));
+    this.slots = new ConnectionSlots(poolSize - keptConnections(poolSize));
     // repositories would take one from the pool, in the order of asking
     (dataSource.driver as PostgresDriver).obtainMasterConnection = async () => {
       const client = await this.connections.connect(this.key());
@@ -119,7 +119,7 @@ export class Database {
     return this.scope?.client !== undefined;
   }
 
-  private get scope(): Scope | undefined {
+  private get scope(): StatementScope | undefined {
     return this.scopes.getStore();
   }
 
@@ -127,7 +127,7 @@ export class Database {
    * Runs `work` for an owner, who need not be known before the first slot is taken. Without one it is the service's own. `subject` says
    * what it is, to those who are told of statements; within a request that is traced it stays in its trace.
    */
-  runFor<T>(key: () => string, work: () => T, subject?: Subject): T {
+  runFor<T>(key: () => string, work: () => T, subject?: StatementSubject): T {
     const { isUrgent, subject: outer } = this.scope ?? {};
     const inner = subject ? { trace: outer?.trace, ...subject } : outer;
     return this.scopes.run({ key, isUrgent, subject: inner }, work);
@@ -153,12 +153,12 @@ export class Database {
    */
   note(projectId: string, kind: ChangeKind): void {
     const noted = this.scope?.noted;
-    if (noted) noteIn(noted, projectId, kind);
+    if (noted) noteChange(noted, projectId, kind);
     else this.changes.note(projectId, kind);
   }
 
   /** `owner` is for routes with `@ShortWrites()`, which no asynchronous context knows. */
-  async query<Row>(query: Sql<Row> | Prepared<Row>, owner?: string): Promise<Row[]> {
+  async query<Row>(query: Sql<Row> | PreparedStatement<Row>, owner?: string): Promise<Row[]> {
     return (await this.ask('toQuery' in query ? query.toQuery() : query, owner)).rows as Row[];
   }
 
@@ -190,14 +190,14 @@ export class Database {
   }
 
   /** As `query`, on a connection of its own, with the rows as `rows` makes them. */
-  async rows<T>(query: Sql, rows: Rows<T>): Promise<T> {
+  async rows<T>(query: Sql, rows: RowBatcher<T>): Promise<T> {
     const client = await this.connections.connect(this.key());
     let failure: Error | undefined;
     const fail = (error: unknown) => {
       failure ??= error as Error;
       void client.end();
     };
-    const tap = new RowTap(client, {
+    const tap = new RawRowReader(client, {
       maxRowBytes: this.maxRowBytes,
       onRow: (bytes, start, end) => {
         try {
@@ -277,7 +277,10 @@ export class Database {
    * its settings. Ends with an error when the signal is aborted.
    * @throws Busy when too much is under way that may hold a connection for long
    */
-  async aside(work: (session: Aside) => Promise<void>, signal: AbortSignal): Promise<void> {
+  async aside(
+    work: (session: DedicatedConnection) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
     await this.slots.with(OURS(), async () => {
       const client = await this.connections.connect(OURS());
       const cut = () => void client.end();
@@ -296,22 +299,26 @@ export class Database {
   }
 
   /** Work inside work that has a slot: the longer limit of the two holds. */
-  private async lengthen<T>(scope: Scope, statementMs: number, work: () => Promise<T>): Promise<T> {
+  private async lengthen<T>(
+    scope: StatementScope,
+    statementMs: number,
+    work: () => Promise<T>,
+  ): Promise<T> {
     if (statementMs <= scope.statementMs!) return work();
     await scope.client!.query(`SET LOCAL statement_timeout = ${statementMs}`);
     return this.scopes.run({ ...scope, statementMs }, work);
   }
 
-  private slotNow(key: string): Slot {
+  private slotNow(key: string): ConnectionSlot {
     const slot = this.slots.takeNow(key);
     if (!slot) throw tooManyLong();
     return slot;
   }
 
-  private async begin<T>(scope: Scope, first: string, work: () => Promise<T>): Promise<T> {
+  private async begin<T>(scope: StatementScope, first: string, work: () => Promise<T>): Promise<T> {
     const isUrgent = this.scope?.isUrgent ?? false;
     const client = await this.connections.connect(scope.key());
-    const noted: Noted = new Map();
+    const noted: NotedChanges = new Map();
     let failure: Error | undefined;
     try {
       await client.query(`BEGIN ${isUrgent ? 'READ WRITE' : ''}; ${first}`);

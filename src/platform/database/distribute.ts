@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import type { Asked } from './schema-state.js';
+import type { SchemaSource } from './schema-state.js';
 
 /**
  * What statements on a worker need to answer as on the coordinator, and to be planned as there. The rest of a session is
@@ -13,7 +13,7 @@ const NODE_SETTINGS = {
 };
 
 /** Whether the tables of this database are distributed. */
-export async function isDistributed(dataSource: Asked): Promise<boolean> {
+export async function isDistributed(dataSource: SchemaSource): Promise<boolean> {
   if (!(await hasCitus(dataSource))) return false;
   const rows = await dataSource.query<unknown[]>(
     `SELECT FROM pg_dist_partition WHERE partmethod = 'h' LIMIT 1`,
@@ -39,7 +39,7 @@ export async function distribute(dataSource: DataSource): Promise<string[]> {
 }
 
 /** The nodes of a cluster that the coordinator cannot reach, as `host:port`. */
-export async function unreachableNodes(dataSource: Asked): Promise<string[]> {
+export async function unreachableNodes(dataSource: SchemaSource): Promise<string[]> {
   const rows = await dataSource.query<{ node: string }[]>(`
     SELECT nodename || ':' || nodeport AS node FROM run_command_on_workers('SELECT 1')
     WHERE NOT success ORDER BY 1`);
@@ -83,7 +83,7 @@ const MOVED = `
   SELECT truncate_local_data_after_distributing_table(logicalrelid) FROM pg_dist_partition
   WHERE partmethod = 'h' AND pg_relation_size(logicalrelid) > 0`;
 
-async function hasCitus(dataSource: Asked): Promise<boolean> {
+async function hasCitus(dataSource: SchemaSource): Promise<boolean> {
   const rows = await dataSource.query<unknown[]>(
     `SELECT FROM pg_extension WHERE extname = 'citus'`,
   );

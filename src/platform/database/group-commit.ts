@@ -1,14 +1,14 @@
-import { allButTheLast, ownerEntity, Shares, twoThirdsRule } from '../process/fair-queue.js';
+import { allButLastRule, ownerEntity, Shares, twoThirdsRule } from '../process/fair-queue.js';
 import { Busy } from '../refusals.js';
 
-interface Waiting<Row> {
+interface WaitingRow<Row> {
   row: Row;
   bytes: number;
-  settled: Settled<Row>;
+  settled: RowCallback<Row>;
 }
 
 /** Is told that the row is committed, or what refused it. */
-type Settled<Row> = (row: Row, error?: unknown) => void;
+type RowCallback<Row> = (row: Row, error?: unknown) => void;
 
 /** Whose a row is. */
 interface Owner {
@@ -18,13 +18,13 @@ interface Owner {
 }
 
 interface Batch<Row> {
-  rows: Waiting<Row>[];
+  rows: WaitingRow<Row>[];
   bytes: number;
 }
 
 /** Rows of one project, by key. */
 interface ProjectRows<Row> {
-  keys: Map<string, Waiting<Row>[]>;
+  keys: Map<string, WaitingRow<Row>[]>;
   count: number;
   bytes: number;
 }
@@ -95,8 +95,8 @@ export class GroupCommit<Row> {
     this.waitingShares = new Shares(
       twoThirdsRule({ count: maxWaitingRows, weight: maxWaitingBytes }),
     );
-    this.writesOfOwner = new Shares(allButTheLast(maxWrites));
-    this.writesOfProject = new Shares({ ...allButTheLast(maxWrites), entity: () => true });
+    this.writesOfOwner = new Shares(allButLastRule(maxWrites));
+    this.writesOfProject = new Shares({ ...allButLastRule(maxWrites), entity: () => true });
   }
 
   get waitingRows(): number {
@@ -106,7 +106,8 @@ export class GroupCommit<Row> {
   /** `bytes` is what the row weighs, for the limits; one that waits alone may weigh more. @throws Busy */
   add(row: Row, owner: Owner, bytes: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      const settled: Settled<Row> = (_, error) => (error === undefined ? resolve() : reject(error));
+      const settled: RowCallback<Row> = (_, error) =>
+        error === undefined ? resolve() : reject(error);
       if (!this.enter(row, owner, bytes, settled)) reject(full());
     });
   }
@@ -123,7 +124,7 @@ export class GroupCommit<Row> {
     let added = 0;
     let left = 0;
     await new Promise<void>((resolve) => {
-      const settled: Settled<Row> = (row, error) => {
+      const settled: RowCallback<Row> = (row, error) => {
         if (error !== undefined) refused.set(row, error);
         if (--left === 0) resolve();
       };
@@ -140,7 +141,12 @@ export class GroupCommit<Row> {
   }
 
   /** Whether there is room for the row. It is settled later. */
-  private enter(row: Row, { key, project }: Owner, bytes: number, settled: Settled<Row>): boolean {
+  private enter(
+    row: Row,
+    { key, project }: Owner,
+    bytes: number,
+    settled: RowCallback<Row>,
+  ): boolean {
     if (!this.waitingShares.take(key, bytes)) return false;
     const ofProject = entry(this.waiting, project, noRows<Row>);
     entry(ofProject.keys, key, () => []).push({ row, bytes, settled });
@@ -216,7 +222,7 @@ export class GroupCommit<Row> {
   }
 
   /** Rows of the key, then of the others, for the project. */
-  private nextBatch({ key, project }: Owner): Waiting<Row>[] {
+  private nextBatch({ key, project }: Owner): WaitingRow<Row>[] {
     const turns = this.turns.get(ownerEntity(key))!;
     const projects = turns.get(key)!;
     const batch: Batch<Row> = { rows: [], bytes: 0 };
@@ -262,7 +268,7 @@ export class GroupCommit<Row> {
     if (turns.size === 0) this.turns.delete(ownerEntity(key));
   }
 
-  private async commit(batch: Waiting<Row>[], key: string): Promise<void> {
+  private async commit(batch: WaitingRow<Row>[], key: string): Promise<void> {
     try {
       await this.write(
         batch.map(({ row }) => row),

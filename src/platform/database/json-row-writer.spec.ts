@@ -1,7 +1,7 @@
-import { JsonRowWriter, type Piece } from './json-row-writer.js';
+import { JsonRowWriter, type RowPiece } from './json-row-writer.js';
 
 /** What a row becomes. */
-function written(pieces: Piece[], values: (string | null)[]): string {
+function written(pieces: RowPiece[], values: (string | null)[]): string {
   const writer = new JsonRowWriter(pieces);
   const parts = values.map((value) => {
     const length = Buffer.alloc(4);
@@ -44,12 +44,12 @@ describe('JsonRowWriter', () => {
       asked.push(values);
       return JSON.stringify(long);
     };
-    const by: Piece[] = [
+    const by: RowPiece[] = [
       { name: 'status', kind: 'text' },
       { name: 'costs', kind: 'computed', values: 2, by: computed },
       { name: 'behind', kind: 'text' },
     ];
-    const pieces: Piece[] = [{ name: 'summary', kind: 'extended', member: 'svc', by }];
+    const pieces: RowPiece[] = [{ name: 'summary', kind: 'extended', member: 'svc', by }];
     const told = JSON.stringify({ status: 'ok', costs: long, behind: 'x' });
     expect(written(pieces, ['{"a":"ö"}', 'ok', 'é', null, 'x'])).toBe(
       `{"summary":{"a":"ö","svc":${told}}}`,
@@ -75,15 +75,15 @@ describe('JsonRowWriter', () => {
     ['{}', '{"svc":{"status":"ok"}}'],
     [null, '{"svc":{"status":"ok"}}'],
   ])('gives %s the member once, with what it had in it besides', (object, summary) => {
-    const by: Piece[] = [{ name: 'status', kind: 'text' }];
-    const pieces: Piece[] = [{ name: 'summary', kind: 'extended', member: 'svc', by }];
+    const by: RowPiece[] = [{ name: 'status', kind: 'text' }];
+    const pieces: RowPiece[] = [{ name: 'summary', kind: 'extended', member: 'svc', by }];
     expect(written(pieces, [object, 'ok'])).toBe(`{"summary":${summary}}`);
   });
 
   it('has room for an object with a large member of the same name', () => {
     const own = JSON.stringify({ svc: { text: 'ä\n'.repeat(100_000) } });
-    const by: Piece[] = [{ name: 'status', kind: 'text' }];
-    const pieces: Piece[] = [{ name: 'summary', kind: 'extended', member: 'svc', by }];
+    const by: RowPiece[] = [{ name: 'status', kind: 'text' }];
+    const pieces: RowPiece[] = [{ name: 'summary', kind: 'extended', member: 'svc', by }];
     expect(written(pieces, [own, 'ok'])).toBe(`{"summary":${own.slice(0, -2)},"status":"ok"}}}`);
   });
 });

@@ -1,5 +1,5 @@
 import { memberTexts, objectText } from '../json/json-text.js';
-import type { Rows } from './row-stream.js';
+import type { RowBatcher } from './row-stream.js';
 
 /**
  * One member of the object that a row is answered as. `text` and `time` are values of these types, `json` is JSON
@@ -7,10 +7,10 @@ import type { Rows } from './row-stream.js';
  * further pieces. A member of that name that the object has itself gives way, but for its own members of other names, which stand
  * before these pieces. `computed` is what a function makes of so many `values`.
  */
-export type Piece =
+export type RowPiece =
   | { name: string; kind: 'text' | 'time' | 'json' }
   | { name: string; kind: 'computed'; values: number; by: Computation }
-  | { name: string; kind: 'extended'; member: string; by: 'json' | readonly Piece[] };
+  | { name: string; kind: 'extended'; member: string; by: 'json' | readonly RowPiece[] };
 
 /** Makes JSON of values of the row. */
 export type Computation = (values: (string | null)[]) => string;
@@ -21,9 +21,9 @@ export interface JsonRows {
   ends: number[];
 }
 
-interface Written {
+interface EncodedPiece {
   name: string;
-  kind: Piece['kind'];
+  kind: RowPiece['kind'];
   /** `,"name":` and the same with null; the first of a row has `{` for the comma. */
   key: Buffer;
   keyNull: Buffer;
@@ -31,7 +31,7 @@ interface Written {
   member: Buffer;
   /** `"member"` */
   memberName: Buffer;
-  by: Written[] | null;
+  by: EncodedPiece[] | null;
   values: number;
   compute: Computation | null;
 }
@@ -62,8 +62,8 @@ const FIRST_SIZE = 64 * 1024;
  * Writes rows as JSON objects without decoding them: documents stay the bytes that were stored. The result is what
  * `row_to_json` would say, with times in the form of the wire.
  */
-export class JsonRowWriter implements Rows<JsonRows> {
-  private readonly pieces: Written[];
+export class JsonRowWriter implements RowBatcher<JsonRows> {
+  private readonly pieces: EncodedPiece[];
   /** How much a row grows at most, except by escapes in texts. */
   private readonly growth: number;
   private out = NONE;
@@ -76,8 +76,8 @@ export class JsonRowWriter implements Rows<JsonRows> {
   private row: Buffer = this.out;
   private next = 0;
 
-  constructor(pieces: readonly Piece[]) {
-    this.pieces = written(pieces);
+  constructor(pieces: readonly RowPiece[]) {
+    this.pieces = encodePieces(pieces);
     this.growth = printedGrowth(this.pieces);
   }
 
@@ -98,7 +98,7 @@ export class JsonRowWriter implements Rows<JsonRows> {
     return rows;
   }
 
-  private writeObject(pieces: readonly Written[]): void {
+  private writeObject(pieces: readonly EncodedPiece[]): void {
     for (const piece of pieces) {
       if (piece.compute) {
         this.writeComputed(piece.key, piece.values, piece.compute);
@@ -200,7 +200,7 @@ export class JsonRowWriter implements Rows<JsonRows> {
     out[this.at++] = QUOTE;
   }
 
-  private writeExtended(piece: Written, length: number): void {
+  private writeExtended(piece: EncodedPiece, length: number): void {
     const { key, keyNull, member, by } = piece;
     const from = this.next;
     const to = from + Math.max(length, 0);
@@ -241,7 +241,7 @@ export class JsonRowWriter implements Rows<JsonRows> {
    * object without its last brace, or nothing. Few have it, and only these are decoded.
    */
   private ownMembers(
-    { memberName, by }: Written,
+    { memberName, by }: EncodedPiece,
     from: number,
     to: number,
   ): { others: string; members: string } | null {
@@ -291,7 +291,7 @@ function isUtc(bytes: Buffer, from: number, to: number): boolean {
   );
 }
 
-const written = (pieces: readonly Piece[]): Written[] =>
+const encodePieces = (pieces: readonly RowPiece[]): EncodedPiece[] =>
   pieces.map((piece, i) => {
     const key = `${i === 0 ? '{' : ','}${JSON.stringify(piece.name)}:`;
     const isExtended = piece.kind === 'extended';
@@ -302,13 +302,13 @@ const written = (pieces: readonly Piece[]): Written[] =>
       keyNull: Buffer.from(`${key}null`),
       member: Buffer.from(isExtended ? `${JSON.stringify(piece.member)}:` : ''),
       memberName: Buffer.from(isExtended ? JSON.stringify(piece.member) : ''),
-      by: isExtended && piece.by !== 'json' ? written(piece.by) : null,
+      by: isExtended && piece.by !== 'json' ? encodePieces(piece.by) : null,
       values: piece.kind === 'computed' ? piece.values : 0,
       compute: piece.kind === 'computed' ? piece.by : null,
     };
   });
 
-const printedGrowth = (pieces: readonly Written[]): number =>
+const printedGrowth = (pieces: readonly EncodedPiece[]): number =>
   pieces.reduce(
     (sum, { keyNull, member, by }) =>
       sum + keyNull.length + member.length + GROWTH + (by ? printedGrowth(by) : 0),

@@ -4,7 +4,7 @@ const MAX_KEPT = 16;
 const KEPT_MS = 10_000;
 
 /** The names under which connections keep statements, of which the ones asked for last count. */
-export class KeptPlans {
+export class PreparedPlans {
   private readonly names = new Map<string, string>();
 
   name(text: string): string {
@@ -22,16 +22,16 @@ export class KeptPlans {
 }
 
 /** What a connection keeps, by name. */
-const KEPT = new WeakMap<object, Map<string, { text: string; until: number }>>();
+const PREPARED = new WeakMap<object, Map<string, { text: string; until: number }>>();
 
 /** Whether the connection has the statement. Afterwards it has: who uses it closes the connection after an error. */
-export function isKept(
+export function isPrepared(
   connection: { close(what: { type: 'S'; name: string }): void },
   name: string,
   text: string,
 ): boolean {
-  let kept = KEPT.get(connection);
-  if (!kept) KEPT.set(connection, (kept = new Map()));
+  let kept = PREPARED.get(connection);
+  if (!kept) PREPARED.set(connection, (kept = new Map()));
   const known = kept.get(name);
   const now = performance.now();
   if (known?.text === text && now < known.until) return true;

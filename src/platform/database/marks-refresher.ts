@@ -1,5 +1,5 @@
 import { type Sql, sql } from '../query/sql.js';
-import { type Lock, tryLock } from './advisory-locks.js';
+import { type AdvisoryLock, tryLock } from './advisory-locks.js';
 import type { Database } from './database.js';
 import { STATEMENT_MS } from './limits.js';
 import type { Schedule } from './schedule.js';
@@ -9,11 +9,11 @@ const PAUSE_MS = 1000;
 const REST = 4;
 
 /** Statistics that are stored, and the marks that say which have changed. */
-export interface Marked {
+export interface MarkedStatistics {
   /** The table of the marks. */
   marks: Sql;
   /** Of the project. */
-  lock: Lock;
+  lock: AdvisoryLock;
   /** How many marks, or things that they name, one transaction takes. */
   atOnce: number;
   /** For the log and the metric. */
@@ -27,7 +27,7 @@ export interface Marked {
 export abstract class MarksRefresher {
   constructor(
     protected readonly database: Database,
-    private readonly marked: Marked,
+    private readonly marked: MarkedStatistics,
     private readonly schedule: Schedule,
   ) {
     const refresh = async () => {

@@ -3,9 +3,9 @@ import type { Client } from 'pg';
 import { oneLock, withLock } from './advisory-locks.js';
 import { distributeTables, isDistributed } from './distribute.js';
 import { UNLIMITED_SESSION } from './limits.js';
-import { OneByOne } from './one-by-one.js';
+import { SingleStatementDataSource } from './one-by-one.js';
 import {
-  type Allowed,
+  type SchemaPolicy,
   assertSchemaKnown,
   isFolded,
   LAST_FOLDED,
@@ -39,7 +39,7 @@ const SESSION = {
  */
 export function migrate(
   dataSource: DataSource,
-  allowed: Allowed = { allowNewerSchema: false },
+  allowed: SchemaPolicy = { allowNewerSchema: false },
 ): Promise<string[]> {
   return changingSchema(dataSource, async (unlimited) => {
     await assertSchemaKnown(unlimited, allowed);
@@ -126,7 +126,11 @@ export async function changingSchema<T>(
     ...(options as { extra: object }).extra,
     onConnect: (client: Client) => beginSession(client, SESSION),
   };
-  const unlimited = new OneByOne({ ...options, poolSize: POOL_SIZE, extra } as typeof options);
+  const unlimited = new SingleStatementDataSource({
+    ...options,
+    poolSize: POOL_SIZE,
+    extra,
+  } as typeof options);
   await unlimited.initialize();
   try {
     return await withLock(unlimited, MIGRATIONS, () => work(unlimited));

@@ -5,7 +5,7 @@ import { Database } from './database.js';
 const RECONNECT_MS = 1000;
 
 /** Called with each notice of a channel; with null when some may have been missed. */
-type Wake = (notice: string | null) => void;
+type NoticeListener = (notice: string | null) => void;
 
 /**
  * Receives notices between processes. One connection a process, opened for the first listener, serves all channels;
@@ -15,7 +15,7 @@ type Wake = (notice: string | null) => void;
 @Injectable()
 export class Notices implements OnModuleDestroy {
   private readonly logger = new Logger(Notices.name);
-  private readonly channels = new Map<string, Set<Wake>>();
+  private readonly channels = new Map<string, Set<NoticeListener>>();
   private ready: Promise<unknown> = Promise.resolve();
   private connection: Client | null = null;
   private retry: NodeJS.Timeout | undefined;
@@ -27,7 +27,7 @@ export class Notices implements OnModuleDestroy {
    * Calls `wake` at each notice until the function that it answers is called. Resolves when notices can no longer be
    * missed, or the database is away. `channel` is a name that needs no quotes.
    */
-  async listen(channel: string, wake: Wake): Promise<() => void> {
+  async listen(channel: string, wake: NoticeListener): Promise<() => void> {
     let wakes = this.channels.get(channel);
     if (!wakes) {
       const isFirst = this.channels.size === 0;

@@ -1,4 +1,4 @@
-import { statementsOf } from './one-by-one.js';
+import { splitStatements } from './one-by-one.js';
 
 describe('statements of a text', () => {
   it.each([
@@ -10,6 +10,6 @@ describe('statements of a text', () => {
     ['DO $$ A; B; $$; C;', ['DO $$ A; B; $$;', ' C;']],
     ['A; DROP INDEX a, b; B', ['A;', ' DROP INDEX a', ' DROP INDEX b', ' B']],
   ])('are those of %j', (text, statements) => {
-    expect(statementsOf(text)).toEqual(statements);
+    expect(splitStatements(text)).toEqual(statements);
   });
 });

@@ -1,9 +1,9 @@
 import pg, { type Submittable } from 'pg';
-import { isKept } from './kept-plans.js';
+import { isPrepared } from './kept-plans.js';
 import { STATEMENT_MS } from './limits.js';
 
 /** What pg has for the messages of the protocol, and declares nowhere; all is its own since version 1. */
-export interface Connection {
+export interface PgConnection {
   readonly stream: { cork(): void; uncork(): void; write(bytes: Buffer): void };
   query(text: string): void;
   endCopyFrom(): void;
@@ -23,7 +23,7 @@ const { prepareValue } = (pg as unknown as { utils: { prepareValue: (value: unkn
 const BEFORE = ['BEGIN READ ONLY', `SET LOCAL statement_timeout = ${STATEMENT_MS.stream}`];
 
 /** Is told what comes. `RowTap` has the rows themselves. */
-interface Heard {
+interface PortalListener {
   /** A batch has come; of the last one, which may be empty, `isLast` says that. */
   onBatch: (isLast: boolean) => void;
   onError: (error: Error) => void;
@@ -40,14 +40,14 @@ export class Portal implements Submittable {
   readonly text: string;
   readonly values: unknown[];
   private readonly keptAs: string | undefined;
-  private connection: Connection | undefined;
+  private connection: PgConnection | undefined;
   private completed = 0;
 
   /** With `keptAs` the connection keeps the plan under this name. The first batch has at most `firstRows`. */
   constructor(
     { text, values, keptAs }: { text: string; values: unknown[]; keptAs: string | undefined },
     private readonly firstRows: number,
-    private readonly heard: Heard,
+    private readonly heard: PortalListener,
   ) {
     this.text = text;
     this.values = values;
@@ -56,11 +56,11 @@ export class Portal implements Submittable {
 
   submit(connection: object): void {
     const { text, values, keptAs } = this;
-    this.connection = connection as Connection;
+    this.connection = connection as PgConnection;
     this.together((sent) => {
       for (const before of BEFORE) run(sent, before);
       if (keptAs === undefined) sent.parse({ text });
-      else if (!isKept(sent, keptAs, text)) sent.parse({ text, name: keptAs });
+      else if (!isPrepared(sent, keptAs, text)) sent.parse({ text, name: keptAs });
       sent.bind({ values: values.map(prepareValue), ...(keptAs && { statement: keptAs }) });
       this.read(this.firstRows);
     });
@@ -74,8 +74,8 @@ export class Portal implements Submittable {
     });
   }
 
-  private together(send: (connection: Connection) => void): void {
-    together(this.connection!, send);
+  private together(send: (connection: PgConnection) => void): void {
+    sendTogether(this.connection!, send);
   }
 
   handlePortalSuspended(): void {
@@ -106,7 +106,10 @@ export class Portal implements Submittable {
 }
 
 /** Sends messages as one write. */
-export function together(connection: Connection, send: (connection: Connection) => void): void {
+export function sendTogether(
+  connection: PgConnection,
+  send: (connection: PgConnection) => void,
+): void {
   const { stream } = connection;
   stream.cork();
   try {
@@ -116,7 +119,7 @@ export function together(connection: Connection, send: (connection: Connection) 
   }
 }
 
-function run(connection: Connection, text: string): void {
+function run(connection: PgConnection, text: string): void {
   connection.parse({ text });
   connection.bind({});
   connection.execute({});

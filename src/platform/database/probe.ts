@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Pool } from 'pg';
 import { DataSource } from 'typeorm';
-import type { Asked } from './schema-state.js';
+import type { SchemaSource } from './schema-state.js';
 import { Database } from './database.js';
 
 /** A database that does not answer within this time is not reachable. */
@@ -12,7 +12,7 @@ export const PROBE_TIMEOUT_MS = 2000;
  * neither wait for requests nor let requests wait. It is opened when it is needed, and closed when it is idle or did not answer.
  */
 @Injectable()
-export class Probe implements Asked, OnApplicationShutdown {
+export class Probe implements SchemaSource, OnApplicationShutdown {
   private readonly connection: Pool;
 
   constructor(
@@ -28,7 +28,7 @@ export class Probe implements Asked, OnApplicationShutdown {
     this.connection.on('error', () => {}); // it was lost while idle, and the next question opens another
   }
 
-  get options(): Asked['options'] {
+  get options(): SchemaSource['options'] {
     return this.dataSource.options;
   }
 

@@ -1,7 +1,7 @@
 import { Entity } from 'typeorm';
 
 /** How the rows of a table count in what a project holds. */
-export interface Counted {
+export interface CountRule {
   /** SQL over a row: its bytes. Without it only the row counts. */
   bytes?: string;
   /** Rows are also edited, so that their bytes may change. */
@@ -17,7 +17,7 @@ export type TableFacts =
   | {
       rows: 'data';
       /** Null when its rows belong to one that counts. */
-      counted: Counted | null;
+      counted: CountRule | null;
       /** The column that names the upload that brings the rows, until it is complete. */
       upload?: string;
     }

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import type { PoolClient } from 'pg';
-import type { Outcome } from '../process/request-trace.js';
+import type { StatementOutcome } from '../process/request-trace.js';
 import { Busy, TookTooLong } from '../refusals.js';
 import { STATEMENT_MS } from './limits.js';
 import { Portal } from './portal.js';
-import { RowTap } from './row-tap.js';
-import type { Slot } from './slots.js';
+import { RawRowReader } from './row-tap.js';
+import type { ConnectionSlot } from './slots.js';
 
 const BATCH_BYTES = 512 * 1024;
 /** Nothing is known of the sizes yet: a row may be as large as a body. */
@@ -17,7 +17,7 @@ const MAX_BATCH = 512;
 export const STALLED_AFTER_MS = 60_000;
 
 /** Makes batches of rows. */
-export interface Rows<Batch> {
+export interface RowBatcher<Batch> {
   /** A row in the protocol's form: an int16 that counts the values; each is its length (-1 for null) and its bytes. */
   add(bytes: Buffer, start: number, end: number): void;
   /** What was added since the last time. */
@@ -25,7 +25,7 @@ export interface Rows<Batch> {
 }
 
 /** The first value of each row, a text. */
-export class TextRows implements Rows<string[]> {
+export class TextRows implements RowBatcher<string[]> {
   private texts: string[] = [];
 
   add(bytes: Buffer, start: number): void {
@@ -41,7 +41,7 @@ export class TextRows implements Rows<string[]> {
 }
 
 /** The first value of each row, a JSON text, as bytes: of a page, of whose rows a query reads one more, to tell whether there are more. */
-export class PageRows implements Rows<{ bytes: Buffer; ends: number[] }> {
+export class PageRows implements RowBatcher<{ bytes: Buffer; ends: number[] }> {
   private count = 0;
   private parts: Buffer[] = [];
   private ends: number[] = [];
@@ -69,15 +69,15 @@ export class PageRows implements Rows<{ bytes: Buffer; ends: number[] }> {
 /** Room for a separator. */
 const BEHIND = Buffer.from(' ');
 
-interface Streaming {
-  slot: Slot;
+interface RowStreamOptions {
+  slot: ConnectionSlot;
   maxBatch: number | undefined;
   firstBatch: number | undefined;
   /** The name under which connections keep the plan. */
   keptAs: string | undefined;
   limits: { readMs: number; maxRowBytes: number };
   /** Is told how the statement ended. */
-  ended: ((outcome: Outcome) => void) | undefined;
+  ended: ((outcome: StatementOutcome) => void) | undefined;
 }
 
 /**
@@ -92,7 +92,7 @@ interface Streaming {
 export class RowStream extends Readable {
   private readonly portal: Portal;
   private isAsked = false;
-  private readonly tap: RowTap;
+  private readonly tap: RawRowReader;
   private rowsPerBatch: number;
   private received = 0;
   private largest = 1;
@@ -100,13 +100,13 @@ export class RowStream extends Readable {
   private isExhausted = false;
   private isReleased = false;
   private readonly maxBatch: number;
-  private readonly slot: Slot;
+  private readonly slot: ConnectionSlot;
   private readonly readMs: number;
   /** Rows in all, and how long the database took for them. */
   private rowCount = 0;
   private databaseMs = 0;
   private askedAt = performance.now();
-  private readonly ended: Streaming['ended'];
+  private readonly ended: RowStreamOptions['ended'];
   /** Time limits of the current turn, and of the whole stream. */
   private turn?: NodeJS.Timeout;
   private readonly end: NodeJS.Timeout;
@@ -114,8 +114,15 @@ export class RowStream extends Readable {
   constructor(
     private readonly client: PoolClient,
     { text, values }: { text: string; values: unknown[] },
-    private readonly rows: Rows<unknown>,
-    { slot, maxBatch = MAX_BATCH, firstBatch = FIRST_BATCH, keptAs, limits, ended }: Streaming,
+    private readonly rows: RowBatcher<unknown>,
+    {
+      slot,
+      maxBatch = MAX_BATCH,
+      firstBatch = FIRST_BATCH,
+      keptAs,
+      limits,
+      ended,
+    }: RowStreamOptions,
   ) {
     super({ objectMode: true, highWaterMark: 1 });
     this.maxBatch = maxBatch;
@@ -126,7 +133,7 @@ export class RowStream extends Readable {
     this.end = setTimeout(() => this.destroy(tookTooLong('the stream')), STATEMENT_MS.stream);
     client.once('end', this.lost);
     this.readMs = limits.readMs;
-    this.tap = new RowTap(client, {
+    this.tap = new RawRowReader(client, {
       maxRowBytes: limits.maxRowBytes,
       onRow: this.add,
       onTooLarge: (error) => this.destroy(error),

@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg';
 import { RowTooLarge } from '../refusals.js';
 
 /** pg declares neither; both are its own since version 1. */
-interface Connected {
+interface ClientSocket {
   connection: { stream: Socket };
 }
 
@@ -24,7 +24,7 @@ interface Listeners {
  * client as it is need not be decoded and encoded again (bench/performance.mjs has the rate). All other messages go on
  * to pg's parser, whole. https://www.postgresql.org/docs/current/protocol-message-formats.html
  */
-export class RowTap {
+export class RawRowReader {
   private readonly socket: Socket;
   private readonly parse: (bytes: Buffer) => void;
   /** Of a message that is not all there. */
@@ -36,7 +36,7 @@ export class RowTap {
     client: PoolClient,
     private readonly listeners: Listeners,
   ) {
-    this.socket = (client as unknown as Connected).connection.stream;
+    this.socket = (client as unknown as ClientSocket).connection.stream;
     const [parse, ...others] = this.socket.listeners('data');
     if (!parse || others.length > 0) throw new Error('the connection is read by somebody else');
     this.parse = parse as (bytes: Buffer) => void;

@@ -5,7 +5,7 @@ import {
   Optional,
 } from '@nestjs/common';
 import { logger } from '../process/logger.js';
-import { showCounter, showNumbers } from '../process/metrics.js';
+import { registerCounter, registerLabelledGauge } from '../process/metrics.js';
 import { Database } from './database.js';
 
 /** A pause is shorter by up to this part, so that processes which were started together do not stay in step. */
@@ -21,14 +21,14 @@ interface Options {
 }
 
 /** How far recurring work is. */
-export interface Progress {
+export interface ScheduleProgress {
   /** The next pause takes this long at most. */
   pauseMs: number;
   /** When a run last succeeded; 0 when none has. */
   succeededMs: number;
 }
 
-interface Work extends Progress {
+interface Work extends ScheduleProgress {
   ms: number;
   name: string;
   run: () => Promise<unknown>;
@@ -48,9 +48,9 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly works: Work[] = [];
   private readonly loops: Promise<void>[] = [];
   /** Work that other processes repeat. */
-  private readonly others = new Map<string, () => Promise<Progress | null>>();
+  private readonly others = new Map<string, () => Promise<ScheduleProgress | null>>();
   private isStarted = false;
-  private readonly runs = showCounter(
+  private readonly runs = registerCounter(
     'skein_background_runs_total',
     'Runs of what the service does in the background, by what it is and how they ended.',
     ['work', 'outcome'],
@@ -95,7 +95,7 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /** Shows work that another process may repeat among that of this one; null: none does. */
-  showOther(name: string, progress: () => Promise<Progress | null>): void {
+  showOther(name: string, progress: () => Promise<ScheduleProgress | null>): void {
     this.others.set(name, progress);
   }
 
@@ -155,9 +155,9 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
     metric: string,
     help: string,
     aggregator: 'min' | 'max',
-    ms: (progress: Progress) => number,
+    ms: (progress: ScheduleProgress) => number,
   ): void {
-    showNumbers(metric, help, { label: 'work', aggregator }, async () => {
+    registerLabelledGauge(metric, help, { label: 'work', aggregator }, async () => {
       const seconds: Record<string, number> = {};
       for (const work of this.works) seconds[work.name] = ms(work) / 1000;
       for (const [name, read] of this.others) {

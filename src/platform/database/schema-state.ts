@@ -6,15 +6,15 @@ import { COMMIT, VERSION } from '../config/version.js';
 const NAMED = 5;
 
 /** What is needed of a data source that may not be connected yet. */
-type Described = Pick<DataSource, 'options'>;
+type BuildSource = Pick<DataSource, 'options'>;
 
 /** What is asked for the state of the database: a data source, or `Probe`. */
-export interface Asked extends Described {
+export interface SchemaSource extends BuildSource {
   query<Rows>(text: string): Promise<Rows>;
 }
 
 /** Names of the migrations of this build, in their order. */
-export const ownMigrations = ({ options }: Described): string[] =>
+export const ownMigrations = ({ options }: BuildSource): string[] =>
   (options.migrations as { name: string }[]).map(({ name }) => name);
 
 /** The last migration that was folded into the baseline, which is the first of today's. */
@@ -25,17 +25,17 @@ export const isFolded = (name: string) =>
   /176[45]\d{9}$/.test(name) && name.slice(-13) <= LAST_FOLDED.slice(-13);
 
 /** The migration of today that makes the schema that an older build, or a backup of it, names. */
-export const schemaMigration = (described: Described, schema: string) =>
+export const schemaMigration = (described: BuildSource, schema: string) =>
   schema === LAST_FOLDED ? ownMigrations(described)[0]! : schema;
 
 /** What tells this build from others: `schema` is its newest migration. */
-export const buildFacts = (dataSource: Described) => ({
+export const buildFacts = (dataSource: BuildSource) => ({
   version: VERSION,
   commit: COMMIT,
   schema: ownMigrations(dataSource).at(-1)!,
 });
 
-export function describeBuild(dataSource: Described): string {
+export function describeBuild(dataSource: BuildSource): string {
   const { version, commit, schema } = buildFacts(dataSource);
   return `Skein ${version} (commit ${commit}, schema ${schema})`;
 }
@@ -49,7 +49,7 @@ export interface SchemaState {
   unknown: string[];
 }
 
-export async function schemaState(dataSource: Asked): Promise<SchemaState> {
+export async function schemaState(dataSource: SchemaSource): Promise<SchemaState> {
   const own = ownMigrations(dataSource);
   const ran = await ranMigrations(dataSource);
   return {
@@ -60,7 +60,7 @@ export async function schemaState(dataSource: Asked): Promise<SchemaState> {
 }
 
 /** A table `migrations` of another program may have other columns. */
-export async function ranMigrations(dataSource: Asked): Promise<string[]> {
+export async function ranMigrations(dataSource: SchemaSource): Promise<string[]> {
   const [table] = await dataSource.query<{ name: string | null }[]>(
     `SELECT to_regclass('migrations')::text AS name`,
   );
@@ -72,18 +72,18 @@ export async function ranMigrations(dataSource: Asked): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-export interface Allowed {
+export interface SchemaPolicy {
   allowNewerSchema: boolean;
 }
 
 /** @throws Error when the database has run migrations that this build does not know; a warning when that is allowed. */
 export async function assertSchemaKnown(
   dataSource: DataSource,
-  { allowNewerSchema }: Allowed,
+  { allowNewerSchema }: SchemaPolicy,
 ): Promise<void> {
   const { unknown } = await schemaState(dataSource);
   if (unknown.length === 0) return;
-  const what = `the database has run ${listed(unknown)}. This build is ${describeBuild(dataSource)}`;
+  const what = `the database has run ${listMigrations(unknown)}. This build is ${describeBuild(dataSource)}`;
   if (!allowNewerSchema)
     throw new Error(
       `${what}: run the newer build, or, in an emergency only, set ALLOW_NEWER_SCHEMA=1`,
@@ -92,7 +92,7 @@ export async function assertSchemaKnown(
 }
 
 /** `a migration that this build does not know: Later9999999999999` */
-export function listed(unknown: readonly string[]): string {
+export function listMigrations(unknown: readonly string[]): string {
   const named = unknown.slice(0, NAMED).join(', ');
   const more = unknown.length > NAMED ? ` and ${unknown.length - NAMED} more` : '';
   const what = unknown.length === 1 ? 'a migration' : 'migrations';

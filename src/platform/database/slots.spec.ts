@@ -1,8 +1,8 @@
 import { Busy } from '../refusals.js';
-import { Slots } from './slots.js';
+import { ConnectionSlots } from './slots.js';
 
 /** Takes a slot, and says whether it was given. */
-function asked(slots: Slots, key: string) {
+function asked(slots: ConnectionSlots, key: string) {
   const state = { isGiven: false, key };
   const slot = slots.take(key).then((given) => {
     state.isGiven = true;
@@ -18,7 +18,7 @@ describe('Slots', () => {
   afterEach(() => jest.useRealTimers());
 
   it('keep the last slot for another key', async () => {
-    const slots = new Slots(3);
+    const slots = new ConnectionSlots(3);
     const greedy = ['a', 'a', 'a'].map((key) => asked(slots, key));
     const other = asked(slots, 'b');
     await settled();
@@ -27,7 +27,7 @@ describe('Slots', () => {
   });
 
   it('lend the only one there is to anybody', async () => {
-    const slots = new Slots(1);
+    const slots = new ConnectionSlots(1);
     await slots.take('a');
     const next = asked(slots, 'a');
     await settled();
@@ -35,7 +35,7 @@ describe('Slots', () => {
   });
 
   it('go to the key that holds the fewest, then to the one that was served longest ago', async () => {
-    const slots = new Slots(2);
+    const slots = new ConnectionSlots(2);
     let held = [await slots.take('x'), await slots.take('y')];
     const waiting = ['a', 'a', 'b', 'c', 'b'].map((key) => asked(slots, key));
     const served: string[] = [];
@@ -54,7 +54,7 @@ describe('Slots', () => {
   });
 
   it('are refused to who has waited too long, who is then forgotten', async () => {
-    const slots = new Slots(1);
+    const slots = new ConnectionSlots(1);
     const held = await slots.take('a');
     const late = slots.take('b').catch((error: unknown) => error);
     await jest.advanceTimersByTimeAsync(5000);
@@ -65,7 +65,7 @@ describe('Slots', () => {
   });
 
   it('are not waited for by who cannot wait', async () => {
-    const slots = new Slots(1);
+    const slots = new ConnectionSlots(1);
     const held = slots.takeNow('a')!;
     expect(slots.takeNow('b')).toBeUndefined();
     slots.free(held);
@@ -78,7 +78,7 @@ describe('Slots', () => {
     ['a key that would have more', ['a', 'a', 'b'], 'b', false],
     ['the same key', ['a', 'a', 'b'], 'a', false],
   ])('are taken from a slow reader for %s', async (_, holders, waiter, isCut) => {
-    const slots = new Slots(holders.length);
+    const slots = new ConnectionSlots(holders.length);
     const cut: string[] = [];
     for (const key of holders) {
       const slot = await slots.take(key);

@@ -1,4 +1,4 @@
-import { allButTheLast, ownerEntity, FairQueue, Shares } from '../process/fair-queue.js';
+import { allButLastRule, ownerEntity, FairQueue, Shares } from '../process/fair-queue.js';
 import { Busy } from '../refusals.js';
 
 /** A request waits for a slot no longer than this, as for a connection. */
@@ -8,7 +8,7 @@ export const SLOW_AFTER_MS = 3000;
 const LOOK_EVERY_MS = 250;
 
 /** The right to one of the connections that may be held for long. */
-export interface Slot {
+export interface ConnectionSlot {
   /** The owner, as of `Shares`. */
   readonly key: string;
   /** Since when the holder waits for its reader, in milliseconds; null while the database works. */
@@ -25,15 +25,15 @@ export const tooManyLong = () => new Busy('too many long reads and writes are un
  * so that its keys together cannot keep the others out. While an entity waits that holds fewer than another, the slowest
  * reader of the other one is cut, if it is slow; so it is between the keys of an entity.
  */
-export class Slots {
-  private readonly held = new Set<Slot>();
+export class ConnectionSlots {
+  private readonly held = new Set<ConnectionSlot>();
   private readonly shares: Shares;
-  private readonly queue: FairQueue<Slot>;
+  private readonly queue: FairQueue<ConnectionSlot>;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(count: number) {
-    this.shares = new Shares(allButTheLast(count));
-    this.queue = new FairQueue<Slot>({
+    this.shares = new Shares(allButLastRule(count));
+    this.queue = new FairQueue<ConnectionSlot>({
       take: (slot) => this.lend(slot),
       held: this.shares,
       waitMs: WAIT_MS,
@@ -50,7 +50,7 @@ export class Slots {
   }
 
   /** @throws Busy when none comes free in time */
-  async take(key: string): Promise<Slot> {
+  async take(key: string): Promise<ConnectionSlot> {
     const slot = makeSlot(key);
     const turn = this.queue.enter(key, slot);
     if (turn) this.timer ??= setInterval(() => this.relieve(), LOOK_EVERY_MS);
@@ -69,18 +69,18 @@ export class Slots {
   }
 
   /** A slot that is free now. */
-  takeNow(key: string): Slot | undefined {
+  takeNow(key: string): ConnectionSlot | undefined {
     const slot = makeSlot(key);
     return this.lend(slot) ? slot : undefined;
   }
 
-  free(slot: Slot): void {
+  free(slot: ConnectionSlot): void {
     if (!this.held.delete(slot)) return;
     this.shares.give(slot.key);
     this.queue.wake();
   }
 
-  private lend(slot: Slot): boolean {
+  private lend(slot: ConnectionSlot): boolean {
     const isFree = this.shares.take(slot.key);
     if (isFree) this.held.add(slot);
     return isFree;
@@ -103,8 +103,9 @@ export class Slots {
       return;
     }
     const waiters = this.queue.owners;
-    const isRich = (slot: Slot) => waiters.some((waiter) => this.isRicher(slot.key, waiter));
-    let slowest: Slot | undefined;
+    const isRich = (slot: ConnectionSlot) =>
+      waiters.some((waiter) => this.isRicher(slot.key, waiter));
+    let slowest: ConnectionSlot | undefined;
     for (const slot of this.held)
       if (slot.idleSince !== null && isRich(slot))
         if (slowest === undefined || slot.idleSince < slowest.idleSince!) slowest = slot;
@@ -112,4 +113,4 @@ export class Slots {
   }
 }
 
-const makeSlot = (key: string): Slot => ({ key, idleSince: null, cut: () => {} });
+const makeSlot = (key: string): ConnectionSlot => ({ key, idleSince: null, cut: () => {} });

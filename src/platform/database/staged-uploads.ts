@@ -15,7 +15,7 @@ const NO_PROJECT = '';
 const STALE = sql`interval '1 hour'`;
 const SWEEP_EVERY_MS = 60_000;
 
-interface Place {
+interface StagedTable {
   table: Sql;
   upload: Sql;
   /** All but the project. */
@@ -29,14 +29,14 @@ interface Place {
  */
 @Injectable()
 export class StagedUploads {
-  private readonly places: readonly Place[];
+  private readonly places: readonly StagedTable[];
 
   constructor(
     private readonly database: Database,
     dataSource: DataSource,
     schedule: Schedule,
   ) {
-    this.places = placesIn(dataSource);
+    this.places = stagedTables(dataSource);
     schedule.every(SWEEP_EVERY_MS, 'uploads', () => this.sweep());
   }
 
@@ -72,7 +72,7 @@ export class StagedUpload {
 
   constructor(
     private readonly database: Database,
-    private readonly places: readonly Place[],
+    private readonly places: readonly StagedTable[],
     readonly id = uuidv7(),
     public projectId = NO_PROJECT,
   ) {
@@ -154,7 +154,7 @@ export class StagedUpload {
 }
 
 /** The tables take every column along, whatever is added to them. */
-const placesIn = ({ entityMetadatas }: DataSource): Place[] =>
+const stagedTables = ({ entityMetadatas }: DataSource): StagedTable[] =>
   projectTables(entityMetadatas).flatMap(({ entity, facts }) => {
     if (facts.rows !== 'data' || !facts.upload) return [];
     const names = entity.columns.map(({ databaseName }) => databaseName);

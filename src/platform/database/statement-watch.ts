@@ -1,11 +1,11 @@
-import type { Outcome, RequestTrace } from '../process/request-trace.js';
+import type { StatementOutcome, RequestTrace } from '../process/request-trace.js';
 import { warnSeldom } from '../process/warn-seldom.js';
 
 /** Is told of a statement by its name when it is sent; what it answers is told of the end. */
-export type StatementWatch = (name: string) => (outcome: Outcome) => void;
+export type StatementWatch = (name: string) => (outcome: StatementOutcome) => void;
 
 /** Whose statements those of an asynchronous context are. */
-export interface Subject {
+export interface StatementSubject {
   /** For the log: `operation` or `work`, and more. Never a value of a client's. */
   tell: () => Record<string, string | undefined>;
   /** The request that they are traced below. */
@@ -32,7 +32,7 @@ export function statementName(statement: {
  * request that is traced.
  */
 export const watchStatements =
-  (slowMs: number, subject: () => Subject | undefined): StatementWatch =>
+  (slowMs: number, subject: () => StatementSubject | undefined): StatementWatch =>
   (name) => {
     const began = performance.now();
     const of = subject();

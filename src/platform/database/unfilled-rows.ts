@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { showNumbers } from '../process/metrics.js';
+import { registerLabelledGauge } from '../process/metrics.js';
 
 /**
  * Rows of an older build whose new columns are filled in the background. A feature that adds such columns says how many rows
@@ -10,7 +10,7 @@ export class UnfilledRows {
   private readonly left = new Map<string, number>();
 
   constructor() {
-    showNumbers(
+    registerLabelledGauge(
       'skein_unfilled_rows',
       'Rows of an older build that are still to be read, by what is read from them.',
       { label: 'what', aggregator: 'max' },

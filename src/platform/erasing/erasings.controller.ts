@@ -1,6 +1,6 @@
 import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../auth/access.js';
-import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
+import { Idempotency, IdempotentInHandler } from '../auth/idempotency.js';
 import { Context, Ctx } from '../http/context.js';
 import { ErasedDto, ProjectDeleteDto } from './erasings.dto.js';
 import { ErasingsService } from './erasings.service.js';
@@ -18,7 +18,7 @@ export class ErasingsController {
    * request with the same Idempotency-Key says how far it is.
    */
   @Operation('delete', 'admin')
-  @IdempotentItself()
+  @IdempotentInHandler()
   async deleteProject(
     @Body() { project_id: projectId }: ProjectDeleteDto,
     @Ctx() context: Context,

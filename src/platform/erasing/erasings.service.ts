@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { type Action, addEvent, auditAction } from '../audit/add-event.js';
+import { type AuditAction, addEvent, auditAction } from '../audit/add-event.js';
 import type { Caller } from '../auth/caller.js';
 import { logger } from '../process/logger.js';
-import { showCounter } from '../process/metrics.js';
+import { registerCounter } from '../process/metrics.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { Schedule } from '../database/schedule.js';
@@ -28,19 +28,19 @@ const NOW = () => 'statement_timestamp()';
 const TAKE_OVER_EVERY_MS = 5000;
 
 /** The result of a batch, and where the next one begins: null when nothing is left. */
-export interface Step {
+export interface ErasingStep {
   cursor: object | null;
   counts: RowCounts;
 }
 
 /** What is to be erased. */
-export interface NewErasure {
+export interface NewErasing {
   projectId: string;
   kind: string;
   request: object;
   targets?: string[] | null;
   /** What the audit says of it. */
-  event: { action: Action; target?: string; detail?: object };
+  event: { action: AuditAction; target?: string; detail?: object };
 }
 
 /**
@@ -50,9 +50,9 @@ export interface NewErasure {
  */
 @Injectable()
 export class ErasingsService {
-  private readonly steps = new Map<string, (erasing: ErasingRow) => Promise<Step>>();
+  private readonly steps = new Map<string, (erasing: ErasingRow) => Promise<ErasingStep>>();
   private readonly listeners: ((counts: RowCounts) => void)[] = [];
-  private readonly erased = showCounter(
+  private readonly erased = registerCounter(
     'skein_erased_rows_total',
     'Rows erased for good, by what they were and what erased them.',
     ['what', 'by'],
@@ -71,7 +71,7 @@ export class ErasingsService {
   }
 
   /** Says how erasings of a kind are done: one batch, in the transaction that the step is called in. */
-  register(kind: string, step: (erasing: ErasingRow) => Promise<Step>): void {
+  register(kind: string, step: (erasing: ErasingRow) => Promise<ErasingStep>): void {
     if (this.steps.has(kind)) throw new Error(`two features erase what is called ${kind}`);
     this.steps.set(kind, step);
   }
@@ -89,7 +89,7 @@ export class ErasingsService {
 
   /** Stores what to erase and on whose behalf. Erases nothing yet. */
   async begin(
-    { projectId, kind, request, targets = null, event }: NewErasure,
+    { projectId, kind, request, targets = null, event }: NewErasing,
     by: Caller,
   ): Promise<string> {
     const id = uuidv7();
@@ -165,7 +165,7 @@ export class ErasingsService {
     return !done?.cursor;
   }
 
-  private async step(projectId: string, id: string): Promise<Step | null> {
+  private async step(projectId: string, id: string): Promise<ErasingStep | null> {
     const [erasing] = await this.database.query(erasingLock(projectId, id));
     if (!erasing) return null;
     const step = this.steps.get(erasing.kind);

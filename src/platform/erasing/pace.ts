@@ -1,16 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { unavailable } from '../errors.js';
-import { Question } from '../process/primary.js';
+import { PrimaryQuestion } from '../process/primary.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { Schedule } from '../database/schedule.js';
 import { sql } from '../query/sql.js';
 
 /** How much may be erased on the disk of the embedded database. */
-export const ROOM_TO_ERASE = new Question<'free' | 'in steps' | 'impossible'>('room to erase');
+export const ROOM_TO_ERASE = new PrimaryQuestion<'free' | 'in steps' | 'impossible'>(
+  'room to erase',
+);
 /** Says that new rows have room in the files, since rows were erased and vacuumed. */
-export const ROOM_IN_FILES = new Question<void>('room in files');
+export const ROOM_IN_FILES = new PrimaryQuestion<void>('room in files');
 
 /** Others are looked after first, but not for ever: then one more batch is done. */
 const MAX_YIELD_MS = 1000;

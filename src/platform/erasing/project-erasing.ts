@@ -4,11 +4,11 @@ import { KINDS } from '../database/changes.js';
 import { Database } from '../database/database.js';
 import { projectTables } from '../database/project-table.js';
 import type { RowCounts, ErasingRow } from './erasings.query.js';
-import { ErasingsService, type Step } from './erasings.service.js';
+import { ErasingsService, type ErasingStep } from './erasings.service.js';
 import {
-  type Key,
+  type RowKey,
   lastKeyQuery,
-  type ProjectTable,
+  type ErasableTable,
   rowsDelete,
   uploadsDelete,
 } from './project.query.js';
@@ -19,10 +19,10 @@ const UPLOADS = 'uploads';
 
 interface Cursor {
   /** The last key that each table had when the erasing began. */
-  lastKeys: Record<string, Key>;
+  lastKeys: Record<string, RowKey>;
   /** The table at hand, and the key up to which it is empty. */
   table: string;
-  after: Key | null;
+  after: RowKey | null;
 }
 
 /**
@@ -33,7 +33,7 @@ interface Cursor {
 export class ProjectErasing {
   static readonly kind = 'project';
   static readonly action = auditAction('project.delete');
-  private readonly tables: ProjectTable[];
+  private readonly tables: ErasableTable[];
 
   constructor(
     dataSource: DataSource,
@@ -44,7 +44,7 @@ export class ProjectErasing {
     erasings.register(ProjectErasing.kind, (erasing) => this.step(erasing));
   }
 
-  private async step({ project_id, cursor, created_at }: ErasingRow): Promise<Step> {
+  private async step({ project_id, cursor, created_at }: ErasingRow): Promise<ErasingStep> {
     for (const kind of KINDS) this.database.note(project_id, kind);
     if (!cursor) return this.begin(project_id);
     const { lastKeys, table: name, after } = cursor as Cursor;
@@ -64,9 +64,9 @@ export class ProjectErasing {
   }
 
   /** Ends the uploads under way, and notes where the tables end: what comes behind has come since. */
-  private async begin(projectId: string): Promise<Step> {
+  private async begin(projectId: string): Promise<ErasingStep> {
     const uploads = await this.database.query(uploadsDelete(projectId));
-    const lastKeys: Record<string, Key> = {};
+    const lastKeys: Record<string, RowKey> = {};
     for (const table of this.tables) {
       const [last] = await this.database.query(lastKeyQuery(table, projectId));
       if (last) lastKeys[table.name] = last.key;
@@ -78,7 +78,7 @@ export class ProjectErasing {
   }
 }
 
-function erasedTables({ entityMetadatas }: DataSource): ProjectTable[] {
+function erasedTables({ entityMetadatas }: DataSource): ErasableTable[] {
   return projectTables(entityMetadatas)
     .filter(({ facts }) => facts.rows === 'data')
     .map(({ entity: { tableName, primaryColumns, columns } }) => ({

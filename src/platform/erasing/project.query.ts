@@ -2,7 +2,7 @@
 import { identifier, join, sql, type Sql } from '../query/sql.js';
 
 /** A table whose rows belong to projects. */
-export interface ProjectTable {
+export interface ErasableTable {
   name: string;
   /** The columns of its primary key behind `project_id`; none where a project has one row. */
   key: { name: string; type: string }[];
@@ -11,7 +11,7 @@ export interface ProjectTable {
 }
 
 /** The values of a key behind the project, as texts. */
-export type Key = string[];
+export type RowKey = string[];
 
 /** Rows of one batch, and bytes of their documents as they are stored; one row is always taken. */
 const MAX_ROWS = 500;
@@ -19,23 +19,23 @@ const MAX_BYTES = 8 * 1024 * 1024;
 
 const list = (parts: Sql[]) => join(parts);
 
-const columns = ({ key }: ProjectTable) => list(key.map(({ name }) => sql`t.${identifier(name)}`));
+const columns = ({ key }: ErasableTable) => list(key.map(({ name }) => sql`t.${identifier(name)}`));
 
-const texts = ({ key }: ProjectTable) =>
+const texts = ({ key }: ErasableTable) =>
   sql`ARRAY[${list(key.map(({ name }) => sql`t.${identifier(name)}::text`))}]::text[]`;
 
 /** A key whose values have the types of the columns. */
-const typed = ({ key }: ProjectTable, given: Key) =>
+const typed = ({ key }: ErasableTable, given: RowKey) =>
   list(key.map(({ type }, i) => sql`${given[i]}::${identifier(TYPES[type] ?? type)}`));
 /** How PostgreSQL's catalogue calls types. */
 const TYPES: Record<string, string> = { int: 'int4', bigint: 'int8' };
 
-const isBetween = (table: ProjectTable, after: Key | null, until: Key) =>
+const isBetween = (table: ErasableTable, after: RowKey | null, until: RowKey) =>
   sql`(${columns(table)}) <= (${typed(table, until)})
     ${after ? sql`AND (${columns(table)}) > (${typed(table, after)})` : sql``}`;
 
 /** The last key that a project has in the table. */
-export function lastKeyQuery(table: ProjectTable, projectId: string): Sql<{ key: Key }> {
+export function lastKeyQuery(table: ErasableTable, projectId: string): Sql<{ key: RowKey }> {
   const order = table.key.map(({ name }) => sql`t.${identifier(name)} DESC`);
   return sql`SELECT ${texts(table)} AS key FROM ${identifier(table.name)} t WHERE t.project_id = ${projectId}
     ${order.length > 0 ? sql`ORDER BY ${list(order)}` : sql``} LIMIT 1`;
@@ -47,10 +47,10 @@ export function lastKeyQuery(table: ProjectTable, projectId: string): Sql<{ key:
  * the erasing itself, or later, are kept.
  */
 export function rowsDelete(
-  table: ProjectTable,
+  table: ErasableTable,
   projectId: string,
-  { after, until, before }: { after: Key | null; until: Key; before: string },
-): Sql<{ rows: number; last: Key | null }> {
+  { after, until, before }: { after: RowKey | null; until: RowKey; before: string },
+): Sql<{ rows: number; last: RowKey | null }> {
   const name = identifier(table.name);
   if (table.key.length === 0)
     return sql`WITH gone AS (DELETE FROM ${name} t WHERE t.project_id = ${projectId} RETURNING 1)

@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { Get, Query, Res } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse } from '@nestjs/swagger';
-import { Allow, EitherAuth, Resource } from '../auth/access.js';
+import { Allow, BasicOrBearerAuth, Resource } from '../auth/access.js';
 import { Context, Ctx } from '../http/context.js';
 import { QueryPipe } from '../http/query.pipe.js';
 import { EVENT_STREAM } from './event-stream.js';
 import { EventsQueryDto, TickDto } from './events.dto.js';
 import { EventsService } from './events.service.js';
 
-@Resource('events', EitherAuth(), 'events')
+@Resource('events', BasicOrBearerAuth(), 'events')
 export class EventsController {
   constructor(private readonly events: EventsService) {}
 

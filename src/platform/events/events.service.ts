@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import type { Caller } from '../auth/caller.js';
-import { each, Shares } from '../process/fair-queue.js';
-import { lastAnswers } from '../http/edge.js';
-import { showCounter, showNumber } from '../process/metrics.js';
+import { perKeyRule, Shares } from '../process/fair-queue.js';
+import { drainSignal } from '../http/edge.js';
+import { registerCounter, registerGauge } from '../process/metrics.js';
 import { Busy } from '../refusals.js';
 import { CHANGES, changesIn, KINDS } from '../database/changes.js';
 import { Database } from '../database/database.js';
@@ -34,11 +34,11 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
   /** By project. */
   private readonly streams = new Map<string, Set<EventStream>>();
   private readonly shares = new Shares(
-    each(MAX_STREAMS_OF_KEY, (own, all) => own.count < MAX_STREAMS - all.count),
+    perKeyRule(MAX_STREAMS_OF_KEY, (own, all) => own.count < MAX_STREAMS - all.count),
   );
   private listening: Promise<unknown> | undefined;
   private checkedMs = 0;
-  private readonly ticks = showCounter(
+  private readonly ticks = registerCounter(
     'skein_event_ticks_total',
     'Ticks sent to clients that watch a project, by what has changed.',
     ['kind'],
@@ -49,9 +49,13 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
     private readonly notices: Notices,
     schedule: Schedule,
   ) {
-    showNumber('skein_event_streams', 'Clients that watch a project.', () => this.shares.all.count);
+    registerGauge(
+      'skein_event_streams',
+      'Clients that watch a project.',
+      () => this.shares.all.count,
+    );
     schedule.every(CHECK_MS, 'streams of events', async () => this.check());
-    lastAnswers.addEventListener('abort', this.endAll);
+    drainSignal.addEventListener('abort', this.endAll);
   }
 
   /** Tells the client of changes until it leaves, its key ends, or the process is about to. @throws ApiError, Busy */
@@ -66,11 +70,11 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
     await (this.listening ??= this.notices.listen(CHANGES, (notice) => this.take(notice)));
     stream.begin();
     stream.tick(KINDS);
-    if (lastAnswers.aborted || this.notices.isStopping) stream.end();
+    if (drainSignal.aborted || this.notices.isStopping) stream.end();
   }
 
   onModuleDestroy(): void {
-    lastAnswers.removeEventListener('abort', this.endAll);
+    drainSignal.removeEventListener('abort', this.endAll);
     this.endAll();
   }
 

@@ -1,4 +1,4 @@
-import { asMuchAsStaysFree, each, FairQueue, Shares } from '../process/fair-queue.js';
+import { freeShareRule, perKeyRule, FairQueue, Shares } from '../process/fair-queue.js';
 import { ApiError, unavailable } from '../errors.js';
 
 /** A body of up to this weight is a small one. */
@@ -14,7 +14,7 @@ const WAIT_MS = 2000;
 const MAX_WAITING = 64;
 
 /** What one body holds of the budget, in the name of the key that sends it. */
-export class Hold {
+export class BodyReservation {
   bytes = 0;
   private waitMs = WAIT_MS;
   private pool: Shares | null = null;
@@ -98,25 +98,25 @@ export class BodyBudget {
   readonly small: Shares;
   readonly large: Shares;
   readonly largeBytes: number;
-  readonly line = new FairQueue<{ hold: Hold; bytes: number }>({
+  readonly line = new FairQueue<{ hold: BodyReservation; bytes: number }>({
     take: ({ hold, bytes }) => hold.moved(bytes),
-    waiting: each(MAX_WAITING, ({ count }) => count < 4 * MAX_WAITING),
+    waiting: perKeyRule(MAX_WAITING, ({ count }) => count < 4 * MAX_WAITING),
     refusal: busy,
   });
 
   constructor(bytes: number) {
     const smallBytes = Math.floor(bytes * SMALL_PART);
     this.largeBytes = bytes - smallBytes;
-    this.small = new Shares(asMuchAsStaysFree(smallBytes));
-    this.large = new Shares(asMuchAsStaysFree(this.largeBytes));
+    this.small = new Shares(freeShareRule(smallBytes));
+    this.large = new Shares(freeShareRule(this.largeBytes));
   }
 
   get held(): number {
     return this.small.all.weight + this.large.all.weight;
   }
 
-  hold(owner: string): Hold {
-    return new Hold(this, owner);
+  hold(owner: string): BodyReservation {
+    return new BodyReservation(this, owner);
   }
 }
 

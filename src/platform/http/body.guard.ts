@@ -7,7 +7,7 @@ import { dtoParameters } from './handler-dtos.js';
 import {
   declaredBytes,
   contentEncoding,
-  type Headed,
+  type WithHeaders,
   HELD_RATE,
   inflaterBytes,
   readInflated,
@@ -17,7 +17,7 @@ import type { Context } from './context.js';
 import { JsonScanner, NotJson } from '../json/json-scanner.js';
 import { parsedBytes } from '../json/json-weight.js';
 import { keepLongLiterals } from './long-literals.js';
-import { Turn } from '../time/turn.js';
+import { EventLoopTurn } from '../time/turn.js';
 import { notUtf8 } from './utf8-check.js';
 import { assertValid, type Dto, validate } from './validation.js';
 
@@ -61,7 +61,7 @@ function handlerDtos(context: ExecutionContext) {
 }
 
 /** @throws ApiError `unsupported_media_type` when the body is not declared to be JSON. */
-export function assertJson(request: Headed, wanted = 'application/json'): void {
+export function assertJson(request: WithHeaders, wanted = 'application/json'): void {
   const [type, charset] = readMediaType(request);
   if (!/^application\/(json|[\w.+-]+\+json)$/.test(type) || charset !== 'utf-8')
     throw new ApiError(
@@ -111,7 +111,7 @@ const NOTHING = Buffer.alloc(0);
 
 /** Turns the bytes of a JSON body into text, and reserves the memory of its parsed copy. */
 export async function jsonText({ hold }: Context, bytes: Buffer): Promise<string> {
-  const turn = new Turn();
+  const turn = new EventLoopTurn();
   let bytesPerCharacter = 1;
   let text: string;
   try {
@@ -139,7 +139,7 @@ export function assertUtf8(bytes: Buffer): void {
 }
 
 /** Type and charset in lower case; the charset of JSON is UTF-8 unless it says otherwise. */
-export function readMediaType({ headers }: Headed): [type: string, charset: string] {
+export function readMediaType({ headers }: WithHeaders): [type: string, charset: string] {
   const header = headers['content-type'] ?? '';
   const [type = '', ...parameters] = header.toLowerCase().split(';');
   const charset = parameters.map((text) => /^\s*charset="?([^"\s]*)"?\s*$/.exec(text)?.[1]);
@@ -154,7 +154,7 @@ export function parseJson(text: string, reviver?: Parameters<typeof JSON.parse>[
   try {
     return JSON.parse(text, reviver);
   } catch {
-    throw new ApiError('invalid_json', `the body is not valid JSON${placeIn(text)}`);
+    throw new ApiError('invalid_json', `the body is not valid JSON${errorPosition(text)}`);
   }
 }
 
@@ -162,7 +162,7 @@ export function parseJson(text: string, reviver?: Parameters<typeof JSON.parse>[
 const SEARCHED_LENGTH = 1024 * 1024;
 
 /** Where a text stops being JSON. The messages of `JSON.parse` rarely say so, and repeat what stands there. */
-function placeIn(text: string): string {
+function errorPosition(text: string): string {
   try {
     const scanner = new JsonScanner({ valueStart() {}, valueEnd() {}, key() {} });
     scanner.write(Buffer.from(text.slice(0, SEARCHED_LENGTH)));

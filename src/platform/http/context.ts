@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import type { RequestTrace } from '../process/request-trace.js';
-import type { BodyBudget, Hold } from './body-budget.js';
+import type { BodyBudget, BodyReservation } from './body-budget.js';
 import { busy } from './body-budget.js';
 
 declare module 'http' {
@@ -13,7 +13,7 @@ declare module 'http' {
 }
 
 /** What the app allows bodies. */
-interface Bodies {
+interface BodyLimits {
   budget: BodyBudget;
   /** Limit of an inflated body that is held in memory. */
   maxBytes: number;
@@ -38,7 +38,7 @@ export class Context {
   projects: readonly string[] = [];
   /** The one that something else of the request names. */
   private namedProject: string | undefined;
-  private ownHold: Hold | undefined;
+  private ownHold: BodyReservation | undefined;
   /** What the hold has for an answer that is not made yet. */
   private reserved = 0;
   private closed: AbortController | undefined;
@@ -46,7 +46,7 @@ export class Context {
   constructor(
     private readonly express: Request,
     readonly response: ServerResponse,
-    readonly bodies: Bodies,
+    readonly bodies: BodyLimits,
   ) {}
 
   /** The message itself, for those who read its body as it comes. */
@@ -111,7 +111,7 @@ export class Context {
   }
 
   /** What the body holds of the memory for bodies. It is given back with the answer. */
-  get hold(): Hold {
+  get hold(): BodyReservation {
     return (this.ownHold ??= this.bodies.budget.hold(this.owner));
   }
 

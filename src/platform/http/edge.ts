@@ -4,11 +4,11 @@ import type { NextFunction, Request, Response } from 'express';
 import { Histogram } from 'prom-client';
 import type { Config } from '../config/config.js';
 import { BodyBudget } from './body-budget.js';
-import { letGoBy } from './inflated.js';
+import { drainRequest } from './inflated.js';
 import { Context } from './context.js';
 import { logger } from '../process/logger.js';
-import { metrics, showNumber } from '../process/metrics.js';
-import { traces } from '../process/traces.js';
+import { metrics, registerGauge } from '../process/metrics.js';
+import { selfTracer } from '../process/traces.js';
 
 declare module 'http' {
   interface IncomingMessage {
@@ -42,25 +42,25 @@ export const requestSubject = (request: Request) => ({
 });
 
 /** Bytes of each connection that were told in lines of the log. */
-const told = new WeakMap<Socket, { read: number; written: number }>();
+const loggedBytes = new WeakMap<Socket, { read: number; written: number }>();
 
 /** What the connection took and gave, with heads, since the last request that was logged. */
 function newBytes(socket: Socket) {
-  const before = told.get(socket) ?? { read: 0, written: 0 };
+  const before = loggedBytes.get(socket) ?? { read: 0, written: 0 };
   const { bytesRead: read, bytesWritten: written } = socket;
-  told.set(socket, { read, written });
+  loggedBytes.set(socket, { read, written });
   return { request_bytes: read - before.read, answer_bytes: written - before.written };
 }
 
 const SANE_ID = /^[\w.:/+=@-]{1,128}$/;
 
-const lastAnswersBegin = new AbortController();
+const drainController = new AbortController();
 /** Aborted when the process begins to stop. Endless streams end then. */
-export const lastAnswers: AbortSignal = lastAnswersBegin.signal;
+export const drainSignal: AbortSignal = drainController.signal;
 
 /** Closes each connection after its next answer: the process is about to stop. */
-export function closeWithAnswers(): void {
-  lastAnswersBegin.abort();
+export function beginDraining(): void {
+  drainController.abort();
 }
 
 /**
@@ -70,7 +70,7 @@ export function closeWithAnswers(): void {
 export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logRequests }: Config) {
   const budget = new BodyBudget(bodyBudgetBytes);
   const bodies = { budget, maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutSeconds * 1000 };
-  showNumber(
+  registerGauge(
     'skein_body_bytes',
     'Memory that the request bodies under way hold of BODY_BUDGET_BYTES.',
     () => budget.held,
@@ -81,17 +81,17 @@ export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logReq
     const sent = request.headers['x-request-id'];
     request.id = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
     request.context = new Context(request, response, bodies);
-    request.context.trace = traces()?.request(request.headers, request.path);
+    request.context.trace = selfTracer()?.request(request.headers, request.path);
     response.setHeader('x-request-id', request.id);
     response.setHeader('x-content-type-options', 'nosniff');
-    if (lastAnswers.aborted) response.setHeader('connection', 'close');
+    if (drainSignal.aborted) response.setHeader('connection', 'close');
     const isLogged = logger.isLevelEnabled(level);
     const { socket } = request;
     const address = isLogged ? request.ip : undefined; // a closed connection knows it no more
     const started = performance.now();
     response.once('close', () => {
       request.context.endHold();
-      if (!request.complete) letGoBy(request);
+      if (!request.complete) drainRequest(request);
       const seconds = (performance.now() - started) / 1000;
       const path = routePath(request);
       const route = path ?? 'none';

@@ -18,7 +18,7 @@ type Inflater = zlib.Gunzip | zlib.Inflate | zlib.BrotliDecompress;
 export const HELD_RATE = 64 * 1024;
 export const STREAMED_RATE = 16 * 1024;
 
-export interface Reading {
+export interface BodyReading {
   /** Of inflated bytes. */
   limit: number;
   /** `HELD_RATE` or `STREAMED_RATE`. */
@@ -30,10 +30,10 @@ export interface Reading {
 }
 
 /** A request, or its context. */
-export type Headed = Pick<IncomingMessage, 'headers'>;
+export type WithHeaders = Pick<IncomingMessage, 'headers'>;
 
 /** The encodings of a body; empty for none. @throws ApiError `unsupported_media_type` */
-export function contentEncoding({ headers }: Headed): string {
+export function contentEncoding({ headers }: WithHeaders): string {
   const encoding = (headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding === 'identity') return '';
   if (Object.hasOwn(INFLATERS, encoding)) return encoding;
@@ -48,7 +48,7 @@ export const inflaterBytes = (encoding: string): number =>
   encoding === '' ? 0 : encoding === 'br' ? 16 * 1024 * 1024 : 128 * 1024;
 
 /** The declared length of a body that is sent without an encoding; undefined when it is unknown. */
-export function declaredBytes({ headers }: Headed, encoding: string): number | undefined {
+export function declaredBytes({ headers }: WithHeaders, encoding: string): number | undefined {
   const length = headers['content-length'];
   return encoding === '' && length !== undefined ? Number(length) : undefined;
 }
@@ -61,7 +61,7 @@ export function declaredBytes({ headers }: Headed, encoding: string): number | u
  */
 export async function readInflated(
   context: Context,
-  reading: Reading,
+  reading: BodyReading,
   take: (chunk: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
   const { request } = context;
@@ -84,11 +84,11 @@ export async function readInflated(
 function consume(
   { request, response, bodies }: Context,
   source: Readable,
-  { limit, rate, timeoutMs = bodies.timeoutMs, signal }: Reading,
+  { limit, rate, timeoutMs = bodies.timeoutMs, signal }: BodyReading,
   take: (chunk: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
   return new Promise<void>((resolve, reject) => {
-    const pace = new Pace(rate, timeoutMs, () => fail(tooSlow()));
+    const pace = new BodyDeadline(rate, timeoutMs, () => fail(tooSlow()));
     let bytes = 0;
 
     const onPiece = pieceCounter(() => {
@@ -171,7 +171,7 @@ function pieceCounter(refuse: () => void): (piece: Buffer) => void {
 }
 
 /** The time a client has to send a body. Time in which the service does not read does not count. */
-class Pace {
+class BodyDeadline {
   private bytes = 0;
   activeMs = 0;
   silentMs = 0;
@@ -238,7 +238,7 @@ const LET_GO_CHECK_MS = 100;
  * gets its answer. Cuts the connection after a number of bytes or a time. It counts bytes of the socket: Node emits no
  * `data` for a body that is not being read.
  */
-export function letGoBy(request: IncomingMessage): void {
+export function drainRequest(request: IncomingMessage): void {
   const { socket } = request;
   const last = socket.bytesRead + LET_GO_BYTES;
   const deadline = performance.now() + LET_GO_MS;

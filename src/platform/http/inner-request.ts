@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
 /** Stands for the connection of a request that came in another way: what is written to it was taken from the response before. */
-class StandIn extends Duplex {
+class InnerSocket extends Duplex {
   bytesRead = 0;
   bytesWritten = 0;
 
@@ -34,7 +34,7 @@ class StandIn extends Duplex {
 }
 
 /** Of a request that is not answered yet. */
-interface Inner {
+interface PendingRequest {
   path: string;
   headers: IncomingHttpHeaders;
   /** Asks for more of the body. */
@@ -62,7 +62,7 @@ export class InnerRequest {
     remoteAddress: string | undefined,
     private readonly onEnd: (answer: InnerAnswer | null) => void,
   ) {
-    this.socket = new StandIn(remoteAddress) as Duplex as Socket;
+    this.socket = new InnerSocket(remoteAddress) as Duplex as Socket;
     this.socket.on('error', () => {}).once('close', () => this.end(null));
   }
 
@@ -71,7 +71,7 @@ export class InnerRequest {
   }
 
   /** Hands the head to the server. */
-  begin({ path, headers, read }: Inner): void {
+  begin({ path, headers, read }: PendingRequest): void {
     const request = (this.request = new IncomingMessage(this.socket));
     Object.assign(request, HTTP_1_1, { method: 'POST', url: path, headers, _read: read });
     const response = new ServerResponse(request);
@@ -94,7 +94,7 @@ export class InnerRequest {
 
   /** Whether there is room for more of the body. */
   push(chunk: Buffer): boolean {
-    (this.socket as unknown as StandIn).bytesRead += chunk.length;
+    (this.socket as unknown as InnerSocket).bytesRead += chunk.length;
     return this.request!.push(chunk);
   }
 

@@ -18,10 +18,10 @@ export function keepLongLiterals(body: unknown, text: string): void {
   const [start, end] = memberSpans(text, 0, UNLIMITED).get('query')!;
   if (end - start > MOST_CHARACTERS) return;
   const query = text.slice(start, end);
-  if (LONG.test(query)) body['query'] = kept(body['query'], query, 0, 0);
+  if (LONG.test(query)) body['query'] = convertLiterals(body['query'], query, 0, 0);
 }
 
-function kept(value: unknown, text: string, at: number, depth: number): unknown {
+function convertLiterals(value: unknown, text: string, at: number, depth: number): unknown {
   const cursor = new Cursor(text, at);
   // of a repeated name the last value counts, which may be another kind than this text
   if (depth > MOST_DEPTH || !isContainer(value) || text[cursor.at] !== opening(value)) return value;
@@ -32,7 +32,7 @@ function kept(value: unknown, text: string, at: number, depth: number): unknown 
     const member = value[name];
     if (name === '$literal' && isLong(member, written))
       return { $convert: { input: { $literal: written }, to: 'double' } };
-    const next = kept(member, text, from, depth + 1);
+    const next = convertLiterals(member, text, from, depth + 1);
     if (next !== member) value[name] = next;
   }
   return value;

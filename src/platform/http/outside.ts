@@ -1,11 +1,11 @@
 /** An answer of another service may be this long: discovery documents, key sets and tokens are far shorter. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 /** Another service has this long for an answer. */
-export const OUTSIDE_SECONDS = 10;
+export const EXTERNAL_SECONDS = 10;
 
 /** `fetch` for services that are not ours: an answer that is too long is an error, before it is held. */
-export async function fetchOutside(url: string, options: RequestInit): Promise<Response> {
-  const signal = options.signal ?? AbortSignal.timeout(OUTSIDE_SECONDS * 1000);
+export async function fetchExternal(url: string, options: RequestInit): Promise<Response> {
+  const signal = options.signal ?? AbortSignal.timeout(EXTERNAL_SECONDS * 1000);
   const response = await fetch(url, { ...options, signal });
   const chunks: Uint8Array[] = [];
   let bytes = 0;

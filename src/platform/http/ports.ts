@@ -4,11 +4,11 @@ import type { Config } from '../config/config.js';
 import { ApiError } from '../errors.js';
 import { sendProblem } from './error.filter.js';
 
-const taken = new WeakSet<Socket>();
+const operationsSockets = new WeakSet<Socket>();
 
 /** Says of a connection that it came to OPERATIONS_PORT. */
-export const markForOperations = (socket: Socket) => void taken.add(socket);
-export const isForOperations = (socket: Socket): boolean => taken.has(socket);
+export const markForOperations = (socket: Socket) => void operationsSockets.add(socket);
+export const isForOperations = (socket: Socket): boolean => operationsSockets.has(socket);
 
 const OPERATIONS = /^\/(health|ready|metrics)\/?$/i;
 const MOVED = /^\/(ready|metrics)\/?$/i;

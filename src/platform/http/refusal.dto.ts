@@ -1,11 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { refusal } from '../errors.js';
+import type { refusedItem } from '../errors.js';
 
-type Refusal = ReturnType<typeof refusal>['error'];
+type RefusedItemError = ReturnType<typeof refusedItem>['error'];
 
-export class RefusedDto implements Refusal {
+export class RefusedDto implements RefusedItemError {
   /** As in docs/errors.md. */
-  @ApiProperty({ type: 'string' }) code!: Refusal['code'];
+  @ApiProperty({ type: 'string' }) code!: RefusedItemError['code'];
   detail!: string;
 }
 

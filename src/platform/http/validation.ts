@@ -37,7 +37,7 @@ interface Options {
 }
 
 /** The result of a check: the refused fields, and the projects named in fields marked `@IsProjectId()`. */
-export interface Checked {
+export interface ValidationResult {
   violations: Violation[];
   projects: string[];
 }
@@ -48,7 +48,12 @@ export interface Checked {
  * turned into closures, because class-validator itself walks its metadata again on each call: `bench/validation.mjs`
  * prints both. Each property reports the first rule it breaks.
  */
-export function validate(dto: Dto, body: unknown, path = '', options: Options = {}): Checked {
+export function validate(
+  dto: Dto,
+  body: unknown,
+  path = '',
+  options: Options = {},
+): ValidationResult {
   const seen = { violations: [], projects: [], ...options };
   check(compiledRules(dto), body, path, seen);
   return seen;
@@ -61,9 +66,9 @@ export function assertValid(dto: Dto, body: unknown, path = '', options?: Option
   return projects;
 }
 
-type Seen = Checked & Options;
+type ValidationState = ValidationResult & Options;
 
-function check(rules: Rules, value: unknown, path: string, seen: Seen): void {
+function check(rules: Rules, value: unknown, path: string, seen: ValidationState): void {
   if (!isObject(value)) {
     seen.violations.push({ path, message: 'must be an object' });
     return;
@@ -75,11 +80,16 @@ function check(rules: Rules, value: unknown, path: string, seen: Seen): void {
   if (seen.isStrict) checkNames(rules, value, path, seen);
 }
 
-function checkNames(rules: Rules, value: object, path: string, { violations }: Seen): void {
+function checkNames(
+  rules: Rules,
+  value: object,
+  path: string,
+  { violations }: ValidationState,
+): void {
   for (const name of Object.keys(value)) {
     if (violations.length >= MAX_VIOLATIONS) return;
     if (!rules.some((property) => property.name === name || property.other === name))
-      violations.push({ path: under(path, name.slice(0, 64)), message: 'is unknown' });
+      violations.push({ path: joinPath(path, name.slice(0, 64)), message: 'is unknown' });
   }
 }
 
@@ -87,26 +97,26 @@ function checkProperty(
   property: Property,
   object: Record<string, unknown>,
   parent: string,
-  seen: Seen,
+  seen: ValidationState,
 ): void {
   const { name, isProject, isOptional, conditions, rules, nested } = property;
   const value = valueOf(property, object);
   if (isOptional && (value === undefined || value === null)) return;
   for (const applies of conditions) if (!applies(object, value)) return;
   if (value === undefined) {
-    seen.violations.push({ path: under(parent, name), message: 'is required' });
+    seen.violations.push({ path: joinPath(parent, name), message: 'is required' });
     return;
   }
   for (const rule of rules) {
     const violation = rule(value, object);
     if (violation) {
       const { path, message } = violation;
-      seen.violations.push({ path: under(parent, name) + path, message });
+      seen.violations.push({ path: joinPath(parent, name) + path, message });
       return;
     }
   }
   if (isProject) seen.projects.push(value as string);
-  if (nested) checkNested(nested, value, under(parent, name), seen);
+  if (nested) checkNested(nested, value, joinPath(parent, name), seen);
 }
 
 /** Checks for presence first: most members are absent. */
@@ -124,13 +134,13 @@ function valueOf({ name, other }: Property, object: Record<string, unknown>): un
   return moved;
 }
 
-const under = (parent: string, name: string) => (parent ? `${parent}.${name}` : name);
+const joinPath = (parent: string, name: string) => (parent ? `${parent}.${name}` : name);
 
 function checkNested(
   { rules, each }: NonNullable<Property['nested']>,
   value: unknown,
   path: string,
-  seen: Seen,
+  seen: ValidationState,
 ): void {
   if (!each) check(rules, value, path, seen);
   else if (!Array.isArray(value)) seen.violations.push({ path, message: 'must be an array' });

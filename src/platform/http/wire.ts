@@ -24,7 +24,7 @@ type Names<In extends Dialect> = {
   [Name in keyof typeof SPELLINGS]: (typeof SPELLINGS)[Name][In];
 };
 
-const spelled = (dialect: Dialect) =>
+const spellNames = (dialect: Dialect) =>
   Object.fromEntries(
     Object.entries(SPELLINGS).map(([name, spellings]) => [name, spellings[dialect]]),
   );
@@ -34,26 +34,26 @@ const spelled = (dialect: Dialect) =>
  * columns of queries are named by it, and so are answers. Requests may use the other spelling too. The neutral spelling is
  * the type of all of them, so that every use is checked by the compiler whatever the dialect in force.
  */
-export const WIRE = { ...spelled(config.wireDialect), scheme: config.wireDialect } as Omit<
+export const WIRE = { ...spellNames(config.wireDialect), scheme: config.wireDialect } as Omit<
   Names<'svc'>,
   'scheme'
 > & { scheme: Dialect };
 
 /** The same names as the dialect spells them that is not in force. */
-export const OTHER = spelled(config.wireDialect === 'weave' ? 'svc' : 'weave') as Omit<
+export const OTHER_WIRE = spellNames(config.wireDialect === 'weave' ? 'svc' : 'weave') as Omit<
   Names<'weave'>,
   'scheme'
 > & { scheme: Dialect };
 
 const FIELDS = ['ref', 'userId', 'userIds', 'runId', 'runIds', 'runStep', 'runStepEnd'] as const;
-const others = new Map<string, string>(FIELDS.map((name) => [WIRE[name], OTHER[name]]));
+const others = new Map<string, string>(FIELDS.map((name) => [WIRE[name], OTHER_WIRE[name]]));
 
 /** How the other dialect spells a field of requests; undefined where it spells it in the same way. */
 export const otherSpelling = (field: string): string | undefined => others.get(field);
 
 /** Whether a name is one of the other dialect. */
 export const isOtherSpelling = (field: string): boolean =>
-  FIELDS.some((name) => OTHER[name] === field);
+  FIELDS.some((name) => OTHER_WIRE[name] === field);
 
 /** The table of columns, whose names a request may also write as the other dialect does; lists of the names do not show it. */
 export function inBothSpellings<Columns extends object>(columns: Columns): Columns {
@@ -61,7 +61,7 @@ export function inBothSpellings<Columns extends object>(columns: Columns): Colum
   for (const [name, value] of Object.entries(columns)) {
     const other =
       otherSpelling(name) ??
-      (name.startsWith(derived) && `summary.${OTHER.summary}.${name.slice(derived.length)}`);
+      (name.startsWith(derived) && `summary.${OTHER_WIRE.summary}.${name.slice(derived.length)}`);
     if (other) Object.defineProperty(columns, other, { value, enumerable: false });
   }
   return columns;
@@ -69,4 +69,4 @@ export function inBothSpellings<Columns extends object>(columns: Columns): Colum
 
 /** What a request is told that only the other dialect can answer. */
 export const otherDialect = (what: string) =>
-  `${what} by the names of the dialect ${OTHER.scheme}, and this service answers in those of ${WIRE.scheme}: start it with WIRE_DIALECT=${OTHER.scheme}`;
+  `${what} by the names of the dialect ${OTHER_WIRE.scheme}, and this service answers in those of ${WIRE.scheme}: start it with WIRE_DIALECT=${OTHER_WIRE.scheme}`;

@@ -2,7 +2,7 @@
  * The order of strings in Python and in PostgreSQL's collation C. `<` compares UTF-16 units, which puts U+1F600 before
  * U+FF5E.
  */
-export function byCodePoint(a: string, b: string): number {
+export function compareCodePoints(a: string, b: string): number {
   const common = Math.min(a.length, b.length);
   for (let i = 0; i < common; i++) {
     const difference = a.codePointAt(i)! - b.codePointAt(i)!;

@@ -1,7 +1,8 @@
-type Json = Record<string, unknown>;
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+type JsonRecord = Record<string, unknown>;
+const isObject = (value: unknown): value is JsonRecord =>
+  typeof value === 'object' && value !== null;
 
-export interface Image {
+export interface MessageImage {
   type: string;
   base64: string;
 }
@@ -14,7 +15,7 @@ const DATA_URL = /^data:(image\/[\w.+-]+);base64,/;
 const SHORTEST = 64;
 
 /** The image that a part of a message is; an address elsewhere is none, since nothing is asked for there. */
-export function imageIn(part: Json): Image | undefined {
+export function imageIn(part: JsonRecord): MessageImage | undefined {
   const inner = HOLDERS.map((name) => part[name]).find(isObject) ?? part;
   const value = VALUES.map((name) => inner[name]).find((one) => typeof one === 'string');
   if (typeof value !== 'string') return undefined;

@@ -5,7 +5,7 @@ import { skipValue } from './json-grammar.js';
 /* Parts of messages, in the forms of the clients that record them. */
 
 /** A piece of a message. `data` is what has no other form, as JSON. */
-export interface Piece {
+export interface MessagePiece {
   kind: 'text' | 'reasoning' | 'call' | 'result' | 'data' | 'exception';
   /** Of a call and a result the tool, of data what it is; else empty. */
   name: string;
@@ -14,7 +14,7 @@ export interface Piece {
   base64?: string;
 }
 
-export type Json = Record<string, unknown>;
+export type ChatObject = Record<string, unknown>;
 export const isText = (value: unknown): value is string =>
   typeof value === 'string' && value !== '';
 
@@ -32,13 +32,13 @@ export const isVoid = (value: unknown): boolean =>
 const MAX_QUOTED = 3;
 
 /** The value that a text of JSON holds, if it is an object, a list or a string; any other value as it is. */
-export function unquoted(value: unknown): unknown {
+export function decodeJsonText(value: unknown): unknown {
   let inner = value;
   for (let depth = 0; depth < MAX_QUOTED; depth++) {
     if (typeof inner !== 'string' || !/^\s*[[{"]/.test(inner)) break;
     try {
       skipValue(inner, 0); // throws where it is too deep to be shown
-      inner = parsedExactly(inner);
+      inner = parseLossless(inner);
     } catch {
       break;
     }
@@ -47,17 +47,17 @@ export function unquoted(value: unknown): unknown {
 }
 
 /** Whether a value is a list of parts, each of which names its type. */
-export const isOfParts = (value: unknown): value is Json[] =>
+export const isPartList = (value: unknown): value is ChatObject[] =>
   Array.isArray(value) &&
   value.length > 0 &&
   value.every((one) => isObject(one) && isText(one['type']));
 
 /** What the value of a member says. */
-export function readPieces(value: unknown, member = 'content'): Piece[] {
+export function readPieces(value: unknown, member = 'content'): MessagePiece[] {
   if (isEmpty(value)) return [];
   if (isText(value)) {
-    const parts = /^\s*\[\s*\{/.test(value) ? unquoted(value) : undefined;
-    if (isOfParts(parts) && parts.every((part) => isKnownPart(part)))
+    const parts = /^\s*\[\s*\{/.test(value) ? decodeJsonText(value) : undefined;
+    if (isPartList(parts) && parts.every((part) => isKnownPart(part)))
       return readPieces(parts, member);
     const isReasoning = member.startsWith('reasoning') || member === 'thinking';
     return [{ kind: isReasoning ? 'reasoning' : 'text', name: '', text: value }];
@@ -65,7 +65,7 @@ export function readPieces(value: unknown, member = 'content'): Piece[] {
   if (member === 'tool_calls' || member === 'function_call')
     return [value]
       .flat()
-      .map((one) => (isObject(one) && readToolCall(one)) || data('tool_call', one));
+      .map((one) => (isObject(one) && readToolCall(one)) || dataPiece('tool_call', one));
   const part = (one: unknown) =>
     readPart(one, member === 'content' || member === 'parts' ? '' : member);
   // Vercel says where a step of a message begins
@@ -104,7 +104,7 @@ const TEXTS = [
 ];
 
 /** Readers of the parts that name their type. */
-const READERS = new Map<string, (part: Json) => Piece | undefined>([
+const READERS = new Map<string, (part: ChatObject) => MessagePiece | undefined>([
   ...CALLS.map((type) => [type, readToolCall] as const),
   ...RESULTS.map((type) => [type, readToolResult] as const),
   ...TEXTS.map((type) => [type, readText] as const),
@@ -112,29 +112,29 @@ const READERS = new Map<string, (part: Json) => Piece | undefined>([
   ['thinking', readReasoning],
 ]);
 
-const isKnownPart = ({ type }: Json): boolean =>
+const isKnownPart = ({ type }: ChatObject): boolean =>
   READERS.has(type as string) || type === 'image_url' || type === 'image';
 
-const isUiTool = ({ type, ...part }: Json): boolean =>
+const isUiTool = ({ type, ...part }: ChatObject): boolean =>
   /^(?:tool-|dynamic-tool$)/.test(type as string) && ('state' in part || 'toolInvocation' in part);
 
 /** Members in which LlamaIndex 0.12, Semantic Kernel 1 and A2A 0.3 name the type of a part, where it is a known one. */
 const TYPES = ['block_type', 'content_type', 'kind'];
-const typeOf = (part: Json): unknown =>
+const typeOf = (part: ChatObject): unknown =>
   part['type'] ?? TYPES.map((name) => part[name]).find((type) => READERS.has(type as string));
 
 /** What a part says in the conventions that clients follow; any other part as JSON. */
-export function readPart(part: unknown, member = ''): Piece {
+export function readPart(part: unknown, member = ''): MessagePiece {
   if (isText(part)) return { kind: 'text', name: '', text: part };
-  if (!isObject(part)) return data('', part);
+  if (!isObject(part)) return dataPiece('', part);
   const type = typeOf(part);
   if (!isText(type)) return readUntyped(part, member);
   const read = isUiTool(part) ? readUiTool : READERS.get(type);
-  return read?.(part) ?? imageOf(part) ?? data(type, part);
+  return read?.(part) ?? imageOf(part) ?? dataPiece(type, part);
 }
 
 /** A tool in a message of Vercel's UI: `tool-<name>` and `dynamic-tool` of 5, `tool-invocation` of 4. It was called, or has answered. */
-function readUiTool(part: Json): Piece | undefined {
+function readUiTool(part: ChatObject): MessagePiece | undefined {
   const inner = isObject(part['toolInvocation']) ? part['toolInvocation'] : part;
   const name = inner['toolName'] ?? String(part['type']).slice('tool-'.length);
   const tool = { ...inner, name };
@@ -143,51 +143,51 @@ function readUiTool(part: Json): Piece | undefined {
     : readToolResult(tool);
 }
 
-function imageOf(part: Json): Piece | undefined {
+function imageOf(part: ChatObject): MessagePiece | undefined {
   const image = imageIn(part);
-  return image && { ...data(image.type, part), base64: image.base64 };
+  return image && { ...dataPiece(image.type, part), base64: image.base64 };
 }
 
 /** Readers of the values of parts with one member, by its name. */
-const WRAPPED: readonly (readonly [RegExp, (value: Json) => Piece | undefined])[] = [
+const WRAPPED: readonly (readonly [RegExp, (value: ChatObject) => MessagePiece | undefined])[] = [
   [/^(?:function_?call|tool_?use)$/i, readToolCall],
   [/^(?:function_?response|tool_?result)$/i, readToolResult],
   [/^message_content$/, (value) => readPart(value)],
 ];
 
 /** Parts that are told by their one member, as Google's and Amazon's are. */
-function readUntyped(part: Json, member: string): Piece {
+function readUntyped(part: ChatObject, member: string): MessagePiece {
   const names = Object.keys(part).filter(
     (name) => !isEmpty(part[name]) && !name.startsWith('thought'),
   );
   const [name = member, ...more] = names;
-  if (more.length > 0) return readFunction(part) ?? data(member, part);
-  if (name === 'text' || name === 'content') return readText(part) ?? data(name, part[name]);
-  return readWrapped(name, part[name]) ?? imageOf(part) ?? data(name, part[name] ?? part);
+  if (more.length > 0) return readFunction(part) ?? dataPiece(member, part);
+  if (name === 'text' || name === 'content') return readText(part) ?? dataPiece(name, part[name]);
+  return readWrapped(name, part[name]) ?? imageOf(part) ?? dataPiece(name, part[name] ?? part);
 }
 
-const readWrapped = (name: string, value: unknown): Piece | undefined =>
+const readWrapped = (name: string, value: unknown): MessagePiece | undefined =>
   isObject(value) ? WRAPPED.find(([one]) => one.test(name))?.[1](value) : undefined;
 
 /** AutoGen's calls of functions and their results have no type. */
-function readFunction(part: Json): Piece | undefined {
+function readFunction(part: ChatObject): MessagePiece | undefined {
   if (isText(part['name']) && 'arguments' in part) return readToolCall(part);
   return isText(part['call_id']) && 'content' in part ? readToolResult(part) : undefined;
 }
 
-function readText(part: Json): Piece | undefined {
+function readText(part: ChatObject): MessagePiece | undefined {
   const text = part['text'] ?? part['content'] ?? part['refusal'];
   if (typeof text !== 'string') return undefined;
   return { kind: part['thought'] === true ? 'reasoning' : 'text', name: '', text };
 }
 
-function readReasoning({ content, text, thinking, summary }: Json): Piece | undefined {
+function readReasoning({ content, text, thinking, summary }: ChatObject): MessagePiece | undefined {
   const texts = [content ?? text ?? thinking, summary].flatMap((value) => readPieces(value));
   if (texts.length === 0) return undefined;
   return { kind: 'reasoning', name: '', text: texts.map((one) => one.text).join('\n') };
 }
 
-function readToolCall(part: Json): Piece | undefined {
+function readToolCall(part: ChatObject): MessagePiece | undefined {
   const inner = part['tool_call'] ?? part;
   const call = isObject(inner) && isObject(inner['function']) ? inner['function'] : inner;
   if (!isObject(call)) return undefined;
@@ -200,20 +200,22 @@ function readToolCall(part: Json): Piece | undefined {
   return { kind: 'call', name, text: '' };
 }
 
-function readToolResult(part: Json): Piece | undefined {
+function readToolResult(part: ChatObject): MessagePiece | undefined {
   const value = ['response', 'result', 'output', 'content']
     .map((name) => part[name])
     .find((one) => one !== undefined);
   if (value === undefined) return undefined;
   const name = part['name'] ?? part['toolName'] ?? part['tool_name'];
-  const text = isOfParts(value) ? value.map((one) => readPart(one).text).join('\n') : asText(value);
+  const text = isPartList(value)
+    ? value.map((one) => readPart(one).text).join('\n')
+    : asText(value);
   const failed = part['is_error'] === true ? ' error' : '';
   return { kind: 'result', name: `${isText(name) ? name : ''}${failed}`.trim(), text };
 }
 
 const asText = (value: unknown): string => (typeof value === 'string' ? value : printJson(value));
 
-export const data = (name: string, value: unknown): Piece => ({
+export const dataPiece = (name: string, value: unknown): MessagePiece => ({
   kind: 'data',
   name,
   text: printJson(value),
@@ -229,7 +231,7 @@ const printJson = (value: unknown): string =>
   );
 
 /** Numbers that a double cannot hold, and those written in another way, are kept as they were sent, where the browser can. */
-export function parsedExactly(text: string): unknown {
+export function parseLossless(text: string): unknown {
   const { rawJSON } = JSON as { rawJSON?: (source: string) => unknown };
   if (!rawJSON) return JSON.parse(text);
   const revive = (_: string, value: unknown, context?: { source?: string }) =>

@@ -1,25 +1,32 @@
-import { ANSWERED, ASKED, type Conversation, isBlank, plainText, type Said } from './chat.js';
-import type { Piece } from './chat-parts.js';
+import {
+  ANSWER_MEMBERS,
+  QUESTION_MEMBERS,
+  type Conversation,
+  isBlank,
+  plainText,
+  type ChatMessage,
+} from './chat.js';
+import type { MessagePiece } from './chat-parts.js';
 
 /**
  * What a call was asked and what it answered, where both are plain texts of a name that says so; undefined where neither is. For
  * calls that are no chat.
  */
-export function readPlain(
+export function readPlainConversation(
   inputs: unknown,
   output: unknown,
   exception: string | null = null,
 ): Conversation | undefined {
-  const asked = plainText(inputs, ASKED);
-  const answered = plainText(output, ANSWERED);
+  const asked = plainText(inputs, QUESTION_MEMBERS);
+  const answered = plainText(output, ANSWER_MEMBERS);
   if (asked === undefined && answered === undefined) return undefined;
-  const failed = exception === null ? [] : [said('exception', 'exception', exception)];
+  const failed = exception === null ? [] : [makeMessage('exception', 'exception', exception)];
   return {
     said: [
-      ...(asked === undefined ? documentOf('in', inputs) : [said('user', 'text', asked)]),
+      ...(asked === undefined ? documentOf('in', inputs) : [makeMessage('user', 'text', asked)]),
       ...(answered === undefined
         ? documentOf('out', output)
-        : [said('assistant', 'text', answered)]),
+        : [makeMessage('assistant', 'text', answered)]),
       ...failed,
     ],
     others: [],
@@ -27,10 +34,10 @@ export function readPlain(
 }
 
 /** A document as JSON; nothing where it says nothing. */
-const documentOf = (role: string, value: unknown): Said[] =>
-  isBlank(value) ? [] : [said(role, 'data', JSON.stringify(value))];
+const documentOf = (role: string, value: unknown): ChatMessage[] =>
+  isBlank(value) ? [] : [makeMessage(role, 'data', JSON.stringify(value))];
 
-const said = (role: string, kind: Piece['kind'], text: string): Said => ({
+const makeMessage = (role: string, kind: MessagePiece['kind'], text: string): ChatMessage => ({
   role,
   pieces: [{ kind, name: '', text }],
 });

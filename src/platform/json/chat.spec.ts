@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { isQuestion, readChat, readTurns, type Said } from './chat.js';
-import { parsedExactly, type Piece } from './chat-parts.js';
+import { isQuestion, readChat, readTrajectoryMessages, type ChatMessage } from './chat.js';
+import { parseLossless, type MessagePiece } from './chat-parts.js';
 
 /** Each message as a line for each piece: `role kind name: text`. */
-const saidLines = (said: Said[] = []) =>
+const saidLines = (said: ChatMessage[] = []) =>
   said.flatMap(({ role, pieces }) =>
     pieces.map(
       ({ kind, name, text }) => `${[role, kind, name].filter(Boolean).join(' ')}: ${text}`,
@@ -11,7 +11,7 @@ const saidLines = (said: Said[] = []) =>
   );
 const lines = (inputs: unknown, output?: unknown, exception?: unknown) =>
   saidLines(readChat(inputs, output, exception)?.said);
-const text = (value: string): Piece => ({ kind: 'text', name: '', text: value });
+const text = (value: string): MessagePiece => ({ kind: 'text', name: '', text: value });
 
 const QUESTION = { messages: [{ role: 'user', content: 'Hi' }] };
 const answered = (output: unknown, exception?: unknown) =>
@@ -300,7 +300,7 @@ it('keeps numbers as they were sent', () => {
   if (!('rawJSON' in JSON)) return; // Node 20
   const sent =
     '{"messages":[{"role":"user","parts":[{"type":"tool_call","name":"f","arguments":{"a":12345678901234567890,"b":1.0}}]}]}';
-  expect(lines(parsedExactly(sent))).toEqual(['user call f: {"a":12345678901234567890,"b":1.0}']);
+  expect(lines(parseLossless(sent))).toEqual(['user call f: {"a":12345678901234567890,"b":1.0}']);
 });
 
 it('tells questions from the answers of tools', () => {
@@ -312,12 +312,14 @@ it('tells questions from the answers of tools', () => {
 
 it('tells the turns of a trajectory that are trained from those that are not', () => {
   const message = { role: 'assistant', content: 'Four' };
-  expect(readTurns([{ role: 'user', content: '2 + 2' }, { message, index: 0 }, 7])).toEqual([
+  expect(
+    readTrajectoryMessages([{ role: 'user', content: '2 + 2' }, { message, index: 0 }, 7]),
+  ).toEqual([
     { role: 'user', pieces: [text('2 + 2')] },
     { role: 'assistant', pieces: [text('Four')], isTrained: true },
     { role: 'item', pieces: [{ kind: 'data', name: '', text: '7' }] },
   ]);
-  expect(readTurns('nothing')).toEqual([]);
+  expect(readTrajectoryMessages('nothing')).toEqual([]);
 });
 
 const FOLDER = 'test/fixtures/otlp';

@@ -1,29 +1,29 @@
 import {
-  data,
+  dataPiece,
   isEmpty,
-  isOfParts,
+  isPartList,
   isText,
   isVoid,
-  type Json,
-  type Piece,
+  type ChatObject,
+  type MessagePiece,
   readPart,
   readPieces,
-  unquoted,
+  decodeJsonText,
 } from './chat-parts.js';
 import { isObject } from './is-object.js';
 
 /* Conversations in the documents of calls. The console shows them, and the service finds the question and the answer of a turn with it. */
 
 /** A message. It has at least one piece, and all of it is blank only when nothing was sent. */
-export interface Said {
+export interface ChatMessage {
   role: string;
-  pieces: Piece[];
+  pieces: MessagePiece[];
   /** A choice of a trajectory: the policy is trained on it. */
   isTrained?: true;
 }
 
 export interface Conversation {
-  said: Said[];
+  said: ChatMessage[];
   /** The members of the documents that are not part of it. */
   others: string[];
 }
@@ -34,13 +34,13 @@ export const isBlank = (document: unknown): boolean =>
   (typeof document === 'object' && Object.values(document as object).every(isBlank));
 
 /** The messages that came in; undefined when there are none. A text counts as one if an answer follows it. */
-export const readAsked = (inputs: unknown, output: unknown): Said[] | undefined =>
-  askedIn(inputs, answersIn(output) !== undefined)?.said;
+export const readInputMessages = (inputs: unknown, output: unknown): ChatMessage[] | undefined =>
+  findInputMessages(inputs, findOutputMessages(output) !== undefined)?.said;
 
 /** The messages that came out and are new; undefined when there are none. */
-export function readAnswered(inputs: unknown, output: unknown): Said[] | undefined {
-  const answers = answersIn(output);
-  return answers && newIn(answers.said, askedIn(inputs, true)?.said ?? []);
+export function readOutputMessages(inputs: unknown, output: unknown): ChatMessage[] | undefined {
+  const answers = findOutputMessages(output);
+  return answers && newMessages(answers.said, findInputMessages(inputs, true)?.said ?? []);
 }
 
 /**
@@ -52,53 +52,54 @@ export function readChat(
   output: unknown,
   exception?: unknown,
 ): Conversation | undefined {
-  const answers = answersIn(output);
-  const asked = askedIn(inputs, answers !== undefined);
+  const answers = findOutputMessages(output);
+  const asked = findInputMessages(inputs, answers !== undefined);
   if (!asked) return undefined;
   const [first] = asked.said;
   const instructions = isObject(output) && first?.role !== 'system' ? output['instructions'] : null;
-  const system = isText(instructions) ? [saidBy('system', readPieces(instructions))] : [];
+  const system = isText(instructions) ? [makeMessage('system', readPieces(instructions))] : [];
   const failed = isText(exception)
-    ? [saidBy('exception', [{ kind: 'exception', name: '', text: exception }])]
+    ? [makeMessage('exception', [{ kind: 'exception', name: '', text: exception }])]
     : [];
   return {
     said: [
       ...system,
       ...asked.said,
-      ...(answers ? newIn(answers.said, asked.said) : resultIn(output)),
+      ...(answers ? newMessages(answers.said, asked.said) : resultMessages(output)),
       ...failed,
     ],
     others: [
-      ...untaken('inputs', inputs, asked.taken),
+      ...unreadMembers('inputs', inputs, asked.taken),
       ...(answers
-        ? untaken('output', output, [...answers.taken, ...system.map(() => 'instructions')])
+        ? unreadMembers('output', output, [...answers.taken, ...system.map(() => 'instructions')])
         : []),
     ],
   };
 }
 
 /** The turns of a trajectory: messages, and choices, which are told by their `message`. */
-export const readTurns = (items: unknown): Said[] =>
-  (Array.isArray(items) ? items : []).map((item): Said => {
+export const readTrajectoryMessages = (items: unknown): ChatMessage[] =>
+  (Array.isArray(items) ? items : []).map((item): ChatMessage => {
     const message = isObject(item) ? item['message'] : undefined;
-    const said = saidIn(message ?? item) ?? saidBy('item', [data('', item)]);
+    const said = parseMessage(message ?? item) ?? makeMessage('item', [dataPiece('', item)]);
     return message === undefined ? said : { ...said, isTrained: true };
   });
 
 /** The text of a message in one line's room. */
-export const saidText = ({ pieces }: Said): string => pieces.map(({ text }) => text).join('\n');
+export const joinPieceTexts = ({ pieces }: ChatMessage): string =>
+  pieces.map(({ text }) => text).join('\n');
 
 /** Whether somebody says something, and not only a tool answers. */
-export const isQuestion = ({ role, pieces }: Said): boolean =>
+export const isQuestion = ({ role, pieces }: ChatMessage): boolean =>
   role === 'user' && pieces.some(({ kind }) => kind !== 'result');
 
-interface Found {
-  said: Said[];
+interface FoundMessages {
+  said: ChatMessage[];
   /** The names of the members that were read. */
   taken: string[];
 }
 
-const untaken = (name: string, document: unknown, taken: string[]): string[] =>
+const unreadMembers = (name: string, document: unknown, taken: string[]): string[] =>
   isObject(document)
     ? Object.entries(document)
         .filter(([member, value]) => !taken.includes(member) && !isEmpty(value))
@@ -106,7 +107,7 @@ const untaken = (name: string, document: unknown, taken: string[]): string[] =>
     : [];
 
 /** An output that is the state of a graph says again what came in, before what is new. */
-function newIn(said: Said[], before: readonly Said[]): Said[] {
+function newMessages(said: ChatMessage[], before: readonly ChatMessage[]): ChatMessage[] {
   const isRepeated =
     said.length > before.length &&
     JSON.stringify(said.slice(0, before.length)) === JSON.stringify(before);
@@ -139,20 +140,21 @@ const QUESTIONS = [
  * `InvokeModel` (`body`, as JSON).
  */
 const WRAPPERS = ['kwargs', 'data', 'body', 'request'];
-const innerDocument = (document: Json, name: string): Json | undefined => {
-  const inner = unquoted(document[name]);
+const innerDocument = (document: ChatObject, name: string): ChatObject | undefined => {
+  const inner = decodeJsonText(document[name]);
   return isObject(inner) ? inner : undefined;
 };
 
-function askedIn(document: unknown, isAnswered: boolean): Found | undefined {
-  const inputs = unquoted(document);
-  if (Array.isArray(inputs)) return foundIn(messagesIn(inputs), []);
+function findInputMessages(document: unknown, isAnswered: boolean): FoundMessages | undefined {
+  const inputs = decodeJsonText(document);
+  if (Array.isArray(inputs)) return toFoundMessages(messagesIn(inputs), []);
   if (!isObject(inputs)) return undefined;
-  const named = isText(inputs['role']) || isText(inputs['source']) ? saidIn(inputs) : undefined;
+  const named =
+    isText(inputs['role']) || isText(inputs['source']) ? parseMessage(inputs) : undefined;
   if (named) return { said: [named], taken: Object.keys(inputs) };
-  const found = askedMembers(inputs, isAnswered);
-  if (found.length === 0) return askedWithin(inputs, isAnswered);
-  const { said, taken } = systemIn(inputs);
+  const found = findInputMembers(inputs, isAnswered);
+  if (found.length === 0) return findWrappedInput(inputs, isAnswered);
+  const { said, taken } = findSystemMessages(inputs);
   return {
     said: [...said, ...found.flatMap((one) => one.said)],
     taken: [...taken, ...found.flatMap((one) => one.taken)],
@@ -160,24 +162,26 @@ function askedIn(document: unknown, isAnswered: boolean): Found | undefined {
 }
 
 /** The question of the first wrapped document that has one. */
-function askedWithin(inputs: Json, isAnswered: boolean): Found | undefined {
+function findWrappedInput(inputs: ChatObject, isAnswered: boolean): FoundMessages | undefined {
   for (const name of WRAPPERS) {
     const inner = innerDocument(inputs, name);
-    const found = inner && askedIn(inner, isAnswered);
+    const found = inner && findInputMessages(inner, isAnswered);
     if (found) return { said: found.said, taken: [name] };
   }
   return undefined;
 }
 
-const foundIn = (said: Said[] | undefined, taken: string[]): Found | undefined =>
-  said && { said, taken };
+const toFoundMessages = (
+  said: ChatMessage[] | undefined,
+  taken: string[],
+): FoundMessages | undefined => said && { said, taken };
 
 /** The history and the question that members hold. */
-function askedMembers(inputs: Json, isAnswered: boolean): Found[] {
+function findInputMembers(inputs: ChatObject, isAnswered: boolean): FoundMessages[] {
   const readList = (name: string) => {
-    const value = unquoted(inputs[name]);
-    const inner = () => (isObject(value) ? askedIn(value, false)?.said : undefined);
-    return foundIn(messagesIn(value) ?? inner(), [name]);
+    const value = decodeJsonText(inputs[name]);
+    const inner = () => (isObject(value) ? findInputMessages(value, false)?.said : undefined);
+    return toFoundMessages(messagesIn(value) ?? inner(), [name]);
   };
   const first = (names: readonly string[]) => {
     for (const name of names) {
@@ -189,35 +193,35 @@ function askedMembers(inputs: Json, isAnswered: boolean): Found[] {
   const before = first(HISTORY);
   let asked = first(QUESTIONS);
   // a text is a message only beside others: many calls have an `input`
-  const text = QUESTIONS.find((name) => isText(inputs[name]) || isOfTexts(inputs[name]));
+  const text = QUESTIONS.find((name) => isText(inputs[name]) || isTextList(inputs[name]));
   if (text && !asked && (before || isAnswered))
-    asked = { said: [saidBy('user', readPieces(inputs[text]))], taken: [text] };
+    asked = { said: [makeMessage('user', readPieces(inputs[text]))], taken: [text] };
   return [before, asked].filter((one) => one !== undefined);
 }
 
 /** Texts without a role, or parts as Gemini's `contents` may have them (google-genai 1). */
-const isOfTexts = (value: unknown): boolean =>
+const isTextList = (value: unknown): boolean =>
   Array.isArray(value) &&
   value.length > 0 &&
   value.every((one) => isText(one) || (isObject(one) && isText(one['text']) && !('role' in one)));
 
-function systemIn(inputs: Json): Found {
+function findSystemMessages(inputs: ChatObject): FoundMessages {
   const config = isObject(inputs['config']) ? inputs['config'] : {};
   const taken = SYSTEM.filter((name) => !isEmpty(inputs[name]));
   const values = [...taken.map((name) => inputs[name]), config['system_instruction']];
   const innerParts = (value: unknown) => (isObject(value) ? (value['parts'] ?? value) : value);
   const said = values
     .filter((value) => !isEmpty(value))
-    .map((value) => saidBy('system', readPieces(innerParts(value))));
+    .map((value) => makeMessage('system', readPieces(innerParts(value))));
   return { said, taken };
 }
 
 /** The messages of a list, or of one that is no list; undefined when there is none among them. */
-function messagesIn(value: unknown): Said[] | undefined {
+function messagesIn(value: unknown): ChatMessage[] | undefined {
   const list = listOfMessages(value);
-  const said = list.map((one) => saidIn(one));
+  const said = list.map((one) => parseMessage(one));
   if (!list.every(isObject) || !said.some((one) => one)) return undefined;
-  return said.map((one, n) => one ?? saidBy('item', [data('', list[n])]));
+  return said.map((one, n) => one ?? makeMessage('item', [dataPiece('', list[n])]));
 }
 
 /** Lists in lists are joined (LangChain's batches), pairs of a role and a content become messages. */
@@ -225,7 +229,7 @@ function listOfMessages(value: unknown): unknown[] {
   const list = Array.isArray(value) && !isPair(value) ? value : [value];
   return list
     .flatMap((one) => (Array.isArray(one) && !isPair(one) ? (one as unknown[]) : [one]))
-    .map((one) => unquoted(one))
+    .map((one) => decodeJsonText(one))
     .flatMap((one) => (isPair(one) ? [{ role: one[0], content: one[1] }] : messagesOfParts(one)));
 }
 
@@ -235,7 +239,7 @@ const isPair = (value: unknown): value is [string, unknown] =>
   value.length === 2 &&
   typeof value[0] === 'string' &&
   ROLES.has(value[0].toLowerCase()) &&
-  (typeof value[1] === 'string' || isOfParts(value[1]));
+  (typeof value[1] === 'string' || isPartList(value[1]));
 
 /** Roles of the parts of a request as Pydantic AI 1 keeps it (`ModelMessagesTypeAdapter`); those of a response are the model's. */
 const PART_ROLES = new Map([
@@ -250,21 +254,23 @@ function messagesOfParts(value: unknown): unknown[] {
   if (!isObject(value) || (value['kind'] !== 'request' && value['kind'] !== 'response'))
     return [value];
   const { parts } = value;
-  const isNative = (part: unknown): part is Json => isObject(part) && isText(part['part_kind']);
+  const isNative = (part: unknown): part is ChatObject =>
+    isObject(part) && isText(part['part_kind']);
   if (!Array.isArray(parts) || parts.length === 0 || !parts.every(isNative)) return [value];
-  return parts.map((part: Json) => ({
+  return parts.map((part: ChatObject) => ({
     role: PART_ROLES.get(part['part_kind'] as string) ?? 'assistant',
     parts: [{ ...part, type: part['part_kind'] }],
   }));
 }
 
 /** An output that is no message. */
-function resultIn(output: unknown): Said[] {
+function resultMessages(output: unknown): ChatMessage[] {
   if (output === null || output === undefined) return [];
-  const told = unquoted(output);
-  const text = isObject(told) && Object.keys(told).length === 1 ? plainText(told, ANSWERED) : told;
-  const pieces = isText(text) || isOfParts(text) ? readPieces(text) : [data('', output)];
-  return [saidBy('output', output === '' ? [] : pieces)];
+  const told = decodeJsonText(output);
+  const text =
+    isObject(told) && Object.keys(told).length === 1 ? plainText(told, ANSWER_MEMBERS) : told;
+  const pieces = isText(text) || isPartList(text) ? readPieces(text) : [dataPiece('', output)];
+  return [makeMessage('output', output === '' ? [] : pieces)];
 }
 
 const ANSWERS = [
@@ -282,45 +288,47 @@ const ANSWERS = [
   'artifacts', // A2A 0.3
 ];
 
-function answersIn(document: unknown): Found | undefined {
-  const output = unquoted(document);
+function findOutputMessages(document: unknown): FoundMessages | undefined {
+  const output = decodeJsonText(document);
   const whole = Array.isArray(output) ? messagesIn(output) : undefined;
   if (whole) return { said: whole, taken: [] };
   if (!isObject(output)) return undefined;
   for (const name of ANSWERS) {
-    const said = readAnswers(output[name], name);
+    const said = readOutputMember(output[name], name);
     if (said) return { said, taken: [name] };
   }
-  const said = saidIn(output['content'], 'assistant');
+  const said = parseMessage(output['content'], 'assistant');
   if (said) return { said: [said], taken: ['content'] };
-  const itself = answerItself(output);
+  const itself = readBareMessage(output);
   if (itself) return itself;
   for (const name of [...ANSWERS, ...WRAPPERS]) {
     const inner = innerDocument(output, name);
-    const found = inner && answersIn(inner);
+    const found = inner && findOutputMessages(inner);
     if (found) return { said: found.said, taken: [name] };
   }
   return undefined;
 }
 
 /** The messages of a member of an output; undefined when there is none among them. */
-function readAnswers(value: unknown, name: string): Said[] | undefined {
-  const list = listOfMessages(unquoted(value));
-  const said = list.map((one) => saidIn(unwrapMessage(one), 'assistant') ?? saidIn(one));
+function readOutputMember(value: unknown, name: string): ChatMessage[] | undefined {
+  const list = listOfMessages(decodeJsonText(value));
+  const said = list.map(
+    (one) => parseMessage(unwrapMessage(one), 'assistant') ?? parseMessage(one),
+  );
   return said.some((one) => one)
-    ? said.map((one, n) => one ?? saidBy('output', [data(name, list[n])]))
+    ? said.map((one, n) => one ?? makeMessage('output', [dataPiece(name, list[n])]))
     : undefined;
 }
 
 /** An output that is a message, also one without a role. */
-function answerItself(output: Json): Found | undefined {
+function readBareMessage(output: ChatObject): FoundMessages | undefined {
   const { role, text, tool_calls, content } = output;
-  const whole = isText(role) ? undefined : saidIn(output, 'assistant');
+  const whole = isText(role) ? undefined : parseMessage(output, 'assistant');
   if (whole) return { said: [whole], taken: Object.keys(output) };
   const taken = MEMBERS.filter((name) => !isEmpty(output[name]));
   const isAnswer = isText(text) || Array.isArray(tool_calls) || content !== undefined;
   if (!isText(role) && !(isAnswer && taken.length > 0)) return undefined;
-  const said = saidBy(isText(role) ? role : 'assistant', memberPieces(output));
+  const said = makeMessage(isText(role) ? role : 'assistant', memberPieces(output));
   return { said: [said], taken: ['role', ...taken] };
 }
 
@@ -334,7 +342,7 @@ function unwrapMessage(one: unknown): unknown {
 }
 
 /** A message of a choice is the model's, also where it leaves out the role. */
-const withRole = (message: Json): Json =>
+const withRole = (message: ChatObject): ChatObject =>
   ['role', 'type', 'source', 'lc'].some((name) => name in message)
     ? message
     : { role: 'assistant', ...message };
@@ -375,33 +383,35 @@ const MEMBERS = [
   'tool_calls',
 ];
 
-function saidIn(value: unknown, roleless = 'user'): Said | undefined {
+function parseMessage(value: unknown, roleless = 'user'): ChatMessage | undefined {
   if (!isObject(value)) return undefined;
   const message = unwrapLangChain(value);
   const { type, source } = message;
   const role = roleOf(message);
-  if (isText(role)) return saidBy(namedRole(role), memberPieces(message));
+  if (isText(role)) return makeMessage(namedRole(role), memberPieces(message));
   // AutoGen 0.7 (`autogen_agentchat.messages`): the source is the user or the name of an agent
   if (isText(source) && 'content' in message)
-    return saidBy(namedRole(source), memberPieces(message));
+    return makeMessage(namedRole(source), memberPieces(message));
   if (!isText(type))
-    return Array.isArray(message['parts']) ? saidBy(roleless, memberPieces(message)) : undefined;
+    return Array.isArray(message['parts'])
+      ? makeMessage(roleless, memberPieces(message))
+      : undefined;
   const named = ROLES.get(type.replace(/Message(?:Chunk)?$/, '').toLowerCase());
-  if (named && 'content' in message) return saidBy(named, memberPieces(message));
+  if (named && 'content' in message) return makeMessage(named, memberPieces(message));
   if (ITEMS.includes(type))
-    return saidBy(type.endsWith('_output') ? 'tool' : 'assistant', [readPart(message)]);
+    return makeMessage(type.endsWith('_output') ? 'tool' : 'assistant', [readPart(message)]);
   return undefined;
 }
 
 /** The role, which is an object in messages of the Agent Framework of Microsoft (1.0). */
-const roleOf = ({ role }: Json): unknown => (isObject(role) ? role['value'] : role);
+const roleOf = ({ role }: ChatObject): unknown => (isObject(role) ? role['value'] : role);
 
 /** Names of enumerations stand for their value: `MessageRole.USER` (LlamaIndex 0.12). */
 const namedRole = (name: string): string =>
   ROLES.get(name.replace(/^\w*Role\./, '').toLowerCase()) ?? name;
 
 /** LangChain writes messages as `{lc, id: […, "HumanMessage"], kwargs}` (`dumps`) and as `{type, data}` (`messages_to_dict`). */
-function unwrapLangChain(value: Json): Json {
+function unwrapLangChain(value: ChatObject): ChatObject {
   const { lc, id, kwargs, type, data: inner } = value;
   if (lc && isObject(kwargs))
     return { type: Array.isArray(id) ? String(id.at(-1)) : '', ...kwargs };
@@ -409,29 +419,29 @@ function unwrapLangChain(value: Json): Json {
 }
 
 /** There is always something to show: at least that it is empty. */
-const saidBy = (role: string, pieces: Piece[]): Said => ({
+const makeMessage = (role: string, pieces: MessagePiece[]): ChatMessage => ({
   role,
   pieces: pieces.length > 0 ? pieces : [{ kind: 'data', name: '', text: 'empty' }],
 });
 
-function memberPieces(message: Json): Piece[] {
+function memberPieces(message: ChatObject): MessagePiece[] {
   const more = isObject(message['additional_kwargs']) ? message['additional_kwargs'] : {};
-  const found: Piece[] = [];
+  const found: MessagePiece[] = [];
   for (const name of MEMBERS) {
     const value = isEmpty(message[name]) ? more[name] : message[name];
     // some say the same in two members
-    const isKnown = ({ kind, text }: Piece) =>
+    const isKnown = ({ kind, text }: MessagePiece) =>
       found.some((one) => one.kind === kind && one.text === text);
     found.push(...readPieces(value, name).filter((piece) => !isKnown(piece)));
   }
   if (found.some(({ text }) => text.trim() !== '')) return found;
   const { role: _, ...rest } = message;
   const others = Object.fromEntries(Object.entries(rest).filter(([, value]) => !isVoid(value)));
-  return Object.keys(others).length > 0 ? [data('', others)] : [];
+  return Object.keys(others).length > 0 ? [dataPiece('', others)] : [];
 }
 
 /** Members that say what was asked, and what was answered, in calls that are no chat. */
-export const ASKED = [
+export const QUESTION_MEMBERS = [
   'question',
   'query',
   'prompt',
@@ -447,7 +457,7 @@ export const ASKED = [
   'inputText', // Titan on Bedrock
   'args',
 ];
-export const ANSWERED = [
+export const ANSWER_MEMBERS = [
   'answer',
   'final_answer',
   'output',
@@ -470,7 +480,7 @@ export const ANSWERED = [
 
 /** A document that is one plain text, or the first of the members with a text, also within a wrapped document. */
 export function plainText(document: unknown, names: readonly string[]): string | undefined {
-  const value = unquoted(document);
+  const value = decodeJsonText(document);
   if (typeof value === 'string') return value;
   if (!isObject(value)) return undefined;
   const name = names.find((one) => onlyText(value[one]) !== undefined);

@@ -57,12 +57,12 @@ export class Decimal {
 }
 
 /** JSON text with every digit of a `Decimal`, which `JSON.stringify` could print as a string or a double only. */
-export function printed(value: unknown): string {
+export function printDecimals(value: unknown): string {
   if (value instanceof Decimal) return value.toString();
-  if (Array.isArray(value)) return `[${value.map(printed).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map(printDecimals).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const members = Object.entries(value).map(
-    ([name, member]) => `${JSON.stringify(name)}:${printed(member)}`,
+    ([name, member]) => `${JSON.stringify(name)}:${printDecimals(member)}`,
   );
   return `{${members.join(',')}}`;
 }

@@ -56,53 +56,60 @@ const END_NUMBER = 136;
 const END_LITERAL = 137;
 const BROKEN = 255;
 
-const TABLE = new Uint8Array(32 * 256).fill(BROKEN);
+const TRANSITIONS = new Uint8Array(32 * 256).fill(BROKEN);
 
-function on(state: number, characters: string, next: number): void {
-  for (const character of characters) TABLE[state * 256 + character.charCodeAt(0)] = next;
+function addTransition(state: number, characters: string, next: number): void {
+  for (const character of characters) TRANSITIONS[state * 256 + character.charCodeAt(0)] = next;
 }
 
 const SPACE = ' \t\n\r';
 const DIGITS = '0123456789';
-for (const state of [VALUE, FIRST_ELEMENT, FIRST_KEY, KEY, COLON, AFTER]) on(state, SPACE, state);
+for (const state of [VALUE, FIRST_ELEMENT, FIRST_KEY, KEY, COLON, AFTER])
+  addTransition(state, SPACE, state);
 for (const state of [VALUE, FIRST_ELEMENT]) {
-  on(state, '{', OPEN_OBJECT);
-  on(state, '[', OPEN_ARRAY);
-  on(state, '"', OPEN_STRING);
-  on(state, '-', STARTS | MINUS);
-  on(state, '0', STARTS | ZERO);
-  on(state, '123456789', STARTS | INTEGER);
+  addTransition(state, '{', OPEN_OBJECT);
+  addTransition(state, '[', OPEN_ARRAY);
+  addTransition(state, '"', OPEN_STRING);
+  addTransition(state, '-', STARTS | MINUS);
+  addTransition(state, '0', STARTS | ZERO);
+  addTransition(state, '123456789', STARTS | INTEGER);
 }
-on(FIRST_ELEMENT, ']', CLOSE_ARRAY);
-on(FIRST_KEY, '}', CLOSE_OBJECT);
-on(FIRST_KEY, '"', OPEN_KEY);
-on(KEY, '"', OPEN_KEY);
-on(COLON, ':', VALUE);
-on(AFTER, ',', COMMA);
-on(AFTER, ']', CLOSE_ARRAY);
-on(AFTER, '}', CLOSE_OBJECT);
-TABLE.fill(STRING, STRING * 256 + 0x20, STRING * 256 + 256);
-on(STRING, '"', CLOSE_STRING);
-on(STRING, '\\', ESCAPE);
-on(ESCAPE, '"\\/bfnrt', STRING);
-on(ESCAPE, 'u', HEX);
+addTransition(FIRST_ELEMENT, ']', CLOSE_ARRAY);
+addTransition(FIRST_KEY, '}', CLOSE_OBJECT);
+addTransition(FIRST_KEY, '"', OPEN_KEY);
+addTransition(KEY, '"', OPEN_KEY);
+addTransition(COLON, ':', VALUE);
+addTransition(AFTER, ',', COMMA);
+addTransition(AFTER, ']', CLOSE_ARRAY);
+addTransition(AFTER, '}', CLOSE_OBJECT);
+TRANSITIONS.fill(STRING, STRING * 256 + 0x20, STRING * 256 + 256);
+addTransition(STRING, '"', CLOSE_STRING);
+addTransition(STRING, '\\', ESCAPE);
+addTransition(ESCAPE, '"\\/bfnrt', STRING);
+addTransition(ESCAPE, 'u', HEX);
 for (let digit = 0; digit < 4; digit++)
-  on(HEX + digit, '0123456789abcdefABCDEF', digit === 3 ? STRING : HEX + digit + 1);
-on(MINUS, '0', ZERO);
-on(MINUS, '123456789', INTEGER);
-on(INTEGER, DIGITS, INTEGER);
-for (const state of [ZERO, INTEGER]) on(state, '.', DOT);
-on(DOT, DIGITS, FRACTION);
-on(FRACTION, DIGITS, FRACTION);
-for (const state of [ZERO, INTEGER, FRACTION]) on(state, 'eE', E);
-on(E, '+-', E_SIGN);
-for (const state of [E, E_SIGN, EXPONENT]) on(state, DIGITS, EXPONENT);
-for (const state of [ZERO, INTEGER, FRACTION, EXPONENT]) on(state, `${SPACE},]}`, END_NUMBER);
+  addTransition(HEX + digit, '0123456789abcdefABCDEF', digit === 3 ? STRING : HEX + digit + 1);
+addTransition(MINUS, '0', ZERO);
+addTransition(MINUS, '123456789', INTEGER);
+addTransition(INTEGER, DIGITS, INTEGER);
+for (const state of [ZERO, INTEGER]) addTransition(state, '.', DOT);
+addTransition(DOT, DIGITS, FRACTION);
+addTransition(FRACTION, DIGITS, FRACTION);
+for (const state of [ZERO, INTEGER, FRACTION]) addTransition(state, 'eE', E);
+addTransition(E, '+-', E_SIGN);
+for (const state of [E, E_SIGN, EXPONENT]) addTransition(state, DIGITS, EXPONENT);
+for (const state of [ZERO, INTEGER, FRACTION, EXPONENT])
+  addTransition(state, `${SPACE},]}`, END_NUMBER);
 let letterState = LITERALS;
 for (const literal of ['true', 'false', 'null']) {
-  for (const state of [VALUE, FIRST_ELEMENT]) on(state, literal[0]!, STARTS | letterState);
+  for (const state of [VALUE, FIRST_ELEMENT])
+    addTransition(state, literal[0]!, STARTS | letterState);
   for (let i = 1; i < literal.length; i++) {
-    on(letterState, literal[i]!, i === literal.length - 1 ? END_LITERAL : letterState + 1);
+    addTransition(
+      letterState,
+      literal[i]!,
+      i === literal.length - 1 ? END_LITERAL : letterState + 1,
+    );
     letterState++;
   }
 }
@@ -144,7 +151,7 @@ export class JsonScanner {
         i = endOfPlain(chunk, i);
         if (i === chunk.length) break;
       }
-      const next = TABLE[state * 256 + chunk[i]!]!;
+      const next = TRANSITIONS[state * 256 + chunk[i]!]!;
       if (next < STARTS) state = next;
       else if (next < ACTIONS) {
         state = next & ~STARTS;

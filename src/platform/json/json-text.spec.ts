@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { jsonTexts } from '../../../test/support/json-texts.js';
 import { MAX_DEPTH, skipSpace, skipValue, TooDeep } from './json-grammar.js';
-import { elementSpans, memberSpans, type Span, textsIn } from './json-text.js';
+import { elementSpans, memberSpans, type TextRange, textsIn } from './json-text.js';
 
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
-const slices = (text: string, spans: Iterable<Span>): string[] =>
+const slices = (text: string, spans: Iterable<TextRange>): string[] =>
   Array.from(spans, ([start, end]) => text.slice(start, end));
 
 /** The value at `at`, put together from spans down to the scalars. */

@@ -8,14 +8,14 @@ import { CODES, Cursor, type TooDeep, UNLIMITED } from './json-grammar.js';
 const { OPEN_BRACE, OPEN_BRACKET } = CODES;
 
 /** Where a value lies: `text.slice(start, end)` is the value, without the white space around it. */
-export type Span = readonly [start: number, end: number];
+export type TextRange = readonly [start: number, end: number];
 
 /**
  * The members of the object at `at`, keys decoded. Of a repeated key the last value wins, at the place of the first,
  * as in `JSON.parse`.
  */
-export function memberSpans(text: string, at: number, depth = 1): Map<string, Span> {
-  const spans = new Map<string, Span>();
+export function memberSpans(text: string, at: number, depth = 1): Map<string, TextRange> {
+  const spans = new Map<string, TextRange>();
   const cursor = new Cursor(text, at);
   while (cursor.next()) spans.set(cursor.key!, [cursor.at, cursor.skip(depth)]);
   return spans;
@@ -30,8 +30,8 @@ export const objectText = (members: Iterable<[name: string, text: string]>): str
   `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
 
 /** The elements of the array at `at`. */
-export function elementSpans(text: string, at: number, depth = 1): Span[] {
-  const spans: Span[] = [];
+export function elementSpans(text: string, at: number, depth = 1): TextRange[] {
+  const spans: TextRange[] = [];
   const cursor = new Cursor(text, at);
   while (cursor.next()) spans.push([cursor.at, cursor.skip(depth)]);
   return spans;
@@ -68,36 +68,36 @@ export type Texts<S extends Shape> = S extends true
  * is too deep is a `TooDeep` in its place, so that it can be refused by itself. @throws TooDeep outside elements
  */
 export function textsIn<const S extends Shape>(text: string, shape: S): Texts<S> | undefined {
-  return found(new Cursor(text, 0), shape, 0) as Texts<S> | undefined;
+  return readShape(new Cursor(text, 0), shape, 0) as Texts<S> | undefined;
 }
 
 /** What the shape finds in the value on which the cursor stands. Moves the cursor behind it. */
-function found(cursor: Cursor, shape: Shape, depth: number): unknown {
+function readShape(cursor: Cursor, shape: Shape, depth: number): unknown {
   const { first, at } = cursor;
-  if (isList(shape) && first === OPEN_BRACKET) return elementsFound(cursor, shape[0]);
-  if (isMembers(shape) && first === OPEN_BRACE) return membersFound(cursor, shape, depth + 1);
+  if (isList(shape) && first === OPEN_BRACKET) return readElements(cursor, shape[0]);
+  if (isMembers(shape) && first === OPEN_BRACE) return readMembers(cursor, shape, depth + 1);
   const end = cursor.skip(depth);
   return shape === true ? cursor.text.slice(at, end) : undefined;
 }
 
-function membersFound(cursor: Cursor, shape: Record<string, Shape>, depth: number) {
+function readMembers(cursor: Cursor, shape: Record<string, Shape>, depth: number) {
   const texts: Record<string, unknown> = {};
   const members = cursor.inside();
   while (members.next()) {
     const name = members.keyIn(shape);
     if (name === undefined) members.skip(depth);
-    else texts[name] = found(members, shape[name]!, depth);
+    else texts[name] = readShape(members, shape[name]!, depth);
   }
   cursor.at = members.at;
   return texts;
 }
 
-function elementsFound(cursor: Cursor, shape: Shape): unknown[] {
+function readElements(cursor: Cursor, shape: Shape): unknown[] {
   const texts: unknown[] = [];
   const elements = cursor.inside();
   while (elements.next()) {
     try {
-      texts.push(found(elements, shape, 0));
+      texts.push(readShape(elements, shape, 0));
     } catch (error) {
       texts.push(error);
       elements.skip(UNLIMITED);

@@ -5,7 +5,7 @@ import {
   MAX_SHAPES,
   MAX_SHORT_STRINGS,
   parsedBytes,
-  parseLight,
+  parseBounded,
 } from './json-weight.js';
 
 const MIB = 1024 * 1024;
@@ -130,7 +130,7 @@ describe('the estimate of what a JSON text takes when it is parsed', () => {
 
   it('lets a part of a body pass that is heavy and short, not one that is heavy and long', () => {
     const objects = (bytes: number) => listText(bytes / 3, () => '{}');
-    expect(parseLight(objects(60_000))).toHaveLength(20_000);
-    expect(() => parseLight(objects(MIB))).toThrow(`limit of ${MAX_PARSED_WEIGHT} bytes`);
+    expect(parseBounded(objects(60_000))).toHaveLength(20_000);
+    expect(() => parseBounded(objects(MIB))).toThrow(`limit of ${MAX_PARSED_WEIGHT} bytes`);
   });
 });

@@ -70,10 +70,10 @@ const LOWER_CASE = 0x20;
  */
 export function parsedBytes(text: string, bytesPerCharacter = 1): number {
   if (text.length <= SHORT_TEXT) return text.length * WORST_FACTOR;
-  return new Census(text).bytes() + text.length * bytesPerCharacter;
+  return new WeightEstimate(text).bytes() + text.length * bytesPerCharacter;
 }
 
-class Census {
+class WeightEstimate {
   private containers = 0;
   private scalars = 0;
   private doubles = 0;
@@ -181,7 +181,7 @@ class Census {
 /** Bytes of memory that each byte of a text may take when `parseLight` parses it. */
 export const MAX_PARSED_WEIGHT = 10;
 /** `JSON.parse` for a part of a body. @throws JsonLimit when its values would take far more than its text */
-export function parseLight(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {
+export function parseBounded(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {
   if (text.length > SHORT_TEXT && parsedBytes(text, 2) > MAX_PARSED_WEIGHT * text.length)
     throw new JsonLimit(
       `a part of the body takes over the limit of ${MAX_PARSED_WEIGHT} bytes of memory for each byte of its text`,

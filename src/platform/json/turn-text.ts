@@ -1,12 +1,12 @@
 import {
-  ANSWERED,
-  ASKED,
+  ANSWER_MEMBERS,
+  QUESTION_MEMBERS,
   isBlank,
   isQuestion,
   plainText,
-  readAnswered,
-  readAsked,
-  type Said,
+  readOutputMessages,
+  readInputMessages,
+  type ChatMessage,
 } from './chat.js';
 
 /**
@@ -20,7 +20,7 @@ export interface TurnText {
 }
 
 /** Roles whose messages are no answer: tools answer the model. */
-const ASKING = new Set(['user', 'system', 'developer', 'tool', 'function']);
+const INPUT_ROLES = new Set(['user', 'system', 'developer', 'tool', 'function']);
 
 /** A document in which nothing is said: blanks, and what programs print where there is nothing. */
 const saysNothing = (document: unknown): boolean =>
@@ -29,13 +29,13 @@ const saysNothing = (document: unknown): boolean =>
   (typeof document === 'object' && Object.values(document as object).every(saysNothing));
 
 /** Messages of which none has anything to show: clients send an empty one where they have no text. */
-const areSilent = (messages: readonly Said[] = []): boolean =>
+const areSilent = (messages: readonly ChatMessage[] = []): boolean =>
   messages.length > 0 &&
   messages.every(({ pieces }) =>
     pieces.every((piece) => piece.text.trim() === '' || isOfNothing(piece)),
   );
 
-const isOfNothing = ({ kind, name, text }: Said['pieces'][number]): boolean =>
+const isOfNothing = ({ kind, name, text }: ChatMessage['pieces'][number]): boolean =>
   kind === 'data' && name === '' && text === 'empty';
 
 /**
@@ -44,11 +44,13 @@ const isOfNothing = ({ kind, name, text }: Said['pieces'][number]): boolean =>
  */
 export function readQuestion(inputs: unknown, output: unknown): TurnText | undefined {
   const isSilent = saysNothing(inputs);
-  const messages = isSilent ? readAnswered(inputs, output) : readAsked(inputs, output);
+  const messages = isSilent
+    ? readOutputMessages(inputs, output)
+    : readInputMessages(inputs, output);
   const question = messages?.findLast((said) => isQuestion(said) && textIn(said) !== '');
   if (question) return { kind: 'chat', role: 'user', text: textIn(question) };
   if (isSilent || areSilent(messages)) return undefined;
-  const text = plainText(inputs, ASKED);
+  const text = plainText(inputs, QUESTION_MEMBERS);
   if (text !== undefined) return { kind: 'plain', role: 'user', text };
   return { kind: 'data', role: 'user', text: JSON.stringify(inputs) };
 }
@@ -58,24 +60,28 @@ export function readQuestion(inputs: unknown, output: unknown): TurnText | undef
  * AutoGen's runtime tells what an agent answers as the message that the next one gets.
  */
 export function readAnswer(inputs: unknown, output: unknown): TurnText | undefined {
-  const isAnswer = (said: Said) => !ASKING.has(said.role) && textIn(said) !== '';
-  const chat = (said: Said): TurnText => ({ kind: 'chat', role: said.role, text: textIn(said) });
+  const isAnswer = (said: ChatMessage) => !INPUT_ROLES.has(said.role) && textIn(said) !== '';
+  const chat = (said: ChatMessage): TurnText => ({
+    kind: 'chat',
+    role: said.role,
+    text: textIn(said),
+  });
   const isSilent = saysNothing(output);
-  const messages = isSilent ? undefined : readAnswered(inputs, output);
+  const messages = isSilent ? undefined : readOutputMessages(inputs, output);
   const answer = messages?.findLast(isAnswer);
   if (answer) return chat(answer);
   if (isSilent || areSilent(messages)) {
-    const asked = readAsked(inputs, output) ?? [];
+    const asked = readInputMessages(inputs, output) ?? [];
     const handed = asked.some(isQuestion) ? undefined : asked.findLast(isAnswer);
     return handed && chat(handed);
   }
-  const text = plainText(output, ANSWERED);
+  const text = plainText(output, ANSWER_MEMBERS);
   if (text !== undefined) return { kind: 'plain', role: 'assistant', text };
   return { kind: 'data', role: 'assistant', text: JSON.stringify(output) };
 }
 
 /** The texts of a message, without what a model thought and the tools that it called. */
-const textIn = ({ pieces }: Said): string =>
+const textIn = ({ pieces }: ChatMessage): string =>
   pieces
     .filter(({ kind, text }) => kind === 'text' && text.trim() !== '')
     .map(({ text }) => text)

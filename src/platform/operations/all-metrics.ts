@@ -1,14 +1,14 @@
 import cluster from 'node:cluster';
 import { AggregatorRegistry } from 'prom-client';
 import { metrics } from '../process/metrics.js';
-import { Question } from '../process/primary.js';
+import { PrimaryQuestion } from '../process/primary.js';
 import { SharedAnswer } from '../process/shared-answer.js';
 
 if (cluster.isWorker) {
   AggregatorRegistry.setRegistries([metrics]);
   void new AggregatorRegistry(); // its constructor makes this process answer the primary
 }
-export const METRICS = new Question<string>('metrics');
+export const METRICS = new PrimaryQuestion<string>('metrics');
 METRICS.answer(() => metrics.metrics());
 
 const answer = new SharedAnswer(async () => (await METRICS.ask())!);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { showInfo } from '../process/metrics.js';
+import { registerInfo } from '../process/metrics.js';
 import { buildFacts } from '../database/schema-state.js';
 
 /** What runs here, for `/server_info` and `/metrics`. */
@@ -11,7 +11,7 @@ export class BuildService {
   constructor(dataSource: DataSource) {
     this.build = buildFacts(dataSource);
     const { version, commit, schema } = this.build;
-    showInfo('skein_build_info', '1, by what runs here; schema is its newest migration.', {
+    registerInfo('skein_build_info', '1, by what runs here; schema is its newest migration.', {
       version,
       commit,
       node: process.version,

@@ -2,7 +2,7 @@
 const MAX_LOOKS = 100;
 
 /** Why a connection is refused. */
-export type Bound = 'address' | 'process';
+export type ExceededBound = 'address' | 'process';
 
 interface Limits<Connection> {
   process: number;
@@ -30,7 +30,7 @@ export class ConnectionBounds<Connection> {
     connection: Connection,
     address: string,
     isTrusted = false,
-  ): { refused?: Bound; instead?: Connection } {
+  ): { refused?: ExceededBound; instead?: Connection } {
     const own = this.byAddress.get(address) ?? new Set();
     if (!isTrusted && own.size >= this.limits.address) return { refused: 'address' };
     const isFull = this.count >= this.limits.process;

@@ -10,10 +10,10 @@ import {
 import { HttpAdapterHost } from '@nestjs/core';
 import { clientNetwork } from '../auth/failed-attempts.js';
 import { CONFIG, type Config } from '../config/config.js';
-import { closeWithAnswers } from '../http/edge.js';
-import { showCounter, showNumber } from '../process/metrics.js';
+import { beginDraining } from '../http/edge.js';
+import { registerCounter, registerGauge } from '../process/metrics.js';
 import { warnSeldom } from '../process/warn-seldom.js';
-import { type Bound, ConnectionBounds } from './connection-bounds.js';
+import { type ExceededBound, ConnectionBounds } from './connection-bounds.js';
 import { isForOperations } from '../http/ports.js';
 
 /** A client that keeps a connection without a request for this long is taken not to send one just now. */
@@ -41,7 +41,7 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
   private closesSince: number | undefined;
 
   private readonly bounds: ConnectionBounds<Socket>;
-  private readonly refused = showCounter(
+  private readonly refused = registerCounter(
     'skein_connections_refused_total',
     'Connections of clients that were closed at once, by the limit that they were over: of their address or of the process.',
     ['limit'],
@@ -56,7 +56,7 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
       address: maxConnectionsPerAddress,
       isIdle: (socket) => this.connections.get(socket)?.requests === 0,
     });
-    showNumber('skein_connections', 'Connections of clients.', () => this.bounds.count);
+    registerGauge('skein_connections', 'Connections of clients.', () => this.bounds.count);
   }
 
   onModuleInit(): void {
@@ -109,7 +109,7 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
     return address !== undefined && isTrusted(address, 0) === true;
   }
 
-  private refuse(socket: Socket, limit: Bound): void {
+  private refuse(socket: Socket, limit: ExceededBound): void {
     socket.destroy();
     this.refused.inc({ limit });
     warnSeldom(`a connection was refused: there are too many of its ${limit}`);
@@ -130,7 +130,7 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
    * closing it earlier would fail the request that its client may be sending just now.
    */
   async retire(): Promise<void> {
-    closeWithAnswers();
+    beginDraining();
     while (this.connections.size > 0) await sleep(LOOK_EVERY_MS);
   }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { showNumbers } from '../process/metrics.js';
+import { registerLabelledGauge } from '../process/metrics.js';
 import { Database } from '../database/database.js';
 
 /**
@@ -9,7 +9,7 @@ import { Database } from '../database/database.js';
 @Injectable()
 export class DatabaseMetrics {
   constructor(database: Database) {
-    showNumbers(
+    registerLabelledGauge(
       'skein_database_connections',
       'Connections to PostgreSQL by state; waiting are requests without one.',
       { label: 'state' },

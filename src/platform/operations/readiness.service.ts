@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { wasRefusedLately } from '../http/disk-refusals.js';
-import { closeWithAnswers } from '../http/edge.js';
-import { showNumbers } from '../process/metrics.js';
+import { beginDraining } from '../http/edge.js';
+import { registerLabelledGauge } from '../process/metrics.js';
 import { SharedAnswer } from '../process/shared-answer.js';
 import { Probe, PROBE_TIMEOUT_MS } from '../database/probe.js';
 import { isDistributed, unreachableNodes } from '../database/distribute.js';
@@ -11,7 +11,10 @@ import { schemaState } from '../database/schema-state.js';
 import type { ReadinessDto } from './operations.dto.js';
 
 /** What the database says of itself. */
-type Found = Pick<ReadinessDto, 'database' | 'migrations' | 'writes' | 'unreachable_nodes'>;
+type DatabaseReadiness = Pick<
+  ReadinessDto,
+  'database' | 'migrations' | 'writes' | 'unreachable_nodes'
+>;
 
 /** Whether the process should be sent requests. Those who ask at a time share one look at the database, on a connection of its own. */
 @Injectable()
@@ -26,7 +29,7 @@ export class ReadinessService {
     private readonly unfilled: UnfilledRows,
     private readonly providers: ProvidersService,
   ) {
-    showNumbers(
+    registerLabelledGauge(
       'skein_ready',
       '1 where /ready finds nothing wrong: the database, its schema, whether it takes writes, the nodes of a cluster.',
       { label: 'what', aggregator: 'min' },
@@ -37,7 +40,7 @@ export class ReadinessService {
   /** From now on the process should be sent nothing new. */
   startDraining(): void {
     this.isDraining = true;
-    closeWithAnswers();
+    beginDraining();
   }
 
   async readiness(): Promise<ReadinessDto> {
@@ -53,9 +56,9 @@ export class ReadinessService {
     };
   }
 
-  private async find(): Promise<Found> {
+  private async find(): Promise<DatabaseReadiness> {
     try {
-      const [migrations, takesWrites] = await within(PROBE_TIMEOUT_MS, this.ask());
+      const [migrations, takesWrites] = await withTimeout(PROBE_TIMEOUT_MS, this.ask());
       return {
         database: 'reachable',
         migrations,
@@ -90,14 +93,14 @@ export class ReadinessService {
 
   private async unreachableNodes(): Promise<string[] | null> {
     try {
-      return await within(PROBE_TIMEOUT_MS, unreachableNodes(this.probe));
+      return await withTimeout(PROBE_TIMEOUT_MS, unreachableNodes(this.probe));
     } catch {
       return null;
     }
   }
 }
 
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('timeout')), ms);

@@ -3,19 +3,19 @@ import { statfs } from 'node:fs/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, type Config } from '../config/config.js';
 import { Probe } from '../database/probe.js';
-import { showNumber, showNumbers } from '../process/metrics.js';
+import { registerGauge, registerLabelledGauge } from '../process/metrics.js';
 
 /** PostgreSQL looks at each file of the database to tell its size (1 TB has over 1,000), so it is asked no more often. */
 const ASK_EVERY_MS = 30_000;
 
-interface Found {
+interface StorageNumbers {
   /** Of the database. */
   bytes: number | null;
   /** Rows of the tables of marks, as PostgreSQL estimates them. */
   marks: Record<string, number>;
 }
 
-const UNKNOWN: Found = { bytes: null, marks: {} };
+const UNKNOWN: StorageNumbers = { bytes: null, marks: {} };
 
 /** How much room there is on the disk of `DATA_DIR`, what the database takes, and how far its statistics are behind. */
 @Injectable()
@@ -29,7 +29,7 @@ export class StorageMetrics {
   ) {
     const aggregator = 'max'; // workers tell of the same things
     const show = (name: string, help: string, read: () => Promise<number | null>) =>
-      showNumber(name, help, read, aggregator);
+      registerGauge(name, help, read, aggregator);
     show('skein_disk_free_bytes', 'Room for the service on the disk of DATA_DIR.', () =>
       diskNumber(dataDir, ({ bavail, bsize }) => bavail * bsize),
     );
@@ -41,7 +41,7 @@ export class StorageMetrics {
       'Size of the database.',
       async () => (await this.ask()).bytes,
     );
-    showNumbers(
+    registerLabelledGauge(
       'skein_marks',
       'Changes that stored statistics do not have yet, about, by the table that tells of them.',
       { label: 'table', aggregator },
@@ -50,15 +50,17 @@ export class StorageMetrics {
   }
 
   /** Nothing is known while the database is away: `skein_ready` tells of that. */
-  private ask(): Promise<Found> {
+  private ask(): Promise<StorageNumbers> {
     if (performance.now() - this.askedMs < ASK_EVERY_MS) return this.found;
     this.askedMs = performance.now();
     return (this.found = this.find());
   }
 
-  private async find(): Promise<Found> {
+  private async find(): Promise<StorageNumbers> {
     try {
-      const [row] = await this.probe.query<{ bytes: string; marks: Found['marks'] | null }[]>(
+      const [row] = await this.probe.query<
+        { bytes: string; marks: StorageNumbers['marks'] | null }[]
+      >(
         `SELECT pg_database_size(current_database()) AS bytes,
            (SELECT json_object_agg(relname, n_live_tup) FROM pg_stat_user_tables
             WHERE schemaname = current_schema() AND relname LIKE '%\\_marks') AS marks`,

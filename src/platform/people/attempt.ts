@@ -6,7 +6,7 @@ export const ATTEMPT_SECONDS = 15 * 60;
 const MAX_PLACE = 2000;
 
 /** A sign-in that has begun. It is kept in the person's browser alone, so that nobody without an account can store anything. */
-export interface Attempt {
+export interface SignInAttempt {
   /** The number of the provider. */
   provider: string;
   state: string;
@@ -19,21 +19,21 @@ export interface Attempt {
   at: number;
 }
 
-type Headed = Pick<IncomingMessage, 'headers'>;
+type WithHeaders = Pick<IncomingMessage, 'headers'>;
 
 /** Over TLS the name begins with `__Host-`: no other host of the domain can set such a cookie, and begin a sign-in for the person. */
-export const attemptCookie = (request: Headed, isByTls: boolean): string =>
+export const attemptCookie = (request: WithHeaders, isByTls: boolean): string =>
   `${isByTls ? '__Host-' : ''}${cookieName('skein_sign_in', request)}`;
 
-export const attemptText = (attempt: Attempt): string =>
+export const attemptText = (attempt: SignInAttempt): string =>
   Buffer.from(JSON.stringify(attempt)).toString('base64url');
 
 /** The attempt of a browser; null where there is none, or it is too old. */
-export function readAttempt(request: Headed, isByTls: boolean): Attempt | null {
+export function readAttempt(request: WithHeaders, isByTls: boolean): SignInAttempt | null {
   const text = cookieValue(request, attemptCookie(request, isByTls));
   if (text === undefined) return null;
   try {
-    const attempt = JSON.parse(Buffer.from(text, 'base64url').toString()) as Attempt;
+    const attempt = JSON.parse(Buffer.from(text, 'base64url').toString()) as SignInAttempt;
     const { provider, state, nonce, verifier, at } = attempt;
     const areTexts = [provider, state, nonce, verifier].every((each) => typeof each === 'string');
     const age = Date.now() - at;

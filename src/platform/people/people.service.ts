@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { addEvent, auditAction } from '../audit/add-event.js';
 import type { Caller } from '../auth/caller.js';
 import { ConsoleSession } from '../auth/console-session.entity.js';
-import { covers, emailKey } from '../auth/grants.js';
+import { scopeCovers, emailKey } from '../auth/grants.js';
 import { KeysService } from '../auth/keys.service.js';
 import { CONFIG, type Config } from '../config/config.js';
 import { lock } from '../database/advisory-locks.js';
@@ -70,7 +70,7 @@ export class PeopleService {
   /** Gives a role in a scope, in the place of the one that was given there before. */
   async set(request: SetMemberDto, caller: Caller): Promise<MemberDto> {
     const { scope, role } = request;
-    if (!caller.scopes.some((own) => covers(own, scope)))
+    if (!caller.scopes.some((own) => scopeCovers(own, scope)))
       throw new ApiError('forbidden', `you are no admin of the scope ${scope}`);
     const member = await this.database.transaction(async () => {
       await this.database.query(lock(MEMBERS_OF_ENTITY, ownerEntity(scope)));
@@ -159,7 +159,7 @@ export class PeopleService {
   async remove(id: string, caller: Caller): Promise<MemberDto> {
     const removed = await this.database.transaction(async () => {
       const [member] = await this.database.query(memberById(id));
-      if (!member || !caller.scopes.some((own) => covers(own, member.scope)))
+      if (!member || !caller.scopes.some((own) => scopeCovers(own, member.scope)))
         throw new ApiError('not_found', `there is no member ${id}`);
       const { affected } = await this.database.repository(Membership).delete({ id });
       if (!affected) throw new ApiError('not_found', `there is no member ${id}`);

@@ -7,7 +7,7 @@ import type { SignInProvider } from '../config/sign-in-settings.js';
 import { Schedule } from '../database/schedule.js';
 import { ApiError } from '../errors.js';
 import { logger } from '../process/logger.js';
-import { fetchOutside, listCauses, OUTSIDE_SECONDS } from '../http/outside.js';
+import { fetchExternal, listCauses, EXTERNAL_SECONDS } from '../http/outside.js';
 
 const CHECK_EVERY_MS = 60_000;
 /** A discovery document is read again after this time, when what it says may have changed. */
@@ -18,7 +18,7 @@ const RETRY_MS = 5000;
 export const CLOCK_TOLERANCE_SECONDS = 30;
 
 /** What a provider has told of itself. */
-export interface Discovered {
+export interface DiscoveredProvider {
   metadata: client.ServerMetadata;
   /** Made anew for each sign-in, so that the provider's keys are read then: they may have been replaced. */
   configuration: () => client.Configuration;
@@ -27,11 +27,11 @@ export interface Discovered {
 }
 
 interface State {
-  discovered?: Discovered;
+  discovered?: DiscoveredProvider;
   /** When that was. */
   at: number;
   /** The one under way. */
-  discovering?: Promise<Discovered> | undefined;
+  discovering?: Promise<DiscoveredProvider> | undefined;
   failure?: { error: unknown; at: number } | undefined;
 }
 
@@ -77,14 +77,14 @@ export class ProvidersService {
   }
 
   /** What the provider says of itself. @throws whatever keeps it from being read */
-  async discovered(provider: SignInProvider): Promise<Discovered> {
+  async discovered(provider: SignInProvider): Promise<DiscoveredProvider> {
     const state = this.state(provider.issuer);
     if (state.discovered) return state.discovered;
     if (state.failure && Date.now() - state.failure.at < RETRY_MS) throw state.failure.error;
     return this.discover(provider);
   }
 
-  private discover(provider: SignInProvider): Promise<Discovered> {
+  private discover(provider: SignInProvider): Promise<DiscoveredProvider> {
     const state = this.state(provider.issuer);
     state.discovering ??= discover(provider)
       .then((discovered) => {
@@ -123,12 +123,16 @@ export class ProvidersService {
   }
 }
 
-async function discover({ issuer, clientId, clientSecret }: SignInProvider): Promise<Discovered> {
+async function discover({
+  issuer,
+  clientId,
+  clientSecret,
+}: SignInProvider): Promise<DiscoveredProvider> {
   const authentication = clientSecret === undefined ? client.None() : secretIn(clientSecret);
   const metadata = { [client.clockTolerance]: CLOCK_TOLERANCE_SECONDS };
   const execute = [client.enableNonRepudiationChecks];
   if (issuer.startsWith('http:')) execute.push(client.allowInsecureRequests);
-  const options = { timeout: OUTSIDE_SECONDS, [client.customFetch]: fetchOutside as never };
+  const options = { timeout: EXTERNAL_SECONDS, [client.customFetch]: fetchExternal as never };
   const found = await client.discovery(new URL(issuer), clientId, metadata, authentication, {
     ...options,
     execute,

@@ -28,13 +28,13 @@ import {
 } from './attempt.js';
 import { logger } from '../process/logger.js';
 import { ProvidersService } from './providers.service.js';
-import { type Reason, SignInFailure, SignInService } from './sign-in.service.js';
+import { type SignInFailureReason, SignInFailure, SignInService } from './sign-in.service.js';
 
 /** Sign-ins of an address that wait for the provider. */
 const MAX_AT_ONCE = 10;
 const MAX_LOGOUT_BYTES = 32 * 1024;
 
-interface Sent {
+interface RedirectUrl {
   url: string;
 }
 
@@ -47,7 +47,7 @@ interface Sent {
 export class SignInController {
   @Inject() private readonly failures!: FailureLog;
   private readonly isByTls: boolean;
-  private readonly exchanges = new Exchanges();
+  private readonly exchanges = new PendingSignIns();
 
   constructor(
     private readonly signIns: SignInService,
@@ -62,7 +62,7 @@ export class SignInController {
   @Get('sign-in')
   @Public()
   @Redirect()
-  async signIn(@Ctx() context: Context, @Param('provider') number: string): Promise<Sent> {
+  async signIn(@Ctx() context: Context, @Param('provider') number: string): Promise<RedirectUrl> {
     const provider = this.providers.provider(number);
     return this.answer(context, async () => {
       const { url, attempt } = await this.signIns.begin(
@@ -78,7 +78,7 @@ export class SignInController {
   @Get('callback')
   @Public()
   @Redirect()
-  async callback(@Ctx() context: Context, @Param('provider') number: string): Promise<Sent> {
+  async callback(@Ctx() context: Context, @Param('provider') number: string): Promise<RedirectUrl> {
     const provider = this.providers.provider(number);
     return this.answer(context, async () => {
       const attempt = readAttempt(context, this.isByTls);
@@ -118,13 +118,14 @@ export class SignInController {
   }
 
   /** The person reads what happened and a reference; the log has the cause. */
-  private async answer(context: Context, work: () => Promise<string>): Promise<Sent> {
+  private async answer(context: Context, work: () => Promise<string>): Promise<RedirectUrl> {
     context.response.setHeader('Cache-Control', 'no-store');
     context.response.setHeader('Referrer-Policy', 'no-referrer');
     try {
       return { url: await work() };
     } catch (error) {
-      const reason: Reason = error instanceof SignInFailure ? error.reason : 'unavailable';
+      const reason: SignInFailureReason =
+        error instanceof SignInFailure ? error.reason : 'unavailable';
       const reference = context.request.id;
       if (await this.attempts.isLogged(callerAddress(context)))
         logger.warn(
@@ -164,7 +165,7 @@ export class SignInController {
  * Sign-ins that are at the provider's: each costs it and us a few requests, so a client has few at a time. They are not limited
  * by how many have failed: nobody guesses a code, and all people of an office may have one address.
  */
-class Exchanges {
+class PendingSignIns {
   private readonly underWay = new Map<string, number>();
 
   async run<T>(address: string, work: () => Promise<T>): Promise<T> {

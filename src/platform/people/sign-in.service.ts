@@ -13,17 +13,21 @@ import type { SignInProvider } from '../config/sign-in-settings.js';
 import { Database } from '../database/database.js';
 import { ApiError } from '../errors.js';
 import { listCauses } from '../http/outside.js';
-import type { Attempt } from './attempt.js';
+import type { SignInAttempt } from './attempt.js';
 import { emailMembersClaim, personById, sessionsEnd, userSeen } from './people.query.js';
 import { type Profile, readProfile } from './profile.js';
 import { logger } from '../process/logger.js';
-import { CLOCK_TOLERANCE_SECONDS, type Discovered, ProvidersService } from './providers.service.js';
+import {
+  CLOCK_TOLERANCE_SECONDS,
+  type DiscoveredProvider,
+  ProvidersService,
+} from './providers.service.js';
 
 const SIGN_IN = auditAction('people.sign_in');
 const SIGN_OUT = auditAction('people.sign_out');
 
 /** Why somebody was not let in, as the console explains it. */
-export type Reason =
+export type SignInFailureReason =
   | 'expired'
   | 'denied'
   | 'provider_unavailable'
@@ -37,7 +41,7 @@ export type Reason =
 /** Nothing was granted. The cause is for the log alone. */
 export class SignInFailure extends Error {
   constructor(
-    readonly reason: Reason,
+    readonly reason: SignInFailureReason,
     cause?: unknown,
   ) {
     super(`not signed in: ${reason}`, { cause });
@@ -64,7 +68,10 @@ export class SignInService {
   ) {}
 
   /** The address at the provider where a sign-in goes on. @throws SignInFailure */
-  async begin(provider: SignInProvider, to: string): Promise<{ url: string; attempt: Attempt }> {
+  async begin(
+    provider: SignInProvider,
+    to: string,
+  ): Promise<{ url: string; attempt: SignInAttempt }> {
     const configuration = await this.configuration(provider);
     const attempt = {
       provider: provider.number,
@@ -86,7 +93,7 @@ export class SignInService {
   }
 
   /** Takes the code that a browser brings from the provider, and begins a session. @throws SignInFailure */
-  async finish(provider: SignInProvider, attempt: Attempt, search: string): Promise<string> {
+  async finish(provider: SignInProvider, attempt: SignInAttempt, search: string): Promise<string> {
     if (attempt.provider !== provider.number) throw new SignInFailure('expired');
     const configuration = await this.configuration(provider);
     const tokens = await this.tokens(provider, configuration, attempt, search);
@@ -119,7 +126,7 @@ export class SignInService {
   private async tokens(
     provider: SignInProvider,
     configuration: client.Configuration,
-    { state, nonce, verifier }: Attempt,
+    { state, nonce, verifier }: SignInAttempt,
     search: string,
   ): Promise<Tokens> {
     const url = new URL(`${this.providers.address(provider, 'callback')}${search}`);
@@ -266,7 +273,7 @@ function toFailure(error: unknown): SignInFailure {
 
 async function readLogoutToken(
   { issuer, clientId }: SignInProvider,
-  keys: Discovered['keys'],
+  keys: DiscoveredProvider['keys'],
   token: string,
 ): Promise<{ sid: string | null; subject: string | null }> {
   const { payload } = await jwtVerify(token, keys, {

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Identity, isRunning, isVisible, ownIdentity } from './processes.js';
+import { type ProcessIdentity, isRunning, isVisible, ownIdentity } from './processes.js';
 
 /** A lock that the kernel holds on a file, for as long as any process has this descriptor open. */
 export interface FileLock {
@@ -120,7 +120,7 @@ function ownerId(path: string): number | undefined {
   }
 }
 
-function inUse(path: string, holder: Identity | undefined): FolderInUse {
+function inUse(path: string, holder: ProcessIdentity | undefined): FolderInUse {
   if (!holder) return new FolderInUse(dirname(path), 'another process');
   const where = isVisible(holder)
     ? ''
@@ -141,11 +141,11 @@ export function visibleHolder(path: string): number | undefined {
 }
 
 /** Undefined while the holder has not written yet. */
-function readHolder(descriptor: number): Identity | undefined {
+function readHolder(descriptor: number): ProcessIdentity | undefined {
   const buffer = Buffer.alloc(CONTENT_BYTES);
   const content = buffer.toString('utf8', 0, readSync(descriptor, buffer, 0, CONTENT_BYTES, 0));
   try {
-    const { pid, started, host, namespace }: Identity = JSON.parse(content);
+    const { pid, started, host, namespace }: ProcessIdentity = JSON.parse(content);
     const isWhole = Number.isInteger(pid) && [started, host, namespace].every(isText);
     return isWhole ? { pid, started, host, namespace } : undefined;
   } catch {

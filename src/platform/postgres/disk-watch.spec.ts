@@ -1,7 +1,7 @@
-import { leastAfterErasing, type Room, judgeRoom } from './disk-watch.js';
+import { leastAfterErasing, type DiskRoom, judgeRoom } from './disk-watch.js';
 
 const MIB = 1024 * 1024;
-const room = (freeMib: number, more: Partial<Room> = {}): Room => ({
+const room = (freeMib: number, more: Partial<DiskRoom> = {}): DiskRoom => ({
   sizeBytes: 300 * MIB,
   freeBytes: freeMib * MIB,
   segmentBytes: 16 * MIB,

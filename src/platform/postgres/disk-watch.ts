@@ -31,14 +31,14 @@ const GROWTH_PART = 1 / 2;
 /** The file has a fixed size, so that it can be rewritten on a full disk. */
 const FILE_BYTES = 8192;
 
-export interface Disk {
+export interface DiskSpace {
   sizeBytes: number;
   /** For accounts that are not root, as the server's. */
   freeBytes: number;
 }
 
 /** Of the disk that holds a path. */
-export function readDisk(path: string): Disk {
+export function readDisk(path: string): DiskSpace {
   const { blocks, bavail, bsize } = statfsSync(path);
   return { sizeBytes: blocks * bsize, freeBytes: bavail * bsize };
 }
@@ -55,14 +55,14 @@ function listSegments(pgdata: string): string[] {
 type State = 'roomy' | 'reusing' | 'full';
 
 /** What there is of room. */
-export interface Room extends Disk {
+export interface DiskRoom extends DiskSpace {
   segmentBytes: number;
   /** Of the log. */
   segments: number;
 }
 
 /** `least` is the room that has to be left while new rows take the room of erased ones. */
-export function judgeRoom(room: Room, before: State, least: number): State {
+export function judgeRoom(room: DiskRoom, before: State, least: number): State {
   const { sizeBytes, freeBytes, segmentBytes } = room;
   const part = Math.min(RESERVE_BYTES, sizeBytes * RESERVE_PART);
   const reserve = Math.max(part, RESERVE_SEGMENTS * segmentBytes);
@@ -70,11 +70,11 @@ export function judgeRoom(room: Room, before: State, least: number): State {
   return before === 'reusing' && withLog(room) >= least ? 'reusing' : 'full';
 }
 
-const withLog = ({ freeBytes, segmentBytes, segments }: Room) =>
+const withLog = ({ freeBytes, segmentBytes, segments }: DiskRoom) =>
   freeBytes + Math.min(LOG_SEGMENTS, segments) * segmentBytes;
 
 /** The room that has to be left once rows were erased: less than there is now, within bounds. */
-export function leastAfterErasing(room: Room): number {
+export function leastAfterErasing(room: DiskRoom): number {
   const { segmentBytes } = room;
   const least = Math.min(
     REUSING_SEGMENTS * segmentBytes,
@@ -149,7 +149,7 @@ export class DiskWatch {
     if (this.state === 'full') this.enter(judgeRoom(this.room, 'reusing', this.least));
   }
 
-  private get room(): Room {
+  private get room(): DiskRoom {
     const segments = listSegments(this.pgdata).length;
     return { ...readDisk(this.pgdata), segments, segmentBytes: this.segmentBytes };
   }

@@ -20,20 +20,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type FileLock, lockFile, visibleHolder, withOwner } from './data-dir-lock.js';
 import { readDisk, DiskWatch } from './disk-watch.js';
 import { assertLocal } from './file-system.js';
-import { type KeptUp, keptUp } from './kept-up.js';
+import { type SupervisedServer, superviseServer } from './kept-up.js';
 import {
   isPermitted,
   isReachable,
   postgresAccount,
   postgresBinaries,
-  type Account,
+  type ServerAccount,
 } from './postgres-account.js';
 import {
   clusterPassword,
   openCluster,
   spawnTied,
   type TiedProcess,
-  type Tools,
+  type PostgresTools,
 } from './postgres-cluster.js';
 import { ownResources, settingsFor } from './settings.js';
 import { type LogLevel, serverLog } from './server-log.js';
@@ -137,7 +137,11 @@ export async function openEmbeddedPostgres(
       reload();
       return server;
     };
-    const server = await keptUp(start, (process) => interrupt(process, pgdata, tools), warn);
+    const server = await superviseServer(
+      start,
+      (process) => interrupt(process, pgdata, tools),
+      warn,
+    );
     disk.start();
     releases.push(() => disk.stop());
     let stopped: Promise<void> | undefined;
@@ -212,7 +216,7 @@ function makeFolder(path: string): void {
 }
 
 /** An empty folder that only the account may enter, with a name short enough for a socket. */
-function privateFolder(dataDir: string, account: Account | undefined): string {
+function privateFolder(dataDir: string, account: ServerAccount | undefined): string {
   // containers that share a folder for temporary files may have other folders under the same path
   const identity = `${statSync(dataDir).ino} ${dataDir}`;
   const name = `skein-${createHash('sha256').update(identity).digest('hex').slice(0, 12)}`;
@@ -244,7 +248,7 @@ function isWritable(folder: string): boolean {
   }
 }
 
-interface StartTools extends Tools {
+interface StartTools extends PostgresTools {
   /** Told of each process that is tried. */
   begun: (server: TiedProcess) => void;
 }
@@ -310,7 +314,7 @@ function isAlive({ child }: TiedProcess): boolean {
 }
 
 /** Asks the server to end: its sessions are ended, and a checkpoint is written. */
-function interrupt(server: TiedProcess, pgdata: string, tools: Tools): void {
+function interrupt(server: TiedProcess, pgdata: string, tools: PostgresTools): void {
   if (isAlive(server)) {
     const postmaster = readPostmaster(pgdata);
     if (process.platform === 'win32') pgCtlStop(pgdata, tools);
@@ -320,13 +324,17 @@ function interrupt(server: TiedProcess, pgdata: string, tools: Tools): void {
   server.child.stdin?.end();
 }
 
-async function stopServer(server: KeptUp, pgdata: string, tools: Tools): Promise<void> {
+async function stopServer(
+  server: SupervisedServer,
+  pgdata: string,
+  tools: PostgresTools,
+): Promise<void> {
   await server.stop();
   await removeLeftover(pgdata, tools);
 }
 
 /** Makes a running server read its settings anew. */
-function reloadServer(pgdata: string, { binaries }: Tools): void {
+function reloadServer(pgdata: string, { binaries }: PostgresTools): void {
   const pid = readPostmaster(pgdata)?.pid;
   if (pid === undefined || !isPostmaster(pid, pgdata)) return; // it reads them when it starts
   if (process.platform === 'win32') execFileSync(binaries.pgCtl, ['reload', '-D', pgdata, '-s']);
@@ -339,7 +347,7 @@ function reloadServer(pgdata: string, { binaries }: Tools): void {
  */
 function lockCluster(
   pgdata: string,
-  tools: Tools,
+  tools: PostgresTools,
   warn: (line: string) => void,
 ): Promise<FileLock> {
   const onLeftover = async (isOurs: boolean) => {
@@ -354,7 +362,7 @@ function lockCluster(
 }
 
 /** Ends a server that was started by hand or by a version without locks, and removes a stale status file. */
-async function removeLeftover(pgdata: string, tools: Tools): Promise<void> {
+async function removeLeftover(pgdata: string, tools: PostgresTools): Promise<void> {
   const pid = readPostmaster(pgdata)?.pid;
   await endServer(pgdata, tools);
   // its process id may belong to another process by now, which PostgreSQL would take for a running server
@@ -363,7 +371,7 @@ async function removeLeftover(pgdata: string, tools: Tools): Promise<void> {
   }
 }
 
-async function endServer(pgdata: string, tools: Tools): Promise<void> {
+async function endServer(pgdata: string, tools: PostgresTools): Promise<void> {
   if (!existsSync(join(pgdata, 'postmaster.pid'))) return;
   if (process.platform === 'win32') return pgCtlStop(pgdata, tools);
   const pid = readPostmaster(pgdata)?.pid;
@@ -378,7 +386,7 @@ async function endServer(pgdata: string, tools: Tools): Promise<void> {
   }
 }
 
-function pgCtlStop(pgdata: string, { binaries }: Tools): void {
+function pgCtlStop(pgdata: string, { binaries }: PostgresTools): void {
   try {
     execFileSync(binaries.pgCtl, ['stop', '-D', pgdata, '-m', 'fast', '-w'], { stdio: 'ignore' });
   } catch {

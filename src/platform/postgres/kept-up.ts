@@ -7,7 +7,7 @@ const MAX_WAIT_MS = 10_000;
 const STEADY_MS = 60_000;
 
 /** A server that is started again whenever it ends. */
-export interface KeptUp {
+export interface SupervisedServer {
   /** Resolves after `stop`, when the server has ended. */
   exited: Promise<void>;
   stop(): Promise<void>;
@@ -21,11 +21,11 @@ export type Start = (begun: (server: TiedProcess) => void) => Promise<TiedProces
  * again, after longer and longer waits, until it comes up. `end` asks one to end.
  * @throws Error when the first start fails
  */
-export async function keptUp(
+export async function superviseServer(
   start: Start,
   end: (server: TiedProcess) => void,
   warn: (line: string) => void,
-): Promise<KeptUp> {
+): Promise<SupervisedServer> {
   const stopping = new AbortController();
   const { signal } = stopping;
   let latest: TiedProcess | undefined;

@@ -22,13 +22,13 @@ import { userInfo } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 
 /** The user PostgreSQL runs as when we are root; it refuses to run as root itself. */
-export interface Account {
+export interface ServerAccount {
   uid: number;
   gid: number;
   name: string;
 }
 
-export interface Binaries {
+export interface PostgresBinaries {
   initdb: string;
   postgres: string;
   pgCtl: string;
@@ -43,7 +43,7 @@ const BINARIES_CACHE = '/var/cache/skein';
  * The account to use: undefined (our own) unless we are root.
  * An existing cluster keeps the owner it has, so a folder can be used by that user and by root in turn.
  */
-export function postgresAccount(pgdata: string): Account | undefined {
+export function postgresAccount(pgdata: string): ServerAccount | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const owner = statSync(pgdata, { throwIfNoEntry: false });
   if (owner && owner.uid !== 0) {
@@ -100,7 +100,7 @@ export function namelessUserEnv(scratch: string): Record<string, string> {
 }
 
 /** Whether the account may pass through every folder above `path`. Mode bits only, access lists aside. */
-export function isReachable(path: string, account: Account | undefined): boolean {
+export function isReachable(path: string, account: ServerAccount | undefined): boolean {
   for (let folder = dirname(realpathSync(path)); ; folder = dirname(folder)) {
     if (!isPermitted(folder, account, 1)) return false;
     if (folder === dirname(folder)) return true;
@@ -108,7 +108,11 @@ export function isReachable(path: string, account: Account | undefined): boolean
 }
 
 /** `bits` as in a mode digit: 4 read, 2 write, 1 execute or pass through. */
-export function isPermitted(path: string, account: Account | undefined, bits: number): boolean {
+export function isPermitted(
+  path: string,
+  account: ServerAccount | undefined,
+  bits: number,
+): boolean {
   if (!account) return true;
   const { mode, uid, gid } = statSync(path);
   const shift = uid === account.uid ? 6 : gid === account.gid ? 3 : 0;
@@ -119,7 +123,7 @@ export function isPermitted(path: string, account: Account | undefined, bits: nu
  * A folder of ours outside the project, made when missing: owned by root, writable by nobody else, open to the account.
  * Anything else found under that name is refused and left as it is.
  */
-export function systemFolder(path: string, account: Account): string {
+export function systemFolder(path: string, account: ServerAccount): string {
   const umask = process.umask(0o022);
   try {
     mkdirSync(path, { recursive: true });
@@ -145,7 +149,7 @@ function assertOnlyRootWrites(path: string): void {
  * Its install script may have been skipped (npm 11 does so unless told otherwise), so what that script does is made up
  * for here: the links between shared libraries, and the executable bits.
  */
-export function postgresBinaries(account?: Account): Binaries {
+export function postgresBinaries(account?: ServerAccount): PostgresBinaries {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   const { native, version } = installedPackage(platform);
   let folder = native;
@@ -182,7 +186,7 @@ function installedPackage(platform: string): { native: string; version: string }
 }
 
 /** A sample is enough: an installation has one set of modes throughout. */
-function isUsable(native: string, account: Account): boolean {
+function isUsable(native: string, account: ServerAccount): boolean {
   const needed: [string, number][] = [
     ['bin', 5],
     ['bin/postgres', 1],
@@ -239,7 +243,7 @@ function linkLibraries(native: string): void {
 }
 
 /** Copies once (60 MB, about 0.1 s). The finished folder appears by a rename, so a half-made copy is never used. */
-function cachedCopy(native: string, name: string, account: Account): string {
+function cachedCopy(native: string, name: string, account: ServerAccount): string {
   const cache = systemFolder(BINARIES_CACHE, account);
   const copy = join(cache, name);
   if (!existsSync(copy)) {

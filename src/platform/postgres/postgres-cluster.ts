@@ -28,8 +28,8 @@ import {
   isReachable,
   namelessUserEnv,
   systemFolder,
-  type Account,
-  type Binaries,
+  type ServerAccount,
+  type PostgresBinaries,
 } from './postgres-account.js';
 
 /** Where the cluster goes when the account cannot reach DATA_DIR. */
@@ -41,9 +41,9 @@ const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 }
 /** How many of a program's last lines an error message shows. */
 const TAIL_LINES = 30;
 
-export interface Tools {
-  account: Account | undefined;
-  binaries: Binaries;
+export interface PostgresTools {
+  account: ServerAccount | undefined;
+  binaries: PostgresBinaries;
   /** A private folder the account can reach: for sockets, and for the password while a cluster is made. */
   scratch: string;
   log: (line: string) => void;
@@ -85,12 +85,12 @@ exit $code`;
  * RLIMIT_DATA counts what a process has for itself, and not the cache that all share. It needs no right and holds in every container:
  * PostgreSQL gets no memory, fails the statement with 53200 and goes on, where the kernel would kill the process and so all sessions.
  */
-const memoryLimit = ({ processBytes }: Tools): Record<string, string> =>
+const memoryLimit = ({ processBytes }: PostgresTools): Record<string, string> =>
   process.platform === 'linux' && processBytes
     ? { SKEIN_KIB: String(Math.floor(processBytes / 1024)) }
     : {};
 
-export function spawnTied(file: string, args: string[], tools: Tools): TiedProcess {
+export function spawnTied(file: string, args: string[], tools: PostgresTools): TiedProcess {
   const stdio: ['pipe', 'ignore', 'pipe'] = ['pipe', 'ignore', 'pipe'];
   const child: ChildProcess =
     process.platform === 'win32'
@@ -133,7 +133,7 @@ export function spawnTied(file: string, args: string[], tools: Tools): TiedProce
  * `DATA_DIR/pgdata` is that folder, or a link to it; it appears by a rename when the cluster is complete, so a start
  * killed half-way leaves only a draft, which the next one removes.
  */
-export async function openCluster(dataDir: string, tools: Tools): Promise<string> {
+export async function openCluster(dataDir: string, tools: PostgresTools): Promise<string> {
   const pgdata = join(dataDir, 'pgdata');
   await removeDrafts(dataDir, tools.log);
   if (isAbsent(pgdata)) await createCluster(dataDir, tools);
@@ -189,7 +189,7 @@ function assertOwner(folder: string): void {
 }
 
 /** Makes the account able to use a folder that came from elsewhere: a copy made by root, a restored backup. */
-function adopt(folder: string, { account }: Tools): void {
+function adopt(folder: string, { account }: PostgresTools): void {
   if (account && statSync(folder).uid !== account.uid) {
     execFileSync('chown', ['-R', '-h', `${account.uid}:${account.gid}`, folder]);
   }
@@ -203,7 +203,7 @@ function adopt(folder: string, { account }: Tools): void {
   }
 }
 
-async function createCluster(dataDir: string, tools: Tools): Promise<void> {
+async function createCluster(dataDir: string, tools: PostgresTools): Promise<void> {
   const { folder, draft } = newFolder(dataDir, tools);
   try {
     await initdb(folder, tools);
@@ -216,7 +216,10 @@ async function createCluster(dataDir: string, tools: Tools): Promise<void> {
 }
 
 /** `draft` is what becomes `pgdata`: the folder itself, or a link to one outside DATA_DIR. */
-function newFolder(dataDir: string, { account, log }: Tools): { folder: string; draft: string } {
+function newFolder(
+  dataDir: string,
+  { account, log }: PostgresTools,
+): { folder: string; draft: string } {
   const near = isReachable(dataDir, account) && isPermitted(dataDir, account, 1);
   if (near) {
     const folder = mkdtempSync(join(dataDir, DRAFT));
@@ -250,7 +253,7 @@ async function removeDrafts(dataDir: string, log: (line: string) => void): Promi
 }
 
 /** Text sorts by code point, the same on every machine, and `lower()` still knows all of Unicode. */
-async function initdb(folder: string, tools: Tools): Promise<void> {
+async function initdb(folder: string, tools: PostgresTools): Promise<void> {
   const { account, binaries, scratch } = tools;
   const password = randomBytes(24).toString('base64url');
   const passwordFile = writeSecret(join(scratch, PASSWORD_FILE), password, account);
@@ -269,7 +272,7 @@ async function initdb(folder: string, tools: Tools): Promise<void> {
   writeSecret(join(folder, PASSWORD_FILE), password, account);
 }
 
-function writeSecret(path: string, secret: string, account: Account | undefined): string {
+function writeSecret(path: string, secret: string, account: ServerAccount | undefined): string {
   rmSync(path, { force: true });
   writeFileSync(path, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true });
   if (account) chownSync(path, account.uid, account.gid);

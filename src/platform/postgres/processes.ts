@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const POLL_MS = 10;
 
 /** A process, with a unique identity: an id alone is reused, and means another process in another namespace. */
-export interface Identity {
+export interface ProcessIdentity {
   pid: number;
   started: string;
   host: string;
@@ -14,18 +14,18 @@ export interface Identity {
   namespace: string;
 }
 
-export function ownIdentity(): Identity {
+export function ownIdentity(): ProcessIdentity {
   const started = processStart(process.pid) ?? 'unknown';
   return { pid: process.pid, started, host: hostname(), namespace: pidNamespace() };
 }
 
 /** Whether the process can be looked up here: another host or PID namespace has process ids of its own. */
-export function isVisible(identity: Identity): boolean {
+export function isVisible(identity: ProcessIdentity): boolean {
   return identity.host === hostname() && identity.namespace === pidNamespace();
 }
 
 /** Of a visible process. */
-export function isRunning(identity: Identity): boolean {
+export function isRunning(identity: ProcessIdentity): boolean {
   return processStart(identity.pid) === identity.started;
 }
 

@@ -1,10 +1,4 @@
-import {
-  allButTheLast,
-  asMuchAsStaysFree,
-  FairQueue,
-  Shares,
-  twoThirdsRule,
-} from './fair-queue.js';
+import { allButLastRule, freeShareRule, FairQueue, Shares, twoThirdsRule } from './fair-queue.js';
 
 type Options = Partial<ConstructorParameters<typeof FairQueue<number>>[0]>;
 
@@ -50,7 +44,7 @@ describe('FairQueue', () => {
   });
 
   it('puts owners first that have less', async () => {
-    const held = new Shares(allButTheLast(10));
+    const held = new Shares(allButLastRule(10));
     for (const owner of ['a/1', 'a/1', 'a/2', 'b/1', 'c/1']) held.add(owner);
     const { ask, give } = queueFor(0, { held });
     for (const owner of ['a/1', 'a/2', 'b/1', 'c/1']) void ask(owner);
@@ -179,7 +173,7 @@ describe('FairQueue', () => {
 
 describe('Shares', () => {
   it('leave the last one to others, unless it is the only one', () => {
-    const three = new Shares(allButTheLast(3));
+    const three = new Shares(allButLastRule(3));
     expect(['a', 'a', 'a', 'b', 'b'].map((owner) => three.take(owner))).toEqual([
       true,
       true,
@@ -187,14 +181,14 @@ describe('Shares', () => {
       true,
       false,
     ]);
-    const one = new Shares(allButTheLast(1));
+    const one = new Shares(allButLastRule(1));
     expect([one.take('a'), one.take('b')]).toEqual([true, false]);
     one.give('a');
     expect(one.take('b')).toBe(true);
   });
 
   it('leave the last one to others than the keys of an entity, and of many one more to its other keys', () => {
-    const six = new Shares(allButTheLast(6));
+    const six = new Shares(allButLastRule(6));
     const takes = (owner: string, count: number) =>
       Array.from({ length: count }, () => six.take(owner)).filter(Boolean).length;
     expect([takes('a/1', 6), takes('a/2', 2), takes('b/1', 2)]).toEqual([4, 1, 1]);
@@ -215,7 +209,7 @@ describe('Shares', () => {
   });
 
   it('leave a key as much as it has, its entity half of that, and let one change what it has', () => {
-    const shares = new Shares(asMuchAsStaysFree(60));
+    const shares = new Shares(freeShareRule(60));
     expect([shares.take('a/1', 20), shares.take('a/1', 11), shares.take('a/1', 10)]).toEqual([
       true,
       false,
@@ -229,7 +223,7 @@ describe('Shares', () => {
   });
 
   it('let one be larger that is alone', () => {
-    const shares = new Shares(asMuchAsStaysFree(60));
+    const shares = new Shares(freeShareRule(60));
     expect([shares.take('a', 61), shares.take('a', 60), shares.take('b', 0)]).toEqual([
       false,
       true,

@@ -17,7 +17,7 @@ interface Rules {
  * So many together. An entity never has the last one, unless it is the only one; of five or more, a key leaves one more
  * to the other keys of its entity.
  */
-export function allButTheLast(count: number): Rules {
+export function allButLastRule(count: number): Rules {
   const upTo =
     (most: number): Rule =>
     (own, all) =>
@@ -41,7 +41,7 @@ export function twoThirdsRule({ count, weight }: Amount): Rules {
  * entity two thirds, two entities two fifths each, and so on, so that something is left for the next one. A single thing
  * may weigh more when there is no other.
  */
-export function asMuchAsStaysFree(size: number): Rules {
+export function freeShareRule(size: number): Rules {
   const upTo =
     (times: number): Rule =>
     (own, all, weight, had) => {
@@ -53,12 +53,12 @@ export function asMuchAsStaysFree(size: number): Rules {
 }
 
 /** So many for each key. */
-export const each = (count: number, ofEntity: Rule = () => true): Rules => ({
+export const perKeyRule = (count: number, ofEntity: Rule = () => true): Rules => ({
   entity: ofEntity,
   key: (own) => own.count < count,
 });
 
-const UNBOUNDED = each(Infinity);
+const UNBOUNDED = perKeyRule(Infinity);
 const NOTHING: Readonly<Amount> = { count: 0, weight: 0 };
 
 /** The entity of an owner, which is a key: `<entity>/<key>`. An owner without an entity is one by itself. */
@@ -221,7 +221,10 @@ export class FairQueue<T = void> {
   private serveEntities(): boolean {
     const { held } = this.options;
     let hasServed = false;
-    const entities = ordered(this.entities, held && ((entity) => held.ofEntity(entity).count));
+    const entities = leastHeldFirst(
+      this.entities,
+      held && ((entity) => held.ofEntity(entity).count),
+    );
     for (const entity of entities) {
       const lines = this.entities.get(entity)!;
       if (!this.serveOne(lines)) continue;
@@ -233,7 +236,7 @@ export class FairQueue<T = void> {
 
   private serveOne(lines: Lines<T>): boolean {
     const { take, held } = this.options;
-    for (const owner of ordered(lines, held && ((key) => held.of(key).count))) {
+    for (const owner of leastHeldFirst(lines, held && ((key) => held.of(key).count))) {
       const line = lines.get(owner)!;
       const [first] = line;
       if (!take(first!.asked, owner)) continue;
@@ -256,7 +259,7 @@ export class FairQueue<T = void> {
 }
 
 /** The names in the order of the map, those that hold less first. */
-function ordered(map: Map<string, unknown>, heldBy?: (name: string) => number): string[] {
+function leastHeldFirst(map: Map<string, unknown>, heldBy?: (name: string) => number): string[] {
   const names = [...map.keys()];
   if (!heldBy || names.length < 2) return names;
   const held = new Map(names.map((name) => [name, heldBy(name)]));

@@ -8,29 +8,29 @@ for (const what of ['handles', 'requests', 'resources'])
   metrics.removeSingleMetric(`nodejs_active_${what}_total`);
 
 /** A metric replaces that of another app in this process. */
-function shown(name: string, help: string) {
+function metricOptions(name: string, help: string) {
   metrics.removeSingleMetric(name);
   return { name, help, registers: [metrics] };
 }
 
-export const showCounter = <Label extends string>(
+export const registerCounter = <Label extends string>(
   name: string,
   help: string,
   labelNames: Label[],
-) => new Counter({ ...shown(name, help), labelNames });
+) => new Counter({ ...metricOptions(name, help), labelNames });
 
 /**
  * A number that is read whenever the metrics are asked for; null leaves it out. `aggregator` says what several workers answer
  * together.
  */
-export const showNumber = (
+export const registerGauge = (
   name: string,
   help: string,
   read: () => number | null | Promise<number | null>,
   aggregator: Aggregator = 'sum',
 ) =>
   new Gauge({
-    ...shown(name, help),
+    ...metricOptions(name, help),
     aggregator,
     async collect() {
       const number = await read();
@@ -40,14 +40,14 @@ export const showNumber = (
   });
 
 /** The same for several numbers, by the value of a label. */
-export const showNumbers = (
+export const registerLabelledGauge = (
   name: string,
   help: string,
   { label, aggregator = 'sum' }: { label: string; aggregator?: Aggregator },
   read: () => Record<string, number> | Promise<Record<string, number>>,
 ) =>
   new Gauge({
-    ...shown(name, help),
+    ...metricOptions(name, help),
     labelNames: [label],
     aggregator,
     async collect() {
@@ -57,8 +57,9 @@ export const showNumbers = (
   });
 
 /** What does not change while the process runs, as labels. Of workers that are the same, one is shown. */
-export const showInfo = (name: string, help: string, labels: Record<string, string>) =>
-  new Gauge({ ...shown(name, help), labelNames: Object.keys(labels), aggregator: 'max' }).set(
-    labels,
-    1,
-  );
+export const registerInfo = (name: string, help: string, labels: Record<string, string>) =>
+  new Gauge({
+    ...metricOptions(name, help),
+    labelNames: Object.keys(labels),
+    aggregator: 'max',
+  }).set(labels, 1);

@@ -18,7 +18,7 @@ import {
 } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { VERSION } from '../config/version.js';
-import type { RequestTrace, Traces } from './request-trace.js';
+import type { RequestTrace, SelfTracer } from './request-trace.js';
 import { warnSeldom } from './warn-seldom.js';
 
 /**
@@ -32,7 +32,7 @@ const UNTRACED = /^\/(health|ready|metrics)\/?$/i;
 const STOP_MS = 3000;
 
 /** Spans by the SDK, which reads OTEL_EXPORTER_OTLP_…, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES and OTEL_TRACES_SAMPLER from the environment. */
-export function openTraces(): Traces {
+export function openOtlpTracer(): SelfTracer {
   const say = (...told: unknown[]) => warnSeldom(`spans: ${String(told[0]).slice(0, 200)}`);
   const silent = () => {};
   const levels = { info: silent, debug: silent, verbose: silent };

@@ -20,7 +20,7 @@ if (cluster.isWorker)
   });
 
 /** A question to the process that keeps the state for all workers: the primary where workers share a port, else this process. */
-export class Question<Answer, Value = void> {
+export class PrimaryQuestion<Answer, Value = void> {
   constructor(private readonly about: string) {}
 
   /** Registers how this process answers. */

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 /** How a statement ended: the rows that it answered or wrote, as far as they are known, or why it failed. */
-export interface Outcome {
+export interface StatementOutcome {
   rows?: number | undefined;
   error?: unknown;
   /** Where the time of a reader lies between: how long the database took. */
@@ -11,7 +11,7 @@ export interface Outcome {
 /** The span of a request, and those below it. */
 export interface RequestTrace {
   /** Begins the span of a statement; what it answers ends it. */
-  statement: (name: string) => (outcome: Outcome) => void;
+  statement: (name: string) => (outcome: StatementOutcome) => void;
   /** Ends the span, with the status of the answer, or why there was none. */
   end: (facts: {
     method: string;
@@ -22,7 +22,7 @@ export interface RequestTrace {
 }
 
 /** Where the service sends traces of itself. */
-export interface Traces {
+export interface SelfTracer {
   /** Begins the span of a request; undefined for one that is not traced. */
   request: (headers: IncomingHttpHeaders, path: string) => RequestTrace | undefined;
   /** Sends what is left. */

@@ -1,18 +1,18 @@
-import type { Traces } from './request-trace.js';
+import type { SelfTracer } from './request-trace.js';
 
-let opened: Traces | undefined;
+let openedTracer: SelfTracer | undefined;
 
 /** Those of the process; undefined while it does not trace itself. */
-export const traces = (): Traces | undefined => opened;
+export const selfTracer = (): SelfTracer | undefined => openedTracer;
 
 /** Traces the requests from now on, if there is an address to send spans to. Without one nothing of OpenTelemetry is loaded. */
-export async function startTraces({ otlpEndpoint }: { otlpEndpoint?: string | undefined }) {
+export async function startSelfTracing({ otlpEndpoint }: { otlpEndpoint?: string | undefined }) {
   if (!otlpEndpoint) return;
-  const { openTraces } = await import('./otlp-traces.js');
-  opened = openTraces();
+  const { openOtlpTracer } = await import('./otlp-traces.js');
+  openedTracer = openOtlpTracer();
 }
 
 /** Sends what is left. */
-export async function stopTraces(): Promise<void> {
-  await opened?.stop();
+export async function stopSelfTracing(): Promise<void> {
+  await openedTracer?.stop();
 }

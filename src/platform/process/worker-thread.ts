@@ -27,7 +27,7 @@ export class OverBudget extends Error {}
  */
 export class WorkerThread<Question, Answer> {
   private readonly queue: FairQueue;
-  private readonly budgets: Budgets | undefined;
+  private readonly budgets: TimeBudgets | undefined;
   private thread: Thread<Answer> | undefined;
   private isFree = true;
 
@@ -41,7 +41,7 @@ export class WorkerThread<Question, Answer> {
       waiting: twoThirdsRule(limits.maxWaiting),
       refusal: () => unavailable('too much such work waits for its turn'),
     });
-    this.budgets = limits.budgetMs && new Budgets(limits.budgetMs);
+    this.budgets = limits.budgetMs && new TimeBudgets(limits.budgetMs);
   }
 
   /**
@@ -164,7 +164,7 @@ export const threadFile = (name: string, url: string): URL =>
   new URL(name, url.endsWith('.ts') ? url.replace(/\/src\/(?!.*\/src\/)/, '/dist/src/') : url);
 
 /** Time of keys, which comes back as it passes. */
-export class Budgets {
+export class TimeBudgets {
   private readonly spent = new Map<string, { ms: number; at: number }>();
 
   constructor(

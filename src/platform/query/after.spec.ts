@@ -1,4 +1,4 @@
-import { isAfter, type Order, partsAfter, type Position } from './after.js';
+import { isAfter, type ListOrder, rangesAfter, type ListPosition } from './after.js';
 import { column, type Sort } from './columns.js';
 import { sql } from './sql.js';
 
@@ -11,12 +11,12 @@ const columns = {
   doc: column.json(sql`c.doc`, sql`c.is_opaque`),
 };
 type Sorts = [keyof typeof columns | `doc.${string}`, 'asc' | 'desc'][];
-const order = (sorts: Sorts): Order => ({
+const order = (sorts: Sorts): ListOrder => ({
   columns,
   sorts: sorts.map(([field, direction]): Sort => ({ field, direction })),
   tieBreaker: 'id',
 });
-const afterText = (after: Position, ...sorts: Sorts) =>
+const afterText = (after: ListPosition, ...sorts: Sorts) =>
   isAfter(after, order(sorts))!.toQuery().text;
 
 const NOON = '2026-01-01T12:00:00.000000Z';
@@ -78,8 +78,8 @@ describe('isAfter', () => {
 });
 
 describe('partsAfter', () => {
-  const partTexts = (after: Position | null, ...sorts: Sorts) =>
-    partsAfter(after, order(sorts)).map((part) => part.toQuery().text);
+  const partTexts = (after: ListPosition | null, ...sorts: Sorts) =>
+    rangesAfter(after, order(sorts)).map((part) => part.toQuery().text);
 
   it('are one condition where that begins at the position itself, or nothing is bounded', () => {
     expect(partTexts(null)).toEqual(['TRUE']);
@@ -95,7 +95,7 @@ describe('partsAfter', () => {
 
   it('have one for NULLs where an index has them in this order', () =>
     expect(
-      partsAfter([1, 'x'], { ...order([['price', 'desc']]), isIndexed: true }).map(
+      rangesAfter([1, 'x'], { ...order([['price', 'desc']]), isIndexed: true }).map(
         (part) => part.toQuery().text,
       ),
     ).toEqual([

@@ -1,12 +1,12 @@
 import {
-  Budget,
+  NameBudget,
   byCodePoint,
   type Columns,
   InvalidQuery,
   type Operand,
-  quoted,
+  quoteWord,
   type Sort,
-  sorted,
+  sortedOperands,
   storable,
   toNumber,
   wordsWithoutNumbers,
@@ -18,10 +18,10 @@ import { join, Parameter, sql, type Sql } from './sql.js';
 export const MAX_POSITION_BYTES = 4 * 1024 * 1024;
 
 /** The position where a list continues: the values of the last row in sort order, as they were answered. */
-export type Position = readonly Scalar[];
+export type ListPosition = readonly Scalar[];
 
 /** The order of a list, as `orderBy` takes it. */
-export interface Order<Name extends string = string> {
+export interface ListOrder<Name extends string = string> {
   columns: Columns<Name>;
   sorts: readonly Sort[];
   tieBreaker: NoInfer<Name>;
@@ -38,8 +38,8 @@ export interface Order<Name extends string = string> {
  * @throws InvalidQuery
  */
 export function isAfter<Name extends string>(
-  after: Position | null | undefined,
-  order: Order<Name>,
+  after: ListPosition | null | undefined,
+  order: ListOrder<Name>,
 ): Sql | null {
   if (!after) return null;
   const keys = readKeys(after, order);
@@ -55,21 +55,21 @@ export function isAfter<Name extends string>(
  * different directions: `isAfter` reads the ties of the first key from their beginning, which may be many, and a part begins
  * among them. And for one whose first key may be NULL: no bound says "less, or NULL".
  */
-export function partsAfter<Name extends string>(
-  after: Position | null | undefined,
-  order: Order<Name>,
+export function rangesAfter<Name extends string>(
+  after: ListPosition | null | undefined,
+  order: ListOrder<Name>,
 ): Sql[] {
   if (!after) return [sql`TRUE`];
   const keys = readKeys(after, order);
   if (isOneWay(keys)) return [rowsBehind(keys)];
-  const [{ key, at, isNotNull, symbol }, ...rest] = keys as [Key, ...Key[]];
+  const [{ key, at, isNotNull, symbol }, ...rest] = keys as [KeysetKey, ...KeysetKey[]];
   if (!at || !(isNotNull || order.isIndexed)) return [behind(keys)];
   const values = [sql`${key} = ${at} AND ${behind(rest)}`, sql`${key} ${symbol} ${at}`];
   return isNotNull ? values : [...values, sql`${key} IS NULL`];
 }
 
 /** One key of the order. `at` is its value in the last row, null for NULL; later rows compare to it by `symbol`. */
-interface Key {
+interface KeysetKey {
   key: Sql;
   at: Sql | null;
   symbol: Sql;
@@ -79,17 +79,17 @@ interface Key {
 const ABOVE = sql`>`;
 const BELOW = sql`<`;
 
-const isOneWay = (keys: Key[]) =>
+const isOneWay = (keys: KeysetKey[]) =>
   keys.every(({ isNotNull, symbol }) => isNotNull && symbol === keys[0]!.symbol);
 
-const rowsBehind = (keys: Key[]) =>
+const rowsBehind = (keys: KeysetKey[]) =>
   sql`(${join(keys.map(({ key }) => key))}) ${keys[0]!.symbol} (${join(
     keys.map(({ at }) => at!),
   )})`;
 
 /** NULLs come last in both directions: after every value, and nothing comes after a NULL. */
-function behind(keys: Key[]): Sql {
-  const [{ key, at, symbol, isNotNull }, ...rest] = keys as [Key, ...Key[]];
+function behind(keys: KeysetKey[]): Sql {
+  const [{ key, at, symbol, isNotNull }, ...rest] = keys as [KeysetKey, ...KeysetKey[]];
   if (!at) return rest.length > 0 ? sql`(${key} IS NULL AND ${behind(rest)})` : sql`FALSE`;
   const isBeyond = isNotNull
     ? sql`${key} ${symbol} ${at}`
@@ -98,17 +98,17 @@ function behind(keys: Key[]): Sql {
 }
 
 function readKeys<Name extends string>(
-  after: Position,
-  { columns, sorts, tieBreaker, among }: Order<Name>,
-): Key[] {
-  const fields = sorted(columns, sorts, tieBreaker);
-  const names = fields.map(({ field }) => quoted(field)).join(', ');
+  after: ListPosition,
+  { columns, sorts, tieBreaker, among }: ListOrder<Name>,
+): KeysetKey[] {
+  const fields = sortedOperands(columns, sorts, tieBreaker);
+  const names = fields.map(({ field }) => quoteWord(field)).join(', ');
   if (after.length !== fields.length)
     throw new InvalidQuery('after', `must have the ${fields.length} values of ${names}`);
-  const texts = new Budget(MAX_POSITION_BYTES, 'bytes for all values');
+  const texts = new NameBudget(MAX_POSITION_BYTES, 'bytes for all values');
   for (const [i, value] of after.entries())
     if (typeof value === 'string') texts.spend(Buffer.byteLength(value), `after[${i}]`);
-  const values = fields.map(({ operand }, i) => placed(operand, after[i]!, `after[${i}]`));
+  const values = fields.map(({ operand }, i) => keysetValue(operand, after[i]!, `after[${i}]`));
   const last = fields.findIndex(({ field }) => field === tieBreaker);
   const lastRow = among && sql`${among} AND ${fields[last]!.operand.sql} = ${values[last]}`;
   return fields.flatMap(({ operand, direction }, i) => {
@@ -122,13 +122,13 @@ function readKeys<Name extends string>(
 }
 
 /** The bound parameter for a value of the last row. */
-type Placed = string | boolean | null;
+type KeysetValue = string | boolean | null;
 
 interface PositionKind {
   what: string;
   pgType: Sql;
   /** Undefined for what no row can have answered. */
-  read: (value: Scalar) => Placed | undefined;
+  read: (value: Scalar) => KeysetValue | undefined;
 }
 
 const KINDS: Record<Operand['type'] | 'integer', PositionKind> = {
@@ -168,7 +168,7 @@ const isDouble = (text: string) =>
 
 const positionKind = ({ type, isInteger }: Operand) => KINDS[isInteger ? 'integer' : type];
 
-function placed(operand: Operand, value: Scalar, path: string): Placed {
+function keysetValue(operand: Operand, value: Scalar, path: string): KeysetValue {
   if (value === null && !operand.isNotNull) return null;
   const { what, read } = positionKind(operand);
   const found = value === null ? undefined : read(value);
@@ -178,7 +178,11 @@ function placed(operand: Operand, value: Scalar, path: string): Placed {
 }
 
 /** A value inside JSON is a number, for which the other keys are ties, or a text, which sorts after all numbers. */
-function keysAt(operand: Operand, value: Placed, lastRow: Sql | undefined): Omit<Key, 'symbol'>[] {
+function keysAt(
+  operand: Operand,
+  value: KeysetValue,
+  lastRow: Sql | undefined,
+): Omit<KeysetKey, 'symbol'>[] {
   const { type, sql: column, isNotNull = false } = operand;
   const at = value === null ? null : sql`${new Parameter(value)}::${positionKind(operand).pgType}`;
   if (operand.isSum && at)

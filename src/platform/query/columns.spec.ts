@@ -3,7 +3,7 @@ import {
   column,
   InvalidQuery,
   jsonAt,
-  nameBytes,
+  nameBudget,
   orderBy,
   parsePath,
   resolve,
@@ -21,7 +21,7 @@ const columns = {
   feedback: ([type, ...path]: readonly string[]) =>
     type === 'svc.note.1' ? jsonAt(summary, path) : undefined,
 };
-const read = (name: unknown) => resolve(columns, name, 'at', nameBytes());
+const read = (name: unknown) => resolve(columns, name, 'at', nameBudget());
 const text = (name: string) => read(name).sql.toQuery().text;
 const path = (name: string) => read(name).sql.toQuery().values[0];
 const order = (...sorts: [string, 'asc' | 'desc'][]) =>
@@ -106,9 +106,9 @@ describe('a name', () => {
         return Reflect.getOwnPropertyDescriptor(table, key);
       },
     });
-    resolve(watched, 'id', 'at', nameBytes()); // reads the whole table, once
+    resolve(watched, 'id', 'at', nameBudget()); // reads the whole table, once
     lookUps.length = 0;
-    resolve(watched, `summary${'.a'.repeat(60)}`, 'at', nameBytes());
+    resolve(watched, `summary${'.a'.repeat(60)}`, 'at', nameBudget());
     expect(lookUps).toEqual(['summary.a.a', 'summary.a', 'summary']);
   });
 });

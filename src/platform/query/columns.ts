@@ -45,9 +45,9 @@ export interface JsonColumn {
  * Reads what a dotted name means after its prefix; undefined means that there is no such field. `place` is where the name stands in
  * the request.
  */
-export type Prefix = (path: readonly string[], place: string) => Operand | undefined;
+export type NamePrefix = (path: readonly string[], place: string) => Operand | undefined;
 
-type Column = Operand | JsonColumn | Prefix;
+type Column = Operand | JsonColumn | NamePrefix;
 
 /**
  * What a resource exposes: wire name → how to read it. Feeds SELECT, `fields`, `sort_by` and `$getField`.
@@ -56,16 +56,16 @@ type Column = Operand | JsonColumn | Prefix;
 export type Columns<Name extends string = string> = Readonly<Record<Name, Column>>;
 
 type Options = Pick<Operand, 'isNotNull' | 'isInteger' | 'isSum' | 'cases' | 'within'>;
-const typed =
+const typedOperand =
   (type: Operand['type']) =>
   (value: Sql, options: Options = {}): Operand => ({ type, sql: value, ...options });
 
 /** One line per entry of a `Columns` table: `id: column.text(sql`c.id`, { isNotNull: true })`. */
 export const column = {
-  text: typed('text'),
-  number: typed('number'),
-  bool: typed('bool'),
-  time: typed('time'),
+  text: typedOperand('text'),
+  number: typedOperand('number'),
+  bool: typedOperand('bool'),
+  time: typedOperand('time'),
   json: (value: Sql, isOpaque: Sql): JsonColumn => ({ type: 'document', sql: value, isOpaque }),
 };
 
@@ -97,8 +97,8 @@ export const jsonAtAll = (
  */
 export const PLAIN_VALUES = 3;
 /** What a statement takes out of one row, where it takes out more values than these. Copies may double it. */
-export const MAX_TAKEN = 128 * 1024 * 1024;
-export const withinShare = (values: number) => Math.floor(MAX_TAKEN / values);
+export const MAX_EXTRACTED_BYTES = 128 * 1024 * 1024;
+export const extractedShare = (values: number) => Math.floor(MAX_EXTRACTED_BYTES / values);
 
 /** The same value as JSON: what an answer shows of it. */
 export const jsonValueAt = (column: JsonColumn, path: readonly string[]): Sql =>
@@ -163,7 +163,7 @@ export function orderBy<Name extends string>(
   sorts: readonly Sort[] | null | undefined,
   tieBreaker: NoInfer<Name>,
 ): Sql {
-  const keys = sorted(columns, sorts, tieBreaker).flatMap(({ direction, operand }) => {
+  const keys = sortedOperands(columns, sorts, tieBreaker).flatMap(({ direction, operand }) => {
     const order =
       direction === 'desc'
         ? operand.isNotNull
@@ -176,13 +176,13 @@ export function orderBy<Name extends string>(
 }
 
 /** The keys of an order, with the tie-breaker. */
-export function sorted<Name extends string>(
+export function sortedOperands<Name extends string>(
   columns: Columns<Name>,
   sorts: readonly Sort[] | null | undefined,
   tieBreaker: NoInfer<Name>,
 ): (Sort & { operand: Operand })[] {
   const given = sorts ?? [];
-  const names = nameBytes();
+  const names = nameBudget();
   const isBroken = given.some(({ field }) => field === tieBreaker);
   const all = isBroken ? given : [...given, { field: tieBreaker, direction: 'asc' } as const];
   const operands = all.map(({ field }, i) => resolve(columns, field, `sort_by[${i}].field`, names));
@@ -190,7 +190,7 @@ export function sorted<Name extends string>(
   return all.map(({ field, direction }, i) => {
     const { within, ...operand } = operands[i]!;
     if (!within || large <= PLAIN_VALUES) return { field, direction, operand };
-    return { field, direction, operand: { ...operand, sql: within(withinShare(2 * large)) } };
+    return { field, direction, operand: { ...operand, sql: within(extractedShare(2 * large)) } };
   });
 }
 
@@ -220,7 +220,7 @@ export const page = ({ limit, offset }: Page) =>
 export const byCodePoint = (text: Sql) => sql`${text} COLLATE "C"`;
 
 /** A budget of one part of a request, and what is left of it. */
-export class Budget {
+export class NameBudget {
   private used = 0;
 
   constructor(
@@ -240,11 +240,11 @@ export class Budget {
  * For the names of one `query`, `sort_by` or `fields`. A name binds at most two parameters for five of its bytes, and
  * `sort_by` is read once more for `after`, so that all of a request stay below the 65,535 parameters of a statement.
  */
-export const nameBytes = () => new Budget(MAX_NAME_BYTES, 'bytes for all field names');
+export const nameBudget = () => new NameBudget(MAX_NAME_BYTES, 'bytes for all field names');
 export const MAX_NAME_BYTES = 32 * 1024;
 
 /** The steps of a name that a client wrote. */
-export function pathSteps(name: unknown, path: string, names: Budget): string[] {
+export function pathSteps(name: unknown, path: string, names: NameBudget): string[] {
   if (typeof name !== 'string') throw new InvalidQuery(path, 'must be the name of a field');
   if (name.length > MAX_NAME)
     throw new InvalidQuery(path, `must not be longer than ${MAX_NAME} characters`);
@@ -258,12 +258,12 @@ export const MAX_NAME = 1000;
 export const MAX_STEPS = 64;
 
 /** Resolves a dotted name. The longest entry of the table that begins the name wins. */
-export function resolve(columns: Columns, name: unknown, path: string, names: Budget): Operand {
+export function resolve(columns: Columns, name: unknown, path: string, names: NameBudget): Operand {
   const segments = pathSteps(name, path, names);
   for (let end = Math.min(segments.length, longestKey(columns)); end > 0; end -= 1) {
     const key = segments.slice(0, end).map(escapedStep).join('.');
     const found = Object.hasOwn(columns, key)
-      ? read(columns[key]!, segments.slice(end), path)
+      ? readColumn(columns[key]!, segments.slice(end), path)
       : undefined;
     if (found) return found;
   }
@@ -281,17 +281,17 @@ function longestKey(columns: Columns): number {
 }
 const longestKeys = new WeakMap<Columns, number>();
 
-function read(found: Column, rest: readonly string[], place: string): Operand | undefined {
+function readColumn(found: Column, rest: readonly string[], place: string): Operand | undefined {
   if (typeof found === 'function') return found(rest, place);
   if (found.type === 'document') return jsonAt(found, rest);
   return rest.length === 0 ? found : undefined;
 }
 
 export const unknownField = (name: string, path: string) =>
-  new InvalidQuery(path, `names an unknown field ${quoted(name)}`);
+  new InvalidQuery(path, `names an unknown field ${quoteWord(name)}`);
 
 /** A caller's word as it may stand in a message. */
-export const quoted = (word: string) =>
+export const quoteWord = (word: string) =>
   JSON.stringify(word.length > 64 ? `${word.slice(0, 64)}…` : word);
 
 /**

@@ -1,22 +1,22 @@
 import {
-  Budget,
+  NameBudget,
   byCodePoint,
   InvalidQuery,
   jsonAtAll,
-  nameBytes,
+  nameBudget,
   PLAIN_VALUES,
-  quoted,
+  quoteWord,
   resolve,
-  withinShare,
+  extractedShare,
   type Columns,
   type JsonColumn,
   type Operand,
 } from './columns.js';
 import * as operands from './operands.js';
-import type { Comparison, Scalar, Target, Value } from './operands.js';
+import type { Comparison, Scalar, OperandTarget, Value } from './operands.js';
 import { identifier, join, sql, type Sql } from './sql.js';
 import { computedOnce } from './plans.js';
-import { says } from './text-search.js';
+import { saysNeedle } from './text-search.js';
 
 export const MAX_DEPTH = 32;
 export const MAX_NODES = 1000;
@@ -42,26 +42,31 @@ const MAX_CAPITALS = 64;
 export function compile(query: unknown, columns: Columns): Sql {
   if (!isObject(query)) throw new InvalidQuery('query', 'must be an object with $expr');
   const argument = Object.hasOwn(query, '$expr') ? query['$expr'] : undefined;
-  const compiled = (taken?: Taken) => {
+  const compiled = (taken?: ExtractedValues) => {
     const scope: Scope = {
       columns,
       taken,
       large: 0,
       nodes: 0,
-      names: nameBytes(),
-      literals: new Budget(MAX_LITERALS, 'bytes for all literals'),
+      names: nameBudget(),
+      literals: new NameBudget(MAX_LITERALS, 'bytes for all literals'),
     };
-    return { condition: new Node(argument, 'query.$expr', scope).root(), uses: scope.large };
+    return {
+      condition: new ExpressionNode(argument, 'query.$expr', scope).root(),
+      uses: scope.large,
+    };
   };
   const { condition, uses } = compiled();
-  return uses <= PLAIN_VALUES ? condition : compiled(new Taken(withinShare(uses))).condition;
+  return uses <= PLAIN_VALUES
+    ? condition
+    : compiled(new ExtractedValues(extractedShare(uses))).condition;
 }
 
 /**
  * Values that may be large, of a query with many: each is taken out of a row once, for all conditions that name it, and those of
  * one document together.
  */
-class Taken {
+class ExtractedValues {
   private readonly operands = new Map<string, Operand>();
   private readonly values: Sql[] = [];
   private readonly documents = new Map<Sql, { column: JsonColumn; paths: (readonly string[])[] }>();
@@ -108,16 +113,16 @@ class Taken {
 
 interface Scope {
   readonly columns: Columns;
-  taken: Taken | undefined;
+  taken: ExtractedValues | undefined;
   /** How often values are named that may be large. */
   large: number;
   nodes: number;
-  readonly names: Budget;
-  readonly literals: Budget;
+  readonly names: NameBudget;
+  readonly literals: NameBudget;
 }
 
 /** A node of the tree with its place: in the request (`path`) and below the root (`depth`). */
-class Node {
+class ExpressionNode {
   constructor(
     private readonly json: unknown,
     private readonly path: string,
@@ -153,7 +158,7 @@ class Node {
     return this.compileCondition(operator, argument);
   }
 
-  private compileCondition(operator: string, argument: Node): Sql {
+  private compileCondition(operator: string, argument: ExpressionNode): Sql {
     if (Object.hasOwn(CONDITIONS, operator)) return CONDITIONS[operator]!(argument);
     return operands.truth(this.compileValue(operator, argument));
   }
@@ -165,13 +170,13 @@ class Node {
     return { type: 'bool', sql: CONDITIONS[operator]!(argument) };
   }
 
-  private compileValue(operator: string, argument: Node): Value {
+  private compileValue(operator: string, argument: ExpressionNode): Value {
     if (Object.hasOwn(VALUES, operator)) return VALUES[operator]!(argument);
-    throw this.invalid(`has an unknown operator ${quoted(operator)}`);
+    throw this.invalid(`has an unknown operator ${quoteWord(operator)}`);
   }
 
   /** The one operator of this node and its argument; counts the node against the limits. */
-  private open(): [string, Node] {
+  private open(): [string, ExpressionNode] {
     const entries = isObject(this.json) ? Object.entries(this.json) : [];
     if (entries.length !== 1) throw this.invalid('must be an object with exactly one operator');
     this.scope.nodes += 1;
@@ -181,12 +186,12 @@ class Node {
     return [operator, this.child(argument, `.${operator}`)];
   }
 
-  private child(json: unknown, step: string, depth = this.depth): Node {
-    return new Node(json, this.path + step, this.scope, depth);
+  private child(json: unknown, step: string, depth = this.depth): ExpressionNode {
+    return new ExpressionNode(json, this.path + step, this.scope, depth);
   }
 
   /** This argument as a list of nodes, one level down. */
-  list(min: number, max = Infinity): Node[] {
+  list(min: number, max = Infinity): ExpressionNode[] {
     const { json } = this;
     if (!Array.isArray(json) || json.length < min || json.length > max) {
       const size = max === Infinity ? `at least ${min}` : `exactly ${min}`;
@@ -196,13 +201,13 @@ class Node {
     return Array.from(json, (item: unknown, i) => this.child(item, `[${i}]`, this.depth + 1));
   }
 
-  pair(): [Node, Node] {
+  pair(): [ExpressionNode, ExpressionNode] {
     const [a, b] = this.list(2, 2);
     return [a!, b!];
   }
 
   /** A member of this argument, one level down; undefined where it is missing. */
-  member(name: string): Node {
+  member(name: string): ExpressionNode {
     if (!isObject(this.json)) throw this.invalid('must be an object');
     const value = Object.hasOwn(this.json, name) ? this.json[name] : undefined;
     return this.child(value, `.${name}`, this.depth + 1);
@@ -240,20 +245,20 @@ class Node {
   }
 }
 
-const all = (separator: string) => (argument: Node) =>
+const joinConditions = (separator: string) => (argument: ExpressionNode) =>
   sql`(${join(
     argument.list(1).map((item) => item.condition()),
     separator,
   )})`;
-const comparison = (operator: Comparison) => (argument: Node) => {
+const comparison = (operator: Comparison) => (argument: ExpressionNode) => {
   const [a, b] = argument.pair();
   return operands.compare(operator, a.value(), b.value());
 };
 
 /** Operators that answer yes, no or NULL. */
-const CONDITIONS: Readonly<Record<string, (argument: Node) => Sql>> = {
-  $and: all(' AND '),
-  $or: all(' OR '),
+const CONDITIONS: Readonly<Record<string, (argument: ExpressionNode) => Sql>> = {
+  $and: joinConditions(' AND '),
+  $or: joinConditions(' OR '),
   $not: (argument) => sql`(NOT ${argument.list(1, 1)[0]!.condition()})`,
   $eq: comparison('$eq'),
   $ne: comparison('$ne'),
@@ -266,7 +271,7 @@ const CONDITIONS: Readonly<Record<string, (argument: Node) => Sql>> = {
 };
 
 /** Operators that answer a value. */
-const VALUES: Readonly<Record<string, (argument: Node) => Value>> = {
+const VALUES: Readonly<Record<string, (argument: ExpressionNode) => Value>> = {
   $literal: (argument) => ({ literal: argument.scalar() }),
   $getField: (argument) => argument.field(),
   $convert: convert,
@@ -277,7 +282,7 @@ const VALUES: Readonly<Record<string, (argument: Node) => Value>> = {
  * parameter, and a literal value is one for each type. Where several comparisons are left of a value that is none, a
  * sub-select computes it once: repeated at every level of a nested tree it would grow the statement exponentially.
  */
-function isIn(argument: Node): Sql {
+function isIn(argument: ExpressionNode): Sql {
   const [left, right] = argument.pair();
   const value = left.value();
   const items = right.list(0).map((item) => item.value());
@@ -293,7 +298,7 @@ function isIn(argument: Node): Sql {
 
 function isAnyOf(value: Value, items: readonly Value[]): Sql[] {
   if (operands.isNull(value)) return items.map((item) => operands.compare('$eq', value, item));
-  const literals = new Map<Target, Scalar[]>();
+  const literals = new Map<OperandTarget, Scalar[]>();
   const rest: Value[] = [];
   for (const item of items) {
     if (!operands.isLiteral(item) || item.literal === null) rest.push(item);
@@ -319,7 +324,7 @@ function isAnyOf(value: Value, items: readonly Value[]): Sql[] {
 
 /** A literal as it meets a value of a type: the same fragment each time, so that it is bound once. */
 function castsOnce(literal: operands.Literal): (type: Operand['type']) => Operand {
-  const casts = new Map<Target, Operand>();
+  const casts = new Map<OperandTarget, Operand>();
   return (other) => {
     const type = operands.commonType(other, operands.literalType(literal));
     let found = casts.get(type);
@@ -335,7 +340,7 @@ function castsOnce(literal: operands.Literal): (type: Operand['type']) => Operan
  * Whether a text occurs in another, NULL where the other is a field that holds more than `MAX_SUBSTR`. Folding case,
  * each letter of a literal also stands for its other case. JSON is searched for what it says (`text-search.ts`).
  */
-function contains(argument: Node): Sql {
+function contains(argument: ExpressionNode): Sql {
   const value = argument.member('input').value();
   const input = operands.cast(value, 'text');
   const json = !operands.isLiteral(value) && value.type === 'json' ? value : null;
@@ -347,17 +352,17 @@ function contains(argument: Node): Sql {
   const text = operands.castLiteral(substr.literal, 'text') as string | null;
   if (text !== null && Buffer.byteLength(text) > MAX_SUBSTR)
     throw place.invalid(`must not be longer than ${MAX_SUBSTR} bytes`);
-  const folds = isFolded ? folded(text, place) : null;
+  const folds = isFolded ? foldLiteral(text, place) : null;
   return json && text ? saysLiteral(input, json, text, folds) : containsText(input, text, folds);
 }
 
-const saysLiteral = (input: Sql, { at }: Operand, text: string, folds: Folds | null): Sql =>
-  says(
+const saysLiteral = (input: Sql, { at }: Operand, text: string, folds: FoldedLiteral | null): Sql =>
+  saysNeedle(
     { text: input, at },
     { text: sql`${folds?.needle ?? text}::text`, letters: Array.from(text), folds },
   );
 
-function containsText(input: Sql, text: string | null, folds: Folds | null): Sql {
+function containsText(input: Sql, text: string | null, folds: FoldedLiteral | null): Sql {
   const needle = folds ? folds.needle : text;
   const haystack = folds ? foldedText(input, folds) : input;
   if (text !== null && Buffer.byteLength(text) > MAX_STRPOS)
@@ -371,7 +376,10 @@ function containsValue(input: Sql, json: Operand | null, text: Sql, isFolded: bo
   const needle = isFolded ? foldAscii(text) : text;
   const wanted = sql`wanted.value`;
   const found = json
-    ? says({ text: input, at: json.at }, { text: wanted, folds: isFolded ? NO_CAPITALS : null })
+    ? saysNeedle(
+        { text: input, at: json.at },
+        { text: wanted, folds: isFolded ? NO_CAPITALS : null },
+      )
     : find(isFolded ? foldAscii(input) : input, wanted);
   return sql`(SELECT ${found} FROM ${computedOnce(sql`SELECT ${needle} AS value`, 'wanted')}
       WHERE octet_length(wanted.value) <= ${MAX_SUBSTR}::int)`;
@@ -393,7 +401,7 @@ const FLAGS = new Map<unknown, boolean>([
  * Under collation "C", the only one that every server has, `lower` knows ASCII alone. The other letters of a literal
  * are known here, so their capitals are translated by name; a `substr` that is a field folds ASCII only.
  */
-function folded(text: string | null, place: Node): Folds {
+function foldLiteral(text: string | null, place: ExpressionNode): FoldedLiteral {
   const letters = Array.from(text ?? '', lower);
   const needle = text === null ? null : letters.join('');
   const capitals = new Map(letters.map((letter) => [upper(letter), letter]));
@@ -412,14 +420,14 @@ function folded(text: string | null, place: Node): Folds {
 }
 
 /** A literal in lower case, and the capitals beyond ASCII of its letters. */
-interface Folds {
+interface FoldedLiteral {
   needle: string | null;
   capitals: string;
   letters: string;
 }
 const NO_CAPITALS = { capitals: '', letters: '' };
 
-function foldedText(input: Sql, { capitals, letters }: Folds): Sql {
+function foldedText(input: Sql, { capitals, letters }: FoldedLiteral): Sql {
   const ascii = foldAscii(input);
   return capitals === '' ? ascii : sql`translate(${ascii}, ${capitals}::text, ${letters}::text)`;
 }
@@ -430,7 +438,7 @@ const oneLetter = (letter: string, other: string) =>
 const lower = (letter: string) => oneLetter(letter, letter.toLowerCase());
 const upper = (letter: string) => oneLetter(letter, letter.toUpperCase());
 
-function convert(argument: Node): Value {
+function convert(argument: ExpressionNode): Value {
   const input = argument.member('input').value();
   return argument.member('to').choose(CONVERSIONS)(input);
 }
@@ -451,6 +459,6 @@ const CONVERSIONS = new Map<unknown, (input: Value) => Value>([
   ],
 ]);
 
-type Json = Record<string, unknown>;
-const isObject = (json: unknown): json is Json =>
+type JsonRecord = Record<string, unknown>;
+const isObject = (json: unknown): json is JsonRecord =>
   typeof json === 'object' && json !== null && !Array.isArray(json);

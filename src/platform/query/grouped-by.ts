@@ -1,5 +1,5 @@
 /** Items by a key, in their order. */
-export function groupedBy<Key, Item>(
+export function groupBy<Key, Item>(
   items: Iterable<Item>,
   groupKey: (item: Item) => Key,
 ): Map<Key, Item[]> {

@@ -10,9 +10,9 @@ export type Scalar = string | number | boolean | null;
 export type Value = Operand | Literal;
 type Type = Operand['type'];
 /** What a value can be cast to. */
-export type Target = Exclude<Type, 'json'>;
+export type OperandTarget = Exclude<Type, 'json'>;
 
-const PG_TYPES: Record<Target, Sql> = {
+const PG_TYPES: Record<OperandTarget, Sql> = {
   text: sql`text`,
   number: sql`numeric`,
   bool: sql`boolean`,
@@ -25,29 +25,29 @@ export const isLiteral = (value: Value): value is Literal => 'literal' in value;
  * The type in which two values meet: the first of time, number, bool and text that either has. JSON has none of its
  * own and takes the other side's. So text meets a number as a number, a number meets a time as seconds since 1970.
  */
-export function commonType(a: Type, b: Target): Target;
+export function commonType(a: Type, b: OperandTarget): OperandTarget;
 export function commonType(a: Type, b: Type): Type;
 export function commonType(a: Type, b: Type): Type {
   return RANK.find((type) => type === a || type === b) ?? 'json';
 }
-const RANK: readonly Target[] = ['time', 'number', 'bool', 'text'];
+const RANK: readonly OperandTarget[] = ['time', 'number', 'bool', 'text'];
 
-export function literalType({ literal }: Literal): Target {
+export function literalType({ literal }: Literal): OperandTarget {
   if (typeof literal === 'number') return 'number';
   return typeof literal === 'boolean' ? 'bool' : 'text';
 }
 export const valueType = (value: Value) => (isLiteral(value) ? literalType(value) : value.type);
 
 /** The value as `target`, NULL if it cannot be one. Never an error: a literal is cast here, in JavaScript. */
-export function cast(value: Value, target: Target): Sql {
-  if (isLiteral(value)) return bound(castLiteral(value.literal, target), target);
+export function cast(value: Value, target: OperandTarget): Sql {
+  if (isLiteral(value)) return boundValue(castLiteral(value.literal, target), target);
   return CASTS[target][value.type](value.sql);
 }
 
-const bound = (value: string | boolean | null, type: Target) =>
+const boundValue = (value: string | boolean | null, type: OperandTarget) =>
   sql`${new Parameter(value)}::${PG_TYPES[type]}`;
 /** For `= ANY`: one parameter, however many literals. */
-export const boundArray = (literals: readonly Scalar[], type: Target) =>
+export const boundArray = (literals: readonly Scalar[], type: OperandTarget) =>
   sql`${literals.map((literal) => castLiteral(literal, type))}::${PG_TYPES[type]}[]`;
 
 const same = (value: Sql) => value;
@@ -57,7 +57,7 @@ const toTime = (value: Sql) => sql`skein_time(${value})`;
 const toText = (value: Sql) => sql`${value}::text`;
 
 /** CASTS[target][type]. Each reads its input once: reading it may mean parsing a large JSON text. */
-const CASTS: Record<Target, Record<Type, (value: Sql) => Sql>> = {
+const CASTS: Record<OperandTarget, Record<Type, (value: Sql) => Sql>> = {
   text: { text: same, json: same, number: toText, bool: toText, time: wireTime },
   number: {
     text: toNumber,
@@ -83,7 +83,7 @@ const CASTS: Record<Target, Record<Type, (value: Sql) => Sql>> = {
 };
 
 /** The same as `CASTS` for a literal: the value to bind. */
-export function castLiteral(literal: Scalar, target: Target): string | boolean | null {
+export function castLiteral(literal: Scalar, target: OperandTarget): string | boolean | null {
   if (literal === null) return null;
   if (target === 'text') return storable(String(literal));
   if (target === 'bool') return BOOLS.get(String(literal)) ?? null;
@@ -150,7 +150,7 @@ export const caseFold = (value: Value, other: Value): Sql | undefined =>
     : undefined;
 
 /** Whether one of two values is missing, when the other is a null literal. */
-function missing(a: Value, b: Value): Sql | undefined {
+function compareMissing(a: Value, b: Value): Sql | undefined {
   if (!isNull(a) && !isNull(b)) return undefined;
   const other = isNull(a) ? b : a;
   return isLiteral(other) ? sql`${other.literal === null}::boolean` : sql`${other.sql} IS NULL`;
@@ -159,7 +159,7 @@ function missing(a: Value, b: Value): Sql | undefined {
 /** `=` can use an index, `IS NOT DISTINCT FROM` cannot: hence IS NULL for a null literal. */
 export function compare(comparison: Comparison, a: Value, b: Value): Sql {
   const isEquality = comparison === '$eq' || comparison === '$ne';
-  const known = isEquality ? (missing(a, b) ?? caseFold(a, b) ?? caseFold(b, a)) : undefined;
+  const known = isEquality ? (compareMissing(a, b) ?? caseFold(a, b) ?? caseFold(b, a)) : undefined;
   if (known) return comparison === '$eq' ? sql`(${known})` : sql`(NOT ${known})`;
   const type = commonType(valueType(a), valueType(b));
   const symbol = SYMBOLS[comparison];
@@ -190,9 +190,9 @@ export const textKey = (text: Sql) => sql`hashtextextended(${text}, 0)`;
  * holds: the key says already how few rows there are.
  */
 const equalText = (value: Sql, text: Sql) =>
-  sql`(${textKey(value)} = ${textKey(text)} AND ${mostly(sql`${value} = ${text}`)})`;
+  sql`(${textKey(value)} = ${textKey(text)} AND ${expectTrue(sql`${value} = ${text}`)})`;
 export const anyText = (value: Sql, texts: Sql) =>
-  sql`(${textKey(value)} = ANY(ARRAY(SELECT ${textKey(sql`t.text`)} FROM unnest(${texts}) t (text))) AND ${mostly(sql`${value} = ANY(${texts})`)})`;
-const mostly = (condition: Sql) =>
+  sql`(${textKey(value)} = ANY(ARRAY(SELECT ${textKey(sql`t.text`)} FROM unnest(${texts}) t (text))) AND ${expectTrue(sql`${value} = ANY(${texts})`)})`;
+const expectTrue = (condition: Sql) =>
   sql`CASE ${condition} WHEN TRUE THEN TRUE WHEN FALSE THEN FALSE END`;
 export const isNull = (value: Value) => isLiteral(value) && value.literal === null;

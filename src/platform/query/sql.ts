@@ -102,7 +102,7 @@ export const isOneOf = (value: Sql, list: readonly string[] | null | undefined) 
 declare const fromSql: unique symbol;
 
 /** A statement that each connection parses and plans once, and its values. Only `prepared` makes its text. */
-export interface Prepared<Row = unknown> {
+export interface PreparedStatement<Row = unknown> {
   readonly rows?: Row[];
   name: string;
   text: string & { [fromSql]: true };
@@ -110,7 +110,10 @@ export interface Prepared<Row = unknown> {
 }
 
 /** The text of a statement under the name by which connections keep it; the values it was written with do not count. */
-export const prepared = <Row>(name: string, query: Sql<Row>): Omit<Prepared<Row>, 'values'> => ({
+export const prepared = <Row>(
+  name: string,
+  query: Sql<Row>,
+): Omit<PreparedStatement<Row>, 'values'> => ({
   name,
-  text: query.toQuery().text as Prepared['text'],
+  text: query.toQuery().text as PreparedStatement['text'],
 });

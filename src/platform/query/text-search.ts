@@ -25,7 +25,7 @@ export interface Needle {
 }
 
 /** The condition that a JSON value says a text; NULL where one of the two is missing. */
-export function says({ text, at }: SearchedText, needle: Needle): Sql {
+export function saysNeedle({ text, at }: SearchedText, needle: Needle): Sql {
   const kind = at ? sql`json_typeof(${jsonValueAt(at.column, at.path)})` : sql`'string'`;
   const { capitals = '', letters = '' } = needle.folds ?? {};
   const isSaid = sql`skein_says(${text}, ${kind}, ${needle.text}, ${needle.folds !== null}::boolean, ${capitals}::text, ${letters}::text)`;
@@ -68,7 +68,7 @@ function spelledEscape(needle: readonly string[]): string {
   const other = letter === '\ufffd' ? 'u[fF]{3}[dD]|u0000|u[dD][89a-fA-F]' : 'u00';
   return [
     oneOf([letter]),
-    ...(letter < ' ' && short.length === 2 ? [quoted(short)] : []),
+    ...(letter < ' ' && short.length === 2 ? [escapePattern(short)] : []),
     other,
   ].join('|');
 }
@@ -94,9 +94,9 @@ const cases = (letter: string): string[] => [
 ];
 
 const oneOf = (letters: readonly string[]) =>
-  letters.length === 1 ? quoted(letters[0]!) : `[${letters.map(quoted).join('')}]`;
+  letters.length === 1 ? escapePattern(letters[0]!) : `[${letters.map(escapePattern).join('')}]`;
 /** Without a meaning of its own in a pattern of PostgreSQL, also inside brackets. */
-const quoted = (text: string) =>
+const escapePattern = (text: string) =>
   Array.from(text, (letter) =>
     /[a-zA-Z0-9]/.test(letter)
       ? letter

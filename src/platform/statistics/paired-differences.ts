@@ -12,7 +12,7 @@ const SEED = 20_261_124;
 const ADDITIONS_AT_ONCE = 500_000;
 
 /** Called between pieces of long work. */
-export type GoOn = () => Promise<void>;
+export type YieldCallback = () => Promise<void>;
 
 export interface TestResult {
   p_value: number;
@@ -27,7 +27,7 @@ export interface TestResult {
 export async function signFlipTest(
   differences: readonly number[],
   center = 0,
-  goOn?: GoOn,
+  goOn?: YieldCallback,
 ): Promise<TestResult> {
   const values = differences.map((value) => value - center).filter((value) => value !== 0);
   const isExact = values.length <= MAX_EXACT_ROWS;
@@ -74,7 +74,7 @@ function allSums(values: readonly number[]): Float64Array {
 async function shareOfRandomSigns(
   values: readonly number[],
   observed: number,
-  goOn?: GoOn,
+  goOn?: YieldCallback,
 ): Promise<number> {
   const random = randomNumbers(SEED);
   const perTurn = Math.ceil(ADDITIONS_AT_ONCE / values.length);
@@ -100,7 +100,7 @@ export const INTERVAL_SOURCE =
 export async function bootstrapInterval(
   differences: readonly number[],
   confidence: number,
-  goOn?: GoOn,
+  goOn?: YieldCallback,
 ): Promise<[lo: number, hi: number]> {
   const { length } = differences;
   const random = randomNumbers(SEED);

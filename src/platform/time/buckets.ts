@@ -1,4 +1,4 @@
-import { Turn } from './turn.js';
+import { EventLoopTurn } from './turn.js';
 
 const SECOND_MS = 1000;
 const DAY_S = 86_400;
@@ -42,7 +42,7 @@ export async function bucketStarts(
   granularity: number,
   timezone: string,
 ): Promise<Date[]> {
-  const turn = new Turn();
+  const turn = new EventLoopTurn();
   const zone = new Zone(timezone);
   const days = Math.max(1, Math.ceil(granularity / DAY_S));
   const starts: number[] = [];

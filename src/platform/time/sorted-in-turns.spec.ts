@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { sortedInTurns } from './sorted-in-turns.js';
+import { sortYielding } from './sorted-in-turns.js';
 
 describe('sortedInTurns', () => {
   it('sorts as Array.sort does, ties in their places', async () => {
@@ -10,7 +10,7 @@ describe('sortedInTurns', () => {
         async (length, values) => {
           const items = Array.from({ length }, (_, i) => ({ key: (i * 7919) % values, i }));
           const byKey = (a: { key: number }, b: { key: number }) => a.key - b.key;
-          expect(await sortedInTurns(items, byKey)).toEqual(items.toSorted(byKey));
+          expect(await sortYielding(items, byKey)).toEqual(items.toSorted(byKey));
         },
       ),
       { numRuns: 30 },
@@ -21,7 +21,7 @@ describe('sortedInTurns', () => {
     let ticks = 0;
     const timer = setInterval(() => ticks++, 1);
     const items = Array.from({ length: 200_000 }, (_, i) => String((i * 7919) % 100_003));
-    await sortedInTurns(items, (a, b) => (a < b ? -1 : a > b ? 1 : 0));
+    await sortYielding(items, (a, b) => (a < b ? -1 : a > b ? 1 : 0));
     clearInterval(timer);
     expect(ticks).toBeGreaterThan(2);
   });

@@ -1,13 +1,13 @@
-import { Turn } from './turn.js';
+import { EventLoopTurn } from './turn.js';
 
 /** What is sorted or merged without a look at the clock. */
 const AT_ONCE = 1024;
 
 /** The items in order, ties as they stood. Sorts parts and merges them, so that the process does other work in between. */
-export async function sortedInTurns<T>(
+export async function sortYielding<T>(
   items: readonly T[],
   compare: (a: T, b: T) => number,
-  turn = new Turn(),
+  turn = new EventLoopTurn(),
 ): Promise<T[]> {
   let runs: T[][] = [];
   for (let i = 0; i < items.length; i += AT_ONCE) {
@@ -27,7 +27,7 @@ async function mergedRuns<T>(
   a: readonly T[],
   b: readonly T[],
   compare: (a: T, b: T) => number,
-  turn: Turn,
+  turn: EventLoopTurn,
 ): Promise<T[]> {
   const merged: T[] = [];
   let [i, j] = [0, 0];

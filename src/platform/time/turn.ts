@@ -4,7 +4,7 @@ import { setImmediate as breath } from 'node:timers/promises';
 const TURN_MS = 10;
 
 /** The turn of long work on the event loop. Between pieces: `if (turn.isOver) await turn.next()`. */
-export class Turn {
+export class EventLoopTurn {
   private ends = performance.now() + TURN_MS;
 
   get isOver(): boolean {
@@ -18,11 +18,11 @@ export class Turn {
 }
 
 /** Maps items by `work`, in turns. */
-export async function inTurns<T, R>(
+export async function mapYielding<T, R>(
   items: readonly T[],
   work: (item: T, i: number) => R,
 ): Promise<R[]> {
-  const turn = new Turn();
+  const turn = new EventLoopTurn();
   const results: R[] = [];
   for (let i = 0; i < items.length; i++) {
     if (turn.isOver) await turn.next();

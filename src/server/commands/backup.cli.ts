@@ -3,30 +3,30 @@ import { parseArgs } from 'node:util';
 import type { DataSource } from 'typeorm';
 import { addEventBefore, BACKUP_CREATE } from '../../platform/audit/add-event.js';
 import { Database } from '../../platform/database/database.js';
-import { makeBase } from './base.js';
-import { command, operator, say, tell, withDatabase } from './command.js';
+import { makeBaseBackup } from './base.js';
+import { runCommand, operator, printOutput, printProgress, withDatabase } from './command.js';
 import { oneLock, trySessionLock } from '../../platform/database/advisory-locks.js';
 import { assertSchemaKnown } from '../../platform/database/schema-state.js';
 import { config } from '../../platform/config/process-config.js';
 import type { BackupHeader } from '../../platform/backup/backup-file.js';
 import { backup } from '../../platform/backup/backup.js';
-import type { Place } from '../../platform/backup/place.js';
-import { located, placeAt } from '../../platform/backup/places.js';
+import type { BackupStorage } from '../../platform/backup/place.js';
+import { locateBackup, storageAt } from '../../platform/backup/places.js';
 import { backupName, isDue, prune, storedBackups } from '../../platform/backup/stored-backups.js';
 import { storedBases } from '../../platform/backup/wal-archive.js';
 import { withClient } from '../../platform/backup/client.js';
-import { Progress } from '../../platform/backup/progress.js';
+import { BackupProgress } from '../../platform/backup/progress.js';
 import { logger } from '../../platform/process/logger.js';
-import { typed } from '../../platform/program.js';
-import { givenBackup, IDENTITY_OPTION } from './given-backup.js';
+import { commandText } from '../../platform/program.js';
+import { openBackupFile, IDENTITY_OPTION } from './given-backup.js';
 import { verify } from './verify-backup.js';
 
-const USAGE = `${typed('backup', '[--without-audit] FILE')}
-${typed('backup')}
-${typed('backup', '--due')}
-${typed('backup', '--base')}
-${typed('backup', '--list')}
-${typed('backup', '--verify [--identity FILE] [FILE]')}
+const USAGE = `${commandText('backup', '[--without-audit] FILE')}
+${commandText('backup')}
+${commandText('backup', '--due')}
+${commandText('backup', '--base')}
+${commandText('backup', '--list')}
+${commandText('backup', '--verify [--identity FILE] [FILE]')}
 
 Writes one snapshot of the whole database into a new file, or into the place that BACKUP_URL names, where it then removes what BACKUP_KEEP
 does not name. FILE is a path, s3://bucket/prefix/name, or - for standard output. With BACKUP_RECIPIENT it is encrypted. Works beside a running service.
@@ -40,7 +40,7 @@ const MIB = 1024 * 1024;
 const mib = (bytes: number) => `${(bytes / MIB).toFixed(1)} MiB`;
 
 /** A backup holds everything, so none is made of which the audit does not tell. */
-async function tellAudit(database: Database, rows: number): Promise<void> {
+async function auditBackup(database: Database, rows: number): Promise<void> {
   try {
     await addEventBefore(database, { action: BACKUP_CREATE, by: operator(), detail: { rows } });
   } catch (error) {
@@ -54,44 +54,44 @@ async function tellAudit(database: Database, rows: number): Promise<void> {
 
 const countRows = ({ tables }: BackupHeader) => tables.reduce((sum, { rows }) => sum + rows, 0);
 
-interface Target {
-  place: Place;
+interface BackupTarget {
+  place: BackupStorage;
   name: string;
 }
 
 async function backUp(
   dataSource: DataSource,
-  target: Target,
+  target: BackupTarget,
   { signal, withoutAudit = false }: { signal: AbortSignal; withoutAudit?: boolean | undefined },
 ): Promise<void> {
   const database = new Database(dataSource, config);
-  const progress = new Progress('backup');
+  const progress = new BackupProgress('backup');
   const before = withoutAudit
     ? undefined
-    : (header: BackupHeader) => tellAudit(database, countRows(header));
+    : (header: BackupHeader) => auditBackup(database, countRows(header));
   const options = { progress, recipients: config.backupRecipients, signal, before };
   const { header, bytes } = await withClient(dataSource, (client) =>
     backup(client, target, options),
   );
-  (target.name === '-' ? tell : say)(
+  (target.name === '-' ? printProgress : printOutput)(
     `${target.place.show(target.name)}: ${countRows(header)} rows of ${header.tables.length} tables, ${progress.summary()}, ` +
       `${mib(bytes)} compressed${config.backupRecipients.length > 0 ? ' and encrypted' : ''}, schema ${header.schema}`,
   );
 }
 
-function ownPlace(): Place {
-  if (config.backupUrl !== undefined) return placeAt(config.backupUrl, config.s3);
+function ownStorage(): BackupStorage {
+  if (config.backupUrl !== undefined) return storageAt(config.backupUrl, config.s3);
   throw new Error(`there is no FILE, and BACKUP_URL is not set\n\n${USAGE}`);
 }
 
-const isOneDue = async () => isDue(await storedBackups(ownPlace()), config.backupEverySeconds);
+const isOneDue = async () => isDue(await storedBackups(ownStorage()), config.backupEverySeconds);
 
 /** Into the place of BACKUP_URL. */
 async function backUpNext(dataSource: DataSource, signal: AbortSignal): Promise<void> {
-  const place = ownPlace();
+  const place = ownStorage();
   const name = backupName(new Date(), config.backupRecipients.length > 0);
   await backUp(dataSource, { place, name }, { signal });
-  for (const removed of await prune(place, config.backupKeep)) say(`removed ${removed}`);
+  for (const removed of await prune(place, config.backupKeep)) printOutput(`removed ${removed}`);
 }
 
 /** Nothing when another process makes it. The lock is that of the session. */
@@ -102,17 +102,17 @@ const backUpWhenDue = (dataSource: DataSource, signal: AbortSignal) =>
   });
 
 async function list(): Promise<void> {
-  const place = ownPlace();
+  const place = ownStorage();
   for (const { name, at, bytes } of await storedBackups(place))
-    say(`${at.toISOString()}  ${mib(bytes).padStart(12)}  ${place.show(name)}`);
+    printOutput(`${at.toISOString()}  ${mib(bytes).padStart(12)}  ${place.show(name)}`);
   for (const { name, at, bytes, ended } of await storedBases(place))
-    say(
+    printOutput(
       `${at.toISOString()}  ${mib(bytes).padStart(12)}  ${place.show(name)}  any time from ${ended.toISOString()} on`,
     );
 }
 
-async function newest(): Promise<Target> {
-  const place = ownPlace();
+async function newest(): Promise<BackupTarget> {
+  const place = ownStorage();
   const [backup] = await storedBackups(place);
   if (!backup) throw new Error(`there is no backup in ${config.backupUrl} (BACKUP_URL)`);
   return { place, name: backup.name };
@@ -133,7 +133,7 @@ async function make(
   const signal = interruption();
   await withDatabase(async (dataSource) => {
     await assertSchemaKnown(dataSource, config);
-    if (file) await backUp(dataSource, located(file, config.s3), { signal, withoutAudit });
+    if (file) await backUp(dataSource, locateBackup(file, config.s3), { signal, withoutAudit });
     else if (isDueOnly) await backUpWhenDue(dataSource, signal);
     else await backUpNext(dataSource, signal);
   });
@@ -156,26 +156,26 @@ function parse() {
 }
 
 /** Some flags go with a FILE only, and some without one only. */
-const isMeantOtherwise = (file: string | undefined, flags: ReturnType<typeof parse>['values']) =>
+const hasMisplacedFlags = (file: string | undefined, flags: ReturnType<typeof parse>['values']) =>
   (flags.identity !== undefined && !flags.verify) ||
   (file === undefined ? flags['without-audit'] : (flags.due ?? flags.base ?? flags.list));
 
 async function verifyOne(file: string | undefined, identity: string | undefined): Promise<void> {
-  const target = file ? located(file, config.s3) : await newest();
-  await verify(await givenBackup(target, identity), target.place.show(target.name));
+  const target = file ? locateBackup(file, config.s3) : await newest();
+  await verify(await openBackupFile(target, identity), target.place.show(target.name));
 }
 
-await command(USAGE, async () => {
+await runCommand(USAGE, async () => {
   const { values, positionals } = parse();
   const [file, ...others] = positionals;
   const { 'without-audit': withoutAudit, identity, ...actions } = values;
   const isOdd = others.length > 0 || Object.keys(actions).length > 1;
-  if (isOdd || isMeantOtherwise(file, values)) throw new Error(USAGE);
+  if (isOdd || hasMisplacedFlags(file, values)) throw new Error(USAGE);
   if (values.list) return list();
-  if (values.base) return makeBase(ownPlace(), interruption());
+  if (values.base) return makeBaseBackup(ownStorage(), interruption());
   if (values.verify) return verifyOne(file, identity);
   if (values.due && !(await isOneDue())) return undefined;
-  if (!file) ownPlace();
+  if (!file) ownStorage();
   if (file === '-') logger.level = 'silent'; // standard output holds the backup
   return make(file, { isDueOnly: values.due ?? false, withoutAudit });
 });

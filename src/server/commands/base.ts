@@ -2,14 +2,14 @@ import { join, resolve } from 'node:path';
 import { realpathSync } from 'node:fs';
 import pg from 'pg';
 import { baseBackup } from '../../platform/backup/base-backup.js';
-import type { Place } from '../../platform/backup/place.js';
+import type { BackupStorage } from '../../platform/backup/place.js';
 import { pruneBases } from '../../platform/backup/wal-archive.js';
 import { config } from '../../platform/config/process-config.js';
 import { embeddedPostgresUrl } from '../../platform/postgres/embedded-postgres.js';
-import { say } from './command.js';
+import { printOutput } from './command.js';
 
 /** Copies the data folder of the running service; its process stores the log meanwhile. Answers the name and the size. */
-export async function makeBase(place: Place, signal: AbortSignal): Promise<void> {
+export async function makeBaseBackup(place: BackupStorage, signal: AbortSignal): Promise<void> {
   const url = await embeddedPostgresUrl(config.dataDir);
   if (url === undefined || !config.isWalKept)
     throw new Error(
@@ -21,9 +21,9 @@ export async function makeBase(place: Place, signal: AbortSignal): Promise<void>
     const pgdata = realpathSync(join(config.dataDir, 'pgdata'));
     const options = { place, recipients: config.backupRecipients, signal };
     const { name, bytes } = await baseBackup(client, pgdata, options);
-    say(`${place.show(name)}: ${bytes} bytes`);
+    printOutput(`${place.show(name)}: ${bytes} bytes`);
   } finally {
     await client.end();
   }
-  for (const name of await pruneBases(place, config.backupKeep)) say(`removed ${name}`);
+  for (const name of await pruneBases(place, config.backupKeep)) printOutput(`removed ${name}`);
 }

@@ -11,16 +11,17 @@ import { FolderInUse } from '../../platform/postgres/data-dir-lock.js';
 import { embeddedPostgresUrl, folderHolder } from '../../platform/postgres/embedded-postgres.js';
 import { config } from '../../platform/config/process-config.js';
 import { printableLines } from '../../platform/process/printable.js';
-import { typed } from '../../platform/program.js';
-import { connect, openPostgres, type Postgres } from '../connect.js';
+import { commandText } from '../../platform/program.js';
+import { connectDatabase, openPostgres, type PostgresServer } from '../connect.js';
 
 /** Runs a program to its end, or says how it is used; what stops it is said in a line, with a stack where only that explains it. */
-export async function command(usage: string, work: () => Promise<void>): Promise<void> {
+export async function runCommand(usage: string, work: () => Promise<void>): Promise<void> {
   try {
-    if (process.argv.slice(2).some((argument) => /^(--help|-h)$/.test(argument))) say(usage);
+    if (process.argv.slice(2).some((argument) => /^(--help|-h)$/.test(argument)))
+      printOutput(usage);
     else await work();
   } catch (error) {
-    tell(explained(error));
+    printProgress(errorText(error));
     process.exitCode = 1;
   }
 }
@@ -39,18 +40,20 @@ function osUser(): string {
 }
 
 /** Says what a command is asked for, on standard output. */
-export const say = (text: string): void => void process.stdout.write(`${printableLines(text)}\n`);
+export const printOutput = (text: string): void =>
+  void process.stdout.write(`${printableLines(text)}\n`);
 
 /** Waits until what was said has been taken: it is kept in memory before. */
-export async function heard(): Promise<void> {
+export async function flushOutput(): Promise<void> {
   if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
 }
 
 /** Says how it goes, on standard error. */
-export const tell = (text: string): void => void process.stderr.write(`${printableLines(text)}\n`);
+export const printProgress = (text: string): void =>
+  void process.stderr.write(`${printableLines(text)}\n`);
 
 /** Settings, the embedded database and the commands explain themselves. */
-export function explained(error: unknown): string {
+export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const isExplained =
     error.constructor === Error ||
@@ -69,7 +72,7 @@ export async function withDatabase(
 ): Promise<void> {
   const mustExist = makes !== 'database';
   await withPostgres({ mustExist }, async (url) => {
-    const dataSource = await connect(url, UNLIMITED_SESSION);
+    const dataSource = await connectDatabase(url, UNLIMITED_SESSION);
     try {
       if (makes === 'nothing' && !(await schemaState(dataSource)).hasTables) throw noTables();
       await work(dataSource);
@@ -97,12 +100,12 @@ function noTables(): Error {
     ? ['the database that DATABASE_URL names', 'DATABASE_URL']
     : [`the database in ${resolve(config.dataDir)} (DATA_DIR)`, 'DATA_DIR'];
   return new Error(
-    `${where} has no tables of Skein: set ${name} as for the service; ${typed('start')} and ${typed('migrate')} make the tables`,
+    `${where} has no tables of Skein: set ${name} as for the service; ${commandText('start')} and ${commandText('migrate')} make the tables`,
   );
 }
 
 /** The data folder is never opened twice: while another process has it, its server is used. */
-async function reachRunning(error: unknown): Promise<Pick<Postgres, 'url' | 'stop'>> {
+async function reachRunning(error: unknown): Promise<Pick<PostgresServer, 'url' | 'stop'>> {
   if (!(error instanceof FolderInUse)) throw error;
   const url = await embeddedPostgresUrl(config.dataDir);
   if (url) return { url, stop: async () => {} };

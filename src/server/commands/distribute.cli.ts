@@ -1,22 +1,22 @@
 import 'reflect-metadata';
-import { command, say, withDatabase } from './command.js';
+import { runCommand, printOutput, withDatabase } from './command.js';
 import { config } from '../../platform/config/process-config.js';
 import { distribute } from '../../platform/database/distribute.js';
 import { changingSchema, migrate } from '../../platform/database/migrate.js';
-import { typed } from '../../platform/program.js';
+import { commandText } from '../../platform/program.js';
 
-const USAGE = `${typed('distribute')}
+const USAGE = `${commandText('distribute')}
 
 Spreads the tables over the nodes of a Citus cluster, by project.`;
 
-await command(USAGE, () =>
+await runCommand(USAGE, () =>
   withDatabase(
     async (dataSource) => {
       await migrate(dataSource, config);
       const tables = await changingSchema(dataSource, distribute);
       const what =
         tables.length > 0 ? `distributed: ${tables.join(', ')}` : 'every table is distributed';
-      say(what);
+      printOutput(what);
     },
     { makes: 'tables' },
   ),

@@ -7,21 +7,25 @@ import type { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { Pool } from 'pg';
 import { serviceUrl } from '../../platform/config/config.js';
-import { config, misspelt } from '../../platform/config/process-config.js';
+import { config, ownMisspeltSettings } from '../../platform/config/process-config.js';
 import {
   assertConnectionsSuffice,
   durabilityWarning,
   serverSettings,
 } from '../../platform/database/start-checks.js';
-import { describeBuild, listed, schemaState } from '../../platform/database/schema-state.js';
+import {
+  describeBuild,
+  listMigrations,
+  schemaState,
+} from '../../platform/database/schema-state.js';
 import { readDisk } from '../../platform/postgres/disk-watch.js';
 import { fileSystemProblem } from '../../platform/postgres/file-system.js';
-import { typed } from '../../platform/program.js';
-import { command, explained, say, withPostgres } from './command.js';
+import { commandText } from '../../platform/program.js';
+import { runCommand, errorText, printOutput, withPostgres } from './command.js';
 import { assertFree } from '../listener.js';
-import { connect } from '../connect.js';
+import { connectDatabase } from '../connect.js';
 
-const USAGE = `${typed('doctor')}
+const USAGE = `${commandText('doctor')}
 
 Looks at the settings, the folder, the disk, the clock, the ports and the database of the service, beside a running service too, and
 says what to mend. Changes nothing. Ends with 1 when something must be mended.`;
@@ -37,16 +41,16 @@ const MOST_TRANSACTIONS = 1.5e9;
 const ANSWER_MS = 5000;
 
 let bad = 0;
-const good = (what: string) => say(`ok    ${what}`);
-const warn = (what: string) => say(`warn  ${what}`);
-function mend(what: string): void {
+const good = (what: string) => printOutput(`ok    ${what}`);
+const warn = (what: string) => printOutput(`warn  ${what}`);
+function reportFault(what: string): void {
   bad++;
-  say(`MEND  ${what}`);
+  printOutput(`MEND  ${what}`);
 }
 const gib = (bytes: number) => `${(bytes / GIB).toFixed(1)} GiB`;
 
 function checkSettings(): void {
-  const names = misspelt();
+  const names = ownMisspeltSettings();
   for (const { name, meant } of names)
     warn(`${name} is no setting, and is not read: ${meant} is one`);
   if (names.length === 0) good(`settings (Node ${process.versions.node})`);
@@ -60,26 +64,26 @@ function checkSettings(): void {
 function checkFolder(): void {
   const folder = resolve(config.dataDir);
   if (!existsSync(folder))
-    return warn(`${folder} (DATA_DIR) is not there: ${typed('start')} makes it`);
+    return warn(`${folder} (DATA_DIR) is not there: ${commandText('start')} makes it`);
   try {
-    if (!statSync(folder).isDirectory()) return mend(`${folder} (DATA_DIR) is not a folder`);
+    if (!statSync(folder).isDirectory()) return reportFault(`${folder} (DATA_DIR) is not a folder`);
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     const who = `user ${process.getuid?.()}, group ${process.getgid?.()}`;
-    return mend(
+    return reportFault(
       `${folder} (DATA_DIR) cannot be used by ${who} (${(error as NodeJS.ErrnoException).code}): give it to them`,
     );
   }
   const problem =
     process.platform === 'linux' ? fileSystemProblem(statfsSync(folder).type) : undefined;
   if (problem?.isNetwork)
-    mend(`${folder} (DATA_DIR) is on ${problem.name}: it must be on a local disk`);
+    reportFault(`${folder} (DATA_DIR) is on ${problem.name}: it must be on a local disk`);
   else if (problem)
     warn(`${folder} (DATA_DIR) is on ${problem.name}: make sure that it writes what it is told to`);
   const { freeBytes, sizeBytes } = readDisk(folder);
   const room = `${gib(freeBytes)} of ${gib(sizeBytes)} are free on the disk of ${folder} (DATA_DIR)`;
   if (freeBytes < Math.max(LEAST_FREE, sizeBytes * LEAST_FREE_PART))
-    mend(`${room}: make room, or erase (docs/erasing.md)`);
+    reportFault(`${room}: make room, or erase (docs/erasing.md)`);
   else good(room);
   if (existsSync(join(folder, 'first-key')))
     warn(
@@ -100,7 +104,7 @@ async function checkService(): Promise<void> {
       good(`no service runs on ${address}, and the port is free`);
       await checkGrpcPort();
     } catch (error) {
-      mend(
+      reportFault(
         `nothing of Skein answers on ${address}, and the port cannot be used (${(error as NodeJS.ErrnoException).code}): set PORT or HOST`,
       );
     }
@@ -109,9 +113,11 @@ async function checkService(): Promise<void> {
   const state = await answer.text();
   if (answer.ok) good(`the service on ${address} is ready`);
   else if (answer.status === 503)
-    mend(`the service on ${address} is not ready: ${state.slice(0, 500)}`);
+    reportFault(`the service on ${address} is not ready: ${state.slice(0, 500)}`);
   else
-    return mend(`something that is not Skein answers on ${address} (${answer.status}): set PORT`);
+    return reportFault(
+      `something that is not Skein answers on ${address} (${answer.status}): set PORT`,
+    );
   await checkGrpc();
   const drift = Math.abs(Date.parse(answer.headers.get('date') ?? '') - asked.getTime()) / 1000;
   if (drift > MOST_SECONDS_APART + 1)
@@ -166,7 +172,7 @@ const GRPC_EXPORT = '/opentelemetry.proto.collector.trace.v1.TraceService/Export
 const GRPC_TYPE = { 'content-type': 'application/grpc', te: 'trailers' };
 const UNAUTHENTICATED = '16';
 
-interface Found {
+interface ServerFacts {
   version: string;
   encoding: string;
   is_standby: boolean;
@@ -186,24 +192,26 @@ const FOUND = `SELECT current_setting('server_version') AS version, current_sett
   current_setting('autovacuum') AS autovacuum`;
 
 async function checkServer(dataSource: DataSource): Promise<void> {
-  const [found] = await dataSource.query<[Found]>(FOUND, [new Date()]);
+  const [found] = await dataSource.query<[ServerFacts]>(FOUND, [new Date()]);
   const what = `PostgreSQL ${found.version}, ${gib(Number(found.bytes))}`;
   if (found.encoding !== 'UTF8')
-    mend(`the database is encoded in ${found.encoding}: it must be UTF8`);
-  else if (found.is_standby) mend(`${what} is a standby, which takes no writes: name the primary`);
+    reportFault(`the database is encoded in ${found.encoding}: it must be UTF8`);
+  else if (found.is_standby)
+    reportFault(`${what} is a standby, which takes no writes: name the primary`);
   else good(what);
   if (found.seconds_apart > MOST_SECONDS_APART)
-    mend(
+    reportFault(
       `the clock of the database is ${found.seconds_apart.toFixed(0)} s away from this one: leases and keys end by it`,
     );
   if (found.transactions > MOST_TRANSACTIONS)
-    mend(
+    reportFault(
       `the oldest transaction is ${Math.round(found.transactions / 1e6)} million ago: run VACUUM (FREEZE), PostgreSQL stops at 2,100 million`,
     );
-  if (found.autovacuum !== 'on') mend('autovacuum is off: the tables grow and plans become wrong');
+  if (found.autovacuum !== 'on')
+    reportFault('autovacuum is off: the tables grow and plans become wrong');
   for (const index of found.broken_indexes)
-    mend(
-      `the index ${index} was not finished: ${typed('psql', `-c 'REINDEX INDEX CONCURRENTLY ${index}'`)}`,
+    reportFault(
+      `the index ${index} was not finished: ${commandText('psql', `-c 'REINDEX INDEX CONCURRENTLY ${index}'`)}`,
     );
   const settings = await serverSettings((dataSource.driver as PostgresDriver).master as Pool);
   const durability = durabilityWarning(settings);
@@ -211,20 +219,20 @@ async function checkServer(dataSource: DataSource): Promise<void> {
   try {
     assertConnectionsSuffice(settings, config);
   } catch (error) {
-    mend((error as Error).message);
+    reportFault((error as Error).message);
   }
 }
 
 async function checkSchema(dataSource: DataSource): Promise<void> {
   const { hasTables, pending, unknown } = await schemaState(dataSource);
   if (unknown.length > 0)
-    return mend(
-      `the database has run ${listed(unknown)}; this is ${describeBuild(dataSource)}: run the newer build`,
+    return reportFault(
+      `the database has run ${listMigrations(unknown)}; this is ${describeBuild(dataSource)}: run the newer build`,
     );
-  if (!hasTables) return warn(`the database has no tables yet: ${typed('start')} makes them`);
+  if (!hasTables) return warn(`the database has no tables yet: ${commandText('start')} makes them`);
   if (pending.length > 0)
     return warn(
-      `${pending.length} migrations wait: ${typed('migrate')}, or the next start, runs them`,
+      `${pending.length} migrations wait: ${commandText('migrate')}, or the next start, runs them`,
     );
   good(describeBuild(dataSource));
   const [{ admins }] = await dataSource.query<[{ admins: number }]>(
@@ -232,16 +240,16 @@ async function checkSchema(dataSource: DataSource): Promise<void> {
        AND (expires_at IS NULL OR expires_at > now())`,
   );
   if (admins === 0)
-    mend(
-      `no key of the role admin and the scope * is active: ${typed('keys', "create --user you --role admin --scope '*'")}`,
+    reportFault(
+      `no key of the role admin and the scope * is active: ${commandText('keys', "create --user you --role admin --scope '*'")}`,
     );
 }
 
 async function checkDatabase(): Promise<void> {
   const hasNone = !config.databaseUrl && !existsSync(join(resolve(config.dataDir), 'pgdata'));
-  if (hasNone) return warn(`there is no database yet: ${typed('start')} makes it`);
+  if (hasNone) return warn(`there is no database yet: ${commandText('start')} makes it`);
   await withPostgres({ mustExist: true }, async (url) => {
-    const dataSource = await connect(url);
+    const dataSource = await connectDatabase(url);
     try {
       await checkServer(dataSource);
       await checkSchema(dataSource);
@@ -251,10 +259,10 @@ async function checkDatabase(): Promise<void> {
   });
 }
 
-await command(USAGE, async () => {
+await runCommand(USAGE, async () => {
   checkSettings();
   checkFolder();
   await checkService();
-  await checkDatabase().catch((error: unknown) => mend(explained(error)));
+  await checkDatabase().catch((error: unknown) => reportFault(errorText(error)));
   if (bad > 0) throw new Error(`${bad} to mend`);
 });

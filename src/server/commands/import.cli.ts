@@ -1,14 +1,14 @@
 import { parseArgs } from 'node:util';
-import { command, say, tell } from './command.js';
+import { runCommand, printOutput, printProgress } from './command.js';
 import { printable } from '../../platform/process/printable.js';
 import { isProjectId, PROJECT_ID_RULE } from '../../platform/http/dto.js';
 import { serviceUrl } from '../../platform/config/config.js';
 import { config } from '../../platform/config/process-config.js';
-import { type Format, FORMATS, importFile } from '../../doors/import/import.js';
-import { Service } from '../../doors/import/service.js';
-import { typed } from '../../platform/program.js';
+import { type ImportFormat, FORMATS, importFile } from '../../doors/import/import.js';
+import { TargetService } from '../../doors/import/service.js';
+import { commandText } from '../../platform/program.js';
 
-const USAGE = `${typed('import', 'langfuse|phoenix|otlp-json FILE --project <entity>/<project> [--url http://127.0.0.1:3000]')}
+const USAGE = `${commandText('import', 'langfuse|phoenix|otlp-json FILE --project <entity>/<project> [--url http://127.0.0.1:3000]')}
 
 Sends what another tool has exported to a running service, with the key that SKEIN_API_KEY holds. FILE is JSON or JSONL, .gz is unpacked.
 May be repeated: what has the same ids is stored once.`;
@@ -24,21 +24,21 @@ function parse() {
   }
 }
 
-await command(USAGE, async () => {
+await runCommand(USAGE, async () => {
   const { values, positionals } = parse();
   const [format = '', file, ...others] = positionals;
   if (!Object.hasOwn(FORMATS, format) || !file || others.length > 0) throw new Error(USAGE);
   const { project, url = serviceUrl(config) } = values;
   if (!isProjectId(project)) throw new Error(`--project ${PROJECT_ID_RULE}`);
   if (!config.apiKey) throw new Error('SKEIN_API_KEY must hold a key of the role writer');
-  const service = new Service(url, config.apiKey, project);
+  const service = new TargetService(url, config.apiKey, project);
   const began = performance.now();
-  const sayLine = (line: string) => tell(printable(line));
-  const tally = await importFile(file, format as Format, service, {
+  const sayLine = (line: string) => printProgress(printable(line));
+  const tally = await importFile(file, format as ImportFormat, service, {
     say: sayLine,
     everyMs: EVERY_MS,
   });
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  say(`${file}: ${tally.summary()} into ${project} in ${seconds} s`);
+  printOutput(`${file}: ${tally.summary()} into ${project} in ${seconds} s`);
   if (tally.refused > 0) process.exitCode = 1;
 });

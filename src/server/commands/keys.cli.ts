@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { validate } from '../../platform/http/validation.js';
 import { parseDate } from '../../platform/http/dto.js';
-import { command, heard, operator, say, withDatabase } from './command.js';
+import { runCommand, flushOutput, operator, printOutput, withDatabase } from './command.js';
 import { serviceUrl } from '../../platform/config/config.js';
 import { config } from '../../platform/config/process-config.js';
 import { Database } from '../../platform/database/database.js';
@@ -15,7 +15,7 @@ import { KeysService } from '../../platform/auth/keys.service.js';
 import { newSecret } from '../../platform/auth/secret.js';
 import { printable } from '../../platform/process/printable.js';
 import { loginLink, newLoginCode } from '../../platform/auth/sessions.service.js';
-import { typed } from '../../platform/program.js';
+import { commandText } from '../../platform/program.js';
 
 const USAGE = `${[
   'create --user <name> --role reader|writer|admin|trainer --scope <scope> [--scope …] [--expires <date-time>]',
@@ -24,7 +24,7 @@ const USAGE = `${[
   'login [<id>]',
   'generate',
 ]
-  .map((args) => typed('keys', args))
+  .map((args) => commandText('keys', args))
   .join('\n')}
 
 login prints a link to the console, which works once, within 15 minutes, and acts as the key named, or else as the oldest with
@@ -56,14 +56,14 @@ async function create(keys: KeysService, options: Options): Promise<void> {
     },
     operator(),
   );
-  say(`id      ${id}\nsecret  ${secret}   (shown this once)`);
+  printOutput(`id      ${id}\nsecret  ${secret}   (shown this once)`);
 }
 
 async function list(keys: KeysService): Promise<void> {
   let head = [['id', 'key', 'user', 'role', 'scopes', 'state']];
   for await (const page of keys.pages(KEYS_PAGE)) {
     sayTable([...head, ...page.map(keyRow)]);
-    await heard();
+    await flushOutput();
     head = [];
   }
 }
@@ -80,7 +80,7 @@ const keyRow = (key: ApiKey) => [
 function sayTable(table: string[][]): void {
   const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));
   for (const row of table)
-    say(
+    printOutput(
       row
         .map((cell, i) => cell.padEnd(widths[i]!))
         .join('  ')
@@ -99,7 +99,7 @@ const isKeyId = (id: string) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test
 async function revoke(keys: KeysService, id: string | undefined): Promise<void> {
   if (!id || !isKeyId(id)) throw new Error('revoke takes the id of a key');
   if (!(await keys.revoke(id, operator()))) throw new Error(`there is no active key ${id}`);
-  say(`revoked ${id}; it stops working within 5 s`);
+  printOutput(`revoked ${id}; it stops working within 5 s`);
 }
 
 /** The port is that of the settings: a service that was started with others is elsewhere. */
@@ -112,7 +112,7 @@ async function login(database: Database, id: string | undefined): Promise<void> 
         ? 'there is no active key with the role admin and the scope *'
         : `there is no active key ${id} that may use the console`,
     );
-  say(loginLink(serviceUrl(config), code));
+  printOutput(loginLink(serviceUrl(config), code));
 }
 
 type Options = ReturnType<typeof parseCommandLine>['values'];
@@ -139,7 +139,7 @@ const parseCommandLine = () =>
 async function run(): Promise<void> {
   const { values, positionals } = parse();
   const [command, id] = positionals;
-  if (command === 'generate') return say(newSecret());
+  if (command === 'generate') return printOutput(newSecret());
   const commands: Record<string, (keys: KeysService, database: Database) => Promise<void>> = {
     create: (keys) => create(keys, values),
     list,
@@ -159,4 +159,4 @@ async function run(): Promise<void> {
   });
 }
 
-await command(USAGE, run);
+await runCommand(USAGE, run);

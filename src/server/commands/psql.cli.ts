@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import pg from 'pg';
 import { environment } from '../../platform/config/process-config.js';
-import { command, heard, say, withPostgres } from './command.js';
-import { typed } from '../../platform/program.js';
+import { runCommand, flushOutput, printOutput, withPostgres } from './command.js';
+import { commandText } from '../../platform/program.js';
 
-const USAGE = `${typed('psql', '[arguments of psql]')}
-${typed('psql', '-c STATEMENT')}
+const USAGE = `${commandText('psql', '[arguments of psql]')}
+${commandText('psql', '-c STATEMENT')}
 
 Runs psql on the database of the service, beside a running service too. With -c alone psql need not be installed: the rows are printed
 as JSON, a line each. For upkeep, such as VACUUM (FULL) calls; the tables are changed by the service only.`;
@@ -19,10 +19,10 @@ async function runStatement(url: string, text: string): Promise<void> {
   try {
     for (const { command: what, rowCount, rows } of [await client.query(text)].flat()) {
       for (const row of rows as unknown[]) {
-        say(JSON.stringify(row));
-        await heard();
+        printOutput(JSON.stringify(row));
+        await flushOutput();
       }
-      if (rows.length === 0) say(rowCount === null ? what : `${what} ${rowCount}`);
+      if (rows.length === 0) printOutput(rowCount === null ? what : `${what} ${rowCount}`);
     }
   } catch (error) {
     throw new Error((error as Error).message, { cause: error }); // the server explains itself
@@ -45,7 +45,7 @@ async function runPsql(url: string, argv: string[]): Promise<void> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     throw new Error(
-      `psql is not installed: install it (Debian: apt-get install postgresql-client), or run ${typed('psql', '-c STATEMENT')}`,
+      `psql is not installed: install it (Debian: apt-get install postgresql-client), or run ${commandText('psql', '-c STATEMENT')}`,
       { cause: error },
     );
   } finally {
@@ -53,7 +53,7 @@ async function runPsql(url: string, argv: string[]): Promise<void> {
   }
 }
 
-await command(USAGE, () =>
+await runCommand(USAGE, () =>
   withPostgres({ mustExist: true }, (url) => {
     const [first, statement, ...others] = process.argv.slice(2);
     return first === '-c' && statement !== undefined && others.length === 0

@@ -1,11 +1,11 @@
-import { askForReload, command } from './command.js';
-import { typed } from '../../platform/program.js';
+import { askForReload, runCommand } from './command.js';
+import { commandText } from '../../platform/program.js';
 
-const USAGE = `${typed('reload')}
+const USAGE = `${commandText('reload')}
 
 Replaces the workers of the running service one by one, by those of the build on disk.`;
 
-await command(USAGE, async () => {
+await runCommand(USAGE, async () => {
   const pid = askForReload();
   process.stdout.write(
     `process ${pid} was asked to replace its workers; its log tells how it goes\n`,

@@ -10,13 +10,18 @@ import {
 import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { unpackBase } from '../../platform/backup/base-backup.js';
-import { placeAt } from '../../platform/backup/places.js';
-import { type Base, baseFor, storedBases, storedWal } from '../../platform/backup/wal-archive.js';
+import { storageAt } from '../../platform/backup/places.js';
+import {
+  type StoredBase,
+  baseFor,
+  storedBases,
+  storedWal,
+} from '../../platform/backup/wal-archive.js';
 import { RESTORE_COMMAND, WalServer } from '../../platform/backup/wal-server.js';
 import { config } from '../../platform/config/process-config.js';
 import { openEmbeddedPostgres } from '../../platform/postgres/embedded-postgres.js';
-import { typed } from '../../platform/program.js';
-import { say, tell } from './command.js';
+import { commandText } from '../../platform/program.js';
+import { printOutput, printProgress } from './command.js';
 
 /** A start removes what has such a name, should this process be killed. */
 const DRAFT = 'pgdata.new-';
@@ -40,11 +45,11 @@ export async function restoreToTime(text: string, identity: string | undefined):
     throw new Error(
       `there is a database in ${resolve(dataDir)} already: set DATA_DIR to a new folder`,
     );
-  const place = placeAt(backupUrl, s3);
+  const place = storageAt(backupUrl, s3);
   const bases = await storedBases(place);
   const base = baseFor(bases, time);
   if (!base) throw new Error(noBase(bases, backupUrl));
-  tell(`from ${place.show(base.name)}`);
+  printProgress(`from ${place.show(base.name)}`);
   mkdirSync(dataDir, { recursive: true, mode: 0o711 });
   const draft = mkdtempSync(join(resolve(dataDir), DRAFT));
   try {
@@ -57,9 +62,11 @@ export async function restoreToTime(text: string, identity: string | undefined):
     const wal = new WalServer(pgdata, { place, system: base.system, identity, files });
     mkdirSync(join(pgdata, 'pg_wal'), { recursive: true, mode: 0o700 });
     await wal.fetch(base.segment, join(pgdata, 'pg_wal', base.segment));
-    const last = await recovered(draft, wal, text);
+    const last = await replayWal(draft, wal, text);
     renameSync(pgdata, target);
-    say(`restored ${resolve(dataDir)} as it was at ${text}: its last transaction is of ${last}`);
+    printOutput(
+      `restored ${resolve(dataDir)} as it was at ${text}: its last transaction is of ${last}`,
+    );
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
@@ -74,16 +81,16 @@ function parsedTime(text: string): Date {
   return time;
 }
 
-function noBase(bases: readonly Base[], backupUrl: string): string {
+function noBase(bases: readonly StoredBase[], backupUrl: string): string {
   const oldest = bases.at(-1);
   return oldest
     ? `the oldest state that can be restored is of ${oldest.ended.toISOString()}`
     : `there is no copy of a data folder in ${backupUrl} (BACKUP_URL): the service makes them with BACKUP_WAL=1. ` +
-        `${typed('restore', 'FILE')} restores a backup`;
+        `${commandText('restore', 'FILE')} restores a backup`;
 }
 
 /** Replays the log on the folder; answers the time of the last transaction. */
-async function recovered(folder: string, wal: WalServer, time: string): Promise<string> {
+async function replayWal(folder: string, wal: WalServer, time: string): Promise<string> {
   const lines: string[] = [];
   const failing = new AbortController();
   wal.start((error) => failing.abort(error));
@@ -114,7 +121,7 @@ async function recovered(folder: string, wal: WalServer, time: string): Promise<
     }
   } catch (error) {
     failing.signal.throwIfAborted();
-    throw new Error(whyNot(lines, error as Error), { cause: error });
+    throw new Error(recoveryFailure(lines, error as Error), { cause: error });
   } finally {
     await wal.stop();
   }
@@ -134,7 +141,7 @@ async function lastTransaction(url: string): Promise<string> {
 }
 
 /** What PostgreSQL says of a recovery that did not get there, in a line. */
-function whyNot(lines: readonly string[], error: Error): string {
+function recoveryFailure(lines: readonly string[], error: Error): string {
   const all = lines.join('\n');
   const last = /last completed transaction was at log time ([^\n]+)/.exec(all)?.[1];
   if (/recovery ended before configured recovery target/.test(all))

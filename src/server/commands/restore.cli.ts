@@ -1,20 +1,20 @@
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { dataSourceOptions } from '../../../ormconfig.js';
-import { command, say, withDatabase } from './command.js';
-import { givenBackup, givenIdentity, IDENTITY_OPTION } from './given-backup.js';
+import { runCommand, printOutput, withDatabase } from './command.js';
+import { openBackupFile, readIdentity, IDENTITY_OPTION } from './given-backup.js';
 import { restoreToTime } from './restore-to-time.js';
 import { config } from '../../platform/config/process-config.js';
 import { migrate } from '../../platform/database/migrate.js';
 import { withClient } from '../../platform/backup/client.js';
-import { located } from '../../platform/backup/places.js';
-import { Progress } from '../../platform/backup/progress.js';
+import { locateBackup } from '../../platform/backup/places.js';
+import { BackupProgress } from '../../platform/backup/progress.js';
 import { restore } from '../../platform/backup/restore.js';
 import { assertRestorable, prepareSchema } from '../../platform/backup/schema.js';
-import { typed } from '../../platform/program.js';
+import { commandText } from '../../platform/program.js';
 
-const USAGE = `${typed('restore', '[--identity FILE] FILE')}
-${typed('restore', '[--identity FILE] --to-time TIME')}
+const USAGE = `${commandText('restore', '[--identity FILE] FILE')}
+${commandText('restore', '[--identity FILE] --to-time TIME')}
 
 Puts a backup into an empty database: a new DATA_DIR, or an empty database that DATABASE_URL names. FILE is a path,
 s3://bucket/prefix/name, or - for standard input. The file of --identity, or else BACKUP_IDENTITY, opens what is encrypted.
@@ -31,16 +31,16 @@ function parse() {
 }
 
 async function restoreFile(file: string, identityFile: string | undefined): Promise<void> {
-  const backup = await givenBackup(located(file, config.s3), identityFile);
+  const backup = await openBackupFile(locateBackup(file, config.s3), identityFile);
   assertRestorable(backup.header.schema, { options: dataSourceOptions('') }); // before a database is made for it
   await withDatabase(
     async (dataSource) => {
       await prepareSchema(dataSource, backup.header.schema);
-      const progress = new Progress('restore');
+      const progress = new BackupProgress('restore');
       await withClient(dataSource, (client) => restore(client, backup, progress));
       await migrate(dataSource);
       const rows = backup.header.tables.reduce((sum, table) => sum + table.rows, 0);
-      say(
+      printOutput(
         `restored ${rows} rows of ${backup.header.tables.length} tables, ${progress.summary()}, ` +
           `as they were on ${backup.header.created_at}`,
       );
@@ -49,12 +49,12 @@ async function restoreFile(file: string, identityFile: string | undefined): Prom
   );
 }
 
-await command(USAGE, async () => {
+await runCommand(USAGE, async () => {
   const { values, positionals } = parse();
   const [file, ...others] = positionals;
   const time = values['to-time'];
   if (others.length > 0 || (file === undefined) === (time === undefined)) throw new Error(USAGE);
-  if (time !== undefined) return restoreToTime(time, await givenIdentity(values.identity));
+  if (time !== undefined) return restoreToTime(time, await readIdentity(values.identity));
   if (!file) throw new Error(USAGE);
   return restoreFile(file, values.identity);
 });

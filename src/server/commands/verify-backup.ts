@@ -3,13 +3,13 @@ import pg from 'pg';
 import { dataSourceOptions } from '../../../ormconfig.js';
 import { DamagedBackup } from '../../platform/backup/backup-file.js';
 import { withClient } from '../../platform/backup/client.js';
-import { Progress } from '../../platform/backup/progress.js';
+import { BackupProgress } from '../../platform/backup/progress.js';
 import { type OpenBackup, restore } from '../../platform/backup/restore.js';
 import { assertRestorable, prepareSchema } from '../../platform/backup/schema.js';
 import { readRows } from '../../platform/backup/tables.js';
 import { UNLIMITED_SESSION } from '../../platform/database/limits.js';
-import { connect } from '../connect.js';
-import { say, withPostgres } from './command.js';
+import { connectDatabase } from '../connect.js';
+import { printOutput, withPostgres } from './command.js';
 
 /** Puts a backup into a database of its own on the server of the service, which is removed again, and compares every row with the file. */
 export async function verify(backup: OpenBackup, shown: string): Promise<void> {
@@ -17,10 +17,10 @@ export async function verify(backup: OpenBackup, shown: string): Promise<void> {
   assertRestorable(schema, { options: dataSourceOptions('') });
   await withPostgres({ mustExist: true }, (url) =>
     withTemporaryDatabase(url, async (temporary) => {
-      const dataSource = await connect(temporary, UNLIMITED_SESSION);
+      const dataSource = await connectDatabase(temporary, UNLIMITED_SESSION);
       try {
         await prepareSchema(dataSource, schema);
-        const progress = new Progress('verify');
+        const progress = new BackupProgress('verify');
         const ends = await withClient(dataSource, (client) => restore(client, backup, progress));
         await withClient(dataSource, async (client) => {
           for (const table of tables) {
@@ -33,7 +33,9 @@ export async function verify(backup: OpenBackup, shown: string): Promise<void> {
           }
         });
         const count = ends.reduce((sum, { rows }) => sum + rows, 0);
-        say(`${shown}: ${count} rows of ${tables.length} tables are whole, as of ${created_at}`);
+        printOutput(
+          `${shown}: ${count} rows of ${tables.length} tables are whole, as of ${created_at}`,
+        );
       } finally {
         await dataSource.destroy();
       }

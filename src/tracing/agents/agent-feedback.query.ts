@@ -1,5 +1,5 @@
 // SQL: feedback by the refs of what it is on, in either spelling.
-import { OTHER, WIRE } from '../../platform/http/wire.js';
+import { OTHER_WIRE, WIRE } from '../../platform/http/wire.js';
 import { wireTime } from '../../platform/query/columns.js';
 import { lookedUp } from '../../platform/query/plans.js';
 import { identifier, sql, type Sql } from '../../platform/query/sql.js';
@@ -14,15 +14,15 @@ import {
 type AgentRefKind = 'agent_turn' | 'agent_span' | 'agent_conversation';
 
 /** An item that feedback may be on; `id` as a ref has it. */
-export interface Item {
+export interface FeedbackItem {
   kind: AgentRefKind;
   id: string;
 }
 
 /** Both spellings of the refs of items. A span is a call, and so is feedback on it. */
-const refsOf = (projectId: string, items: readonly Item[]) =>
+const refsOf = (projectId: string, items: readonly FeedbackItem[]) =>
   items.flatMap(({ kind, id }, place) =>
-    [WIRE.scheme, OTHER.scheme].flatMap((scheme) =>
+    [WIRE.scheme, OTHER_WIRE.scheme].flatMap((scheme) =>
       (kind === 'agent_span' ? [kind, 'call'] : [kind]).map((one) => ({
         place,
         ref: `${scheme}:///${projectId}/${one}/${id}`,
@@ -37,7 +37,7 @@ const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
 /** The feedback on items, the oldest first, each with the place of its item. */
 export function feedbackOn(
   projectId: string,
-  items: readonly Item[],
+  items: readonly FeedbackItem[],
 ): Sql<{ place: number; json: string }> {
   const refs = refsOf(projectId, items);
   return sql`
@@ -46,12 +46,12 @@ export function feedbackOn(
         ${TYPE_COLUMN.sql} AS feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref,
         f.user_id AS ${identifier(WIRE.userId)}, ${SCORER_JSON_COLUMNS}
       FROM (SELECT f.*, sum(octet_length(f.payload::text) + ${SCORER_BYTES}) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
-        FROM (${onRefs(projectId, refs, sql`TRUE`)} ORDER BY f.created_at DESC, f.id DESC LIMIT ${MAX_PIECES}::bigint) f) f
+        FROM (${feedbackByRefs(projectId, refs, sql`TRUE`)} ORDER BY f.created_at DESC, f.id DESC LIMIT ${MAX_PIECES}::bigint) f) f
       WHERE f.bytes <= ${MAX_PAYLOAD_BYTES}::bigint) t
     ORDER BY t.created_at, t.id`;
 }
 
-const onRefs = (
+const feedbackByRefs = (
   projectId: string,
   refs: readonly { place: number; ref: string }[],
   condition: Sql,
@@ -61,7 +61,7 @@ const onRefs = (
     'f',
   )}`;
 
-export interface Signal {
+export interface FeedbackSignal {
   place: number;
   feedback_type: string;
   tags: string[] | null;
@@ -70,7 +70,7 @@ export interface Signal {
   confidences: Record<string, number> | null;
 }
 
-const SIGNALS = [WIRE, OTHER].flatMap(({ feedback }) => [
+const SIGNALS = [WIRE, OTHER_WIRE].flatMap(({ feedback }) => [
   `${feedback}.agent_monitor`,
   `${feedback}.agent_user_feedback`,
 ]);
@@ -78,12 +78,12 @@ const SIGNALS = [WIRE, OTHER].flatMap(({ feedback }) => [
 /** What scorers and people said of items, without payloads, the oldest first. */
 export const signalsOn = (
   projectId: string,
-  items: readonly Item[],
+  items: readonly FeedbackItem[],
   limit: number,
-): Sql<Signal> => sql`
+): Sql<FeedbackSignal> => sql`
   SELECT f.place, ${TYPE_COLUMN.sql} AS feedback_type, f.scorer_tags AS tags, f.scorer_ratings AS ratings, f.scorer_rating_reasons AS reasons,
     f.scorer_rating_confidences AS confidences
   FROM (SELECT f.*, sum(${SCORER_BYTES}) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
-    FROM (${onRefs(projectId, refsOf(projectId, items), sql`f.feedback_type = ANY(${SIGNALS}::text[])`)}
+    FROM (${feedbackByRefs(projectId, refsOf(projectId, items), sql`f.feedback_type = ANY(${SIGNALS}::text[])`)}
       ORDER BY f.created_at DESC, f.id DESC LIMIT ${limit}::bigint) f) f
   WHERE f.bytes <= ${MAX_PAYLOAD_BYTES}::bigint ORDER BY f.created_at, f.id`;

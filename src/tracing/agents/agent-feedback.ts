@@ -1,8 +1,8 @@
 import type { Database } from '../../platform/database/database.js';
-import { groupedBy } from '../../platform/query/grouped-by.js';
+import { groupBy } from '../../platform/query/grouped-by.js';
 import type { ConversationsDto } from './agents.answers.dto.js';
-import { feedbackOn, type Item, signalsOn } from './agent-feedback.query.js';
-import type { ShownTurn } from './turn.js';
+import { feedbackOn, type FeedbackItem, signalsOn } from './agent-feedback.query.js';
+import type { ChatTurn } from './turn.js';
 
 type SpansFeedback = ConversationsDto['conversations'][number]['spans_feedback'];
 
@@ -21,21 +21,21 @@ const spelledIds = (id: string): string[] => {
   return [...new Set([strict, encodeURIComponent(id)])];
 };
 
-const conversationItems = (id: string): Item[] =>
+const conversationItems = (id: string): FeedbackItem[] =>
   spelledIds(id).map((spelled) => ({ kind: 'agent_conversation', id: spelled }));
 
 /** An item of a conversation: one of its traces, or itself. */
-interface Wanted {
-  item: Item;
+interface ConversationItem {
+  item: FeedbackItem;
   trace_id: string | null;
   conversation: string;
 }
 
 /** Made as they are looked up: ids are long, and ten thousand of them take the loop a second. */
-function* wantedOf(
+function* listConversationItems(
   conversationIds: readonly string[],
   traces: ReadonlyMap<string, string>,
-): Generator<Wanted> {
+): Generator<ConversationItem> {
   for (const [trace_id, conversation] of traces)
     yield { item: { kind: 'agent_turn', id: trace_id }, trace_id, conversation };
   for (const conversation of conversationIds)
@@ -43,8 +43,8 @@ function* wantedOf(
       yield { item, trace_id: null, conversation };
 }
 
-function* inParts(wanted: Iterable<Wanted>): Generator<Wanted[]> {
-  let part: Wanted[] = [];
+function* itemBatches(wanted: Iterable<ConversationItem>): Generator<ConversationItem[]> {
+  let part: ConversationItem[] = [];
   let length = 0;
   for (const one of wanted) {
     part.push(one);
@@ -67,17 +67,20 @@ export class AgentFeedback {
   }
 
   /** Adds to a turn and its messages the feedback on each. */
-  async addTo(projectId: string, turn: ShownTurn['turn']): Promise<void> {
-    const turnItem: Item = { kind: 'agent_turn', id: turn['trace_id'] as string };
-    const spans = turn.messages.map(({ span_id }): Item => ({ kind: 'agent_span', id: span_id }));
+  async addTo(projectId: string, turn: ChatTurn['turn']): Promise<void> {
+    const turnItem: FeedbackItem = { kind: 'agent_turn', id: turn['trace_id'] as string };
+    const spans = turn.messages.map(({ span_id }): FeedbackItem => ({
+      kind: 'agent_span',
+      id: span_id,
+    }));
     const found = await this.on(projectId, [turnItem, ...spans]);
-    const byPlace = groupedBy(found, ({ place }) => place);
+    const byPlace = groupBy(found, ({ place }) => place);
     const feedbackAt = (place: number) => (byPlace.get(place) ?? []).map(({ piece }) => piece);
     turn['feedback'] = feedbackAt(0);
     for (const [i, message] of turn.messages.entries()) message['feedback'] = feedbackAt(i + 1);
   }
 
-  private async on(projectId: string, items: readonly Item[]) {
+  private async on(projectId: string, items: readonly FeedbackItem[]) {
     const rows = await this.database.long(() => this.database.query(feedbackOn(projectId, items)));
     return rows.map(({ place, json }) => {
       const { place: _, ...piece } = JSON.parse(json) as { place: number } & object;
@@ -93,7 +96,7 @@ export class AgentFeedback {
   ): Promise<Map<string, SpansFeedback>> {
     const byConversation = new Map<string, SpansFeedback>();
     let left = MAX_SIGNALS;
-    for (const part of inParts(wantedOf(conversationIds, traces))) {
+    for (const part of itemBatches(listConversationItems(conversationIds, traces))) {
       if (left <= 0) break;
       const query = signalsOn(
         projectId,

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
-import { printed } from '../../platform/json/decimal.js';
+import { printDecimals } from '../../platform/json/decimal.js';
 import { CostsService } from '../costs/costs.service.js';
 import { type AgentsQueryDto, type AgentVersionsQueryDto, USUAL_ROWS } from './agents.dto.js';
-import { addedCosts, MAX_COSTED } from './group-extras.js';
+import { sumCosts, MAX_COSTED } from './group-extras.js';
 import { costedAgents } from './group-extras.query.js';
 import { totalOf, withDirection } from './spans.service.js';
 import { countedSources } from './span-source.js';
@@ -48,11 +48,7 @@ export class AgentsService {
       this.database.long(() => this.database.query(agentsQuery({ ...wanted, ...page }))),
     );
     const costs = include_costs
-      ? await addedCosts(
-          this.database,
-          this.costs,
-          costedAgents(project_id, wanted, MAX_COSTED + 1),
-        )
+      ? await sumCosts(this.database, this.costs, costedAgents(project_id, wanted, MAX_COSTED + 1))
       : null;
     const shown = rows.map(({ agent_name: agent, agent_version, ...row }) => ({
       project_id,
@@ -61,6 +57,6 @@ export class AgentsService {
       ...Object.fromEntries(AGENT_FIELDS.map((field) => [field, row[field]])),
       total_cost_usd: costs?.get(JSON.stringify([agent, agent_version]))?.total ?? null,
     }));
-    return printed({ [name]: shown, total_count: total });
+    return printDecimals({ [name]: shown, total_count: total });
   }
 }

@@ -2,34 +2,34 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
 import { ApiError } from '../../platform/errors.js';
 import type { Context } from '../../platform/http/context.js';
-import { type Decimal, printed } from '../../platform/json/decimal.js';
-import { inTurns, Turn } from '../../platform/time/turn.js';
+import { type Decimal, printDecimals } from '../../platform/json/decimal.js';
+import { mapYielding, EventLoopTurn } from '../../platform/time/turn.js';
 import { checkedRows } from '../bounded-rows.js';
 import { CostsService } from '../costs/costs.service.js';
 import type { ConversationChatDto, ConversationSpansDto, TraceChatDto } from './agents.dto.js';
 import { AgentFeedback } from './agent-feedback.js';
-import { total } from './span-row.js';
+import { sumKnown } from './span-row.js';
 import {
   type ConversationSpan,
   conversationSpans,
-  type SpanCall,
+  type SpanSourceCall,
   traceCalls,
   traceSize,
   turnsQuery,
 } from './spans.query.js';
-import { type ShownTurn, turnOf } from './turn.js';
+import { type ChatTurn, chatTurn } from './turn.js';
 
 /** Calls of a trace that is shown as a chat, and bytes of their documents, of all turns of an answer together. */
 export const MAX_TURN_CALLS = 10_000;
 export const MAX_TURN_BYTES = 64 * 1024 * 1024;
 /** Memory for each of these bytes, while they are taken apart and written again. */
-const WEIGHT = 4;
+const MEMORY_FACTOR = 4;
 /** Spans of all conversations of an answer. */
 export const MAX_SPANS = 100_000;
 const CALLS_AT_ONCE = 64;
 
 /** What is left of the limits of an answer. */
-interface Room {
+interface TurnBudget {
   calls: number;
   bytes: number;
 }
@@ -78,13 +78,13 @@ export class ChatService {
       costs.push(shown.cost);
     }
     const total_turns = first[0]?.total ?? 0;
-    const frame = printed({
+    const frame = printDecimals({
       conversation_id,
       total_turns,
       has_more: offset + rows.length < total_turns,
       limit,
       offset,
-      total_cost_usd: total(costs),
+      total_cost_usd: sumKnown(costs),
       feedback: asked.include_feedback
         ? await this.feedback.onConversation(project_id, conversation_id)
         : null,
@@ -98,13 +98,13 @@ export class ChatService {
     const spans = ids.map((): string[] => []);
     const traces = new Map<string, string>();
     for await (const { place, ...span } of this.spansOf(asked, ids)) {
-      spans[place - 1]!.push(printed(span));
+      spans[place - 1]!.push(printDecimals(span));
       traces.set(span.trace_id, ids[place - 1]!);
     }
     const feedback = await this.feedback.onSpans(asked.project_id, ids, traces);
-    const shown = await inTurns(ids, (conversation_id, i) =>
+    const shown = await mapYielding(ids, (conversation_id, i) =>
       withList(
-        printed({ conversation_id, spans_feedback: feedback.get(conversation_id) ?? [] }),
+        printDecimals({ conversation_id, spans_feedback: feedback.get(conversation_id) ?? [] }),
         'spans',
         spans[i]!,
       ),
@@ -130,7 +130,7 @@ export class ChatService {
   private async turn(
     asked: TraceChatDto | ConversationChatDto,
     traceId: string,
-    room: Room,
+    room: TurnBudget,
     context: Context,
   ) {
     const { project_id, include_feedback, include_model_tool_calls } = asked;
@@ -146,28 +146,28 @@ export class ChatService {
         'too_large',
         `the calls are over ${MAX_TURN_CALLS}, or over ${MAX_TURN_BYTES} bytes: ask for fewer turns at once`,
       );
-    await context.hold.add(WEIGHT * bytes);
+    await context.hold.add(MEMORY_FACTOR * bytes);
     const details = { project_id, hasDocuments: true, hasCosts: true };
-    const rows: SpanCall[] = [];
-    const turn = new Turn();
+    const rows: SpanSourceCall[] = [];
+    const turn = new EventLoopTurn();
     const batches = await this.database.stream(traceCalls(details, traceId, MAX_TURN_CALLS), {
       maxBatch: CALLS_AT_ONCE,
     });
     for await (const batch of batches as AsyncIterable<string[]>)
       for (const json of batch) {
         if (turn.isOver) await turn.next();
-        rows.push(JSON.parse(json) as SpanCall);
+        rows.push(JSON.parse(json) as SpanSourceCall);
       }
     if (rows.length === 0) return null;
-    const shown = await turnOf(rows, this.costs, include_model_tool_calls === true);
+    const shown = await chatTurn(rows, this.costs, include_model_tool_calls === true);
     if (include_feedback) await this.feedback.addTo(project_id, shown.turn);
     return shown;
   }
 }
 
 /** A turn as JSON text. Its messages may be 64 MiB, so they are written in turns with other requests. */
-async function printedTurn({ messages, ...turn }: ShownTurn['turn']): Promise<string> {
-  return withList(printed(turn), 'messages', await inTurns(messages, printed));
+async function printedTurn({ messages, ...turn }: ChatTurn['turn']): Promise<string> {
+  return withList(printDecimals(turn), 'messages', await mapYielding(messages, printDecimals));
 }
 
 /** The JSON text of an object that has members, with one more: a list of JSON texts. */

@@ -4,23 +4,23 @@ import { wireTime } from '../../platform/query/columns.js';
 import { lookedUp } from '../../platform/query/plans.js';
 import { allOf, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../visible-calls.js';
-import { type GroupsWanted, keyText } from './span-groups.query.js';
+import { type SpanGroupsRequest, keyText } from './span-groups.query.js';
 import { SpanSource } from './span-source.js';
-import { agentAbove, belowAgent, tellingBelow } from './spans.query.js';
+import { agentAbove, belowAgent, usageBelowAgent } from './spans.query.js';
 
 /** What of the span `c` costs are made of. */
-const priced = (
+const costInputs = (
   projectId: string,
 ) => sql`json_build_object('usage', c.usage, 'counts_gross', c.counts_gross,
   'started_at', ${wireTime(sql`c.started_at`)}, 'records', ${pricesOfCall(projectId)})`;
 
 /** The spans of all groups that tell usage, with the keys of their groups. */
-export function costedSpans(asked: GroupsWanted, more: Sql | null, limit: number): Sql {
+export function costedSpans(asked: SpanGroupsRequest, more: Sql | null, limit: number): Sql {
   const source = new SpanSource();
   const keys = asked.group_by.map((ref, i) => keyText(source.value(ref, `group_by[${i}]`)));
   const where = source.matching(asked, more, sql`${ownUsage} IS NOT NULL`);
   return sql`
-    SELECT json_build_object('keys', json_build_array(${join(keys)}), 'span', ${priced(asked.project_id)})::text
+    SELECT json_build_object('keys', json_build_array(${join(keys)}), 'span', ${costInputs(asked.project_id)})::text
     FROM ${source.from} WHERE ${where} LIMIT ${limit}::bigint`;
 }
 
@@ -36,10 +36,10 @@ export function costedAgents(
 ): Sql {
   const isCounted = allOf(isOneOf(sql`c.source`, sources));
   const costed = (name: Sql, version: Sql) =>
-    sql`SELECT json_build_object('keys', json_build_array(${name}, ${hasVersions ? sql`coalesce(${version}, '')` : sql`''`}), 'span', ${priced(projectId)})::text`;
+    sql`SELECT json_build_object('keys', json_build_array(${name}, ${hasVersions ? sql`coalesce(${version}, '')` : sql`''`}), 'span', ${costInputs(projectId)})::text`;
   if (agent_name !== null)
     return sql`WITH RECURSIVE ${belowAgent(projectId, agent_name)}
-      ${costed(sql`${agent_name}::text`, sql`b.agent_version`)} FROM ${tellingBelow(projectId, isCounted)} LIMIT ${limit}::bigint`;
+      ${costed(sql`${agent_name}::text`, sql`b.agent_version`)} FROM ${usageBelowAgent(projectId, isCounted)} LIMIT ${limit}::bigint`;
   const names = sql`SELECT CASE WHEN c.agent_name IS NULL THEN (${agentAbove(projectId)})
       ELSE ARRAY[c.agent_name, c.agent_version] END AS names`;
   return sql`${costed(sql`o.names[1]`, sql`o.names[2]`)} FROM calls c ${lookedUp(names, 'o')}

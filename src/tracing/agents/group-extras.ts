@@ -2,13 +2,13 @@ import { ApiError } from '../../platform/errors.js';
 import type { Database } from '../../platform/database/database.js';
 import type { Decimal } from '../../platform/json/decimal.js';
 import type { Sql } from '../../platform/query/sql.js';
-import { Turn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import type { CostsService } from '../costs/costs.service.js';
-import type { ReadMessage } from './messages.js';
+import type { SpanMessage } from './messages.js';
 import { costedSpans, edgeSpans } from './group-extras.query.js';
-import type { GroupRef, GroupRow, GroupsWanted } from './span-groups.query.js';
-import { contentsOf, costsOf, total } from './span-row.js';
-import type { SpanCall } from './spans.query.js';
+import type { GroupRef, GroupRow, SpanGroupsRequest } from './span-groups.query.js';
+import { spanMessages, costsOf, sumKnown } from './span-row.js';
+import type { SpanSourceCall } from './spans.query.js';
 
 /** Spans whose costs are added up for one answer. */
 export const MAX_COSTED = 100_000;
@@ -25,28 +25,28 @@ export interface GroupCost {
 
 interface CostedSpan {
   keys: (string | null)[];
-  span: SpanCall;
+  span: SpanSourceCall;
 }
 
 /** What the spans of groups cost, by their keys as JSON. @throws ApiError `too_large` */
 export async function groupCosts(
   database: Database,
   costs: CostsService,
-  asked: GroupsWanted,
+  asked: SpanGroupsRequest,
   more: Sql | null,
 ): Promise<Map<string, GroupCost>> {
   const query = costedSpans(asked, more, MAX_COSTED + 1);
-  return addedCosts(database, costs, query);
+  return sumCosts(database, costs, query);
 }
 
 /** Adds up the costs of spans, each of which a row has beside the keys of its group. @throws ApiError `too_large` */
-export async function addedCosts(
+export async function sumCosts(
   database: Database,
   costs: CostsService,
   query: Sql,
 ): Promise<Map<string, GroupCost>> {
   const sums = new Map<string, GroupCost>();
-  const turn = new Turn();
+  const turn = new EventLoopTurn();
   let count = 0;
   const batches = await database.stream(query, { maxBatch: 1000 });
   for await (const batch of batches as AsyncIterable<string[]>)
@@ -62,22 +62,22 @@ export async function addedCosts(
       const own = costsOf(costs, span);
       const sum = sums.get(key);
       sums.set(key, {
-        input: total([sum?.input ?? null, own.input]),
-        output: total([sum?.output ?? null, own.output]),
-        total: total([sum?.total ?? null, own.total]),
+        input: sumKnown([sum?.input ?? null, own.input]),
+        output: sumKnown([sum?.output ?? null, own.output]),
+        total: sumKnown([sum?.total ?? null, own.total]),
       });
     }
   return sums;
 }
 
-interface Edge {
+interface MessagePreview {
   role: 'user_message' | 'assistant_message';
   text: string;
 }
 
-export interface Edges {
-  first: Edge | null;
-  last: Edge | null;
+export interface FirstLastMessages {
+  first: MessagePreview | null;
+  last: MessagePreview | null;
 }
 
 /** The first and the last message of each group, where the groups are conversations. */
@@ -86,12 +86,12 @@ export async function groupMessages(
   projectId: string,
   groupBy: readonly GroupRef[],
   rows: readonly GroupRow[],
-): Promise<Edges[]> {
+): Promise<FirstLastMessages[]> {
   if (!areConversations(groupBy)) return [];
   const places = new Map(rows.slice(0, MAX_EDGES).map(({ keys }, i) => [keys[0], i]));
   const ids = [...places.keys()].filter((id) => typeof id === 'string');
-  const edges = rows.map((): Edges => ({ first: null, last: null }));
-  const turn = new Turn();
+  const edges = rows.map((): FirstLastMessages => ({ first: null, last: null }));
+  const turn = new EventLoopTurn();
   const batches = await database.stream(edgeSpans(projectId, ids), {
     maxBatch: SPANS_AT_ONCE,
   });
@@ -101,11 +101,11 @@ export async function groupMessages(
       const { id, is_first, span } = JSON.parse(json) as {
         id: string;
         is_first: boolean;
-        span: SpanCall;
+        span: SpanSourceCall;
       };
       const edge = edges[places.get(id)!]!;
-      if (is_first) edge.first = askedIn(span) ?? saidIn(span);
-      else edge.last = saidIn(span) ?? askedIn(span);
+      if (is_first) edge.first = questionPreview(span) ?? answerPreview(span);
+      else edge.last = answerPreview(span) ?? questionPreview(span);
     }
   return edges;
 }
@@ -115,16 +115,19 @@ const areConversations = ([ref, ...more]: readonly GroupRef[]) =>
   !ref!.source?.startsWith('custom') &&
   /(^|\.)conversation[._]id$/.test(ref!.key);
 
-const askedIn = (span: SpanCall) =>
+const questionPreview = (span: SpanSourceCall) =>
   preview(
     'user_message',
-    contentsOf(span).input_messages.findLast(({ role, said }) => role === 'user' && said !== ''),
+    spanMessages(span).input_messages.findLast(({ role, said }) => role === 'user' && said !== ''),
   );
-const saidIn = (span: SpanCall) =>
+const answerPreview = (span: SpanSourceCall) =>
   preview(
     'assistant_message',
-    contentsOf(span).output_messages.findLast(({ said }) => said !== ''),
+    spanMessages(span).output_messages.findLast(({ said }) => said !== ''),
   );
 
-const preview = (role: Edge['role'], message: ReadMessage | undefined): Edge | null =>
+const preview = (
+  role: MessagePreview['role'],
+  message: SpanMessage | undefined,
+): MessagePreview | null =>
   message ? { role, text: message.said.trim().slice(0, PREVIEW) } : null;

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
-import { saidTexts } from '../../platform/json/unescaped.js';
-import { Turn } from '../../platform/time/turn.js';
+import { searchableTexts } from '../../platform/json/unescaped.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import type { AgentSearchAnswerDto } from './agents.answers.dto.js';
 import type { AgentSearchDto } from './agents.dto.js';
-import type { ReadMessage } from './messages.js';
+import type { SpanMessage } from './messages.js';
 import { MAX_SEARCHED, searchedSpans } from './search.query.js';
 import { NO_CONVERSATION } from './span-fields.js';
-import { contentsOf, fieldsOf } from './span-row.js';
-import type { SpanCall } from './spans.query.js';
+import { spanMessages, fieldsOf } from './span-row.js';
+import type { SpanSourceCall } from './spans.query.js';
 
 const PREVIEW = 500;
 /** Characters of one message where they are not cut, and of all of an answer. */
@@ -17,10 +17,10 @@ const MAX_CONTENT = 1024 * 1024;
 const MAX_ANSWER = 16 * 1024 * 1024;
 const SPANS_AT_ONCE = 64;
 
-type Found = AgentSearchAnswerDto['results'][number];
-type Matched = Found['matched_messages'][number];
+type ConversationResult = AgentSearchAnswerDto['results'][number];
+type MessageResult = ConversationResult['matched_messages'][number];
 
-interface Match extends Matched {
+interface MessageMatch extends MessageResult {
   conversation_id: string;
   conversation_name: string;
   agent_name: string;
@@ -34,7 +34,7 @@ export class SearchService {
   async search(asked: AgentSearchDto): Promise<AgentSearchAnswerDto> {
     const limit = asked.limit ?? 20;
     const matches = await this.matches(asked, (asked.offset ?? 0) + limit);
-    const byConversation = new Map<string, Found>();
+    const byConversation = new Map<string, ConversationResult>();
     for (const match of matches.slice(asked.offset ?? 0)) {
       const { conversation_id, conversation_name, agent_name, ...message } = match;
       let found = byConversation.get(conversation_id);
@@ -59,26 +59,29 @@ export class SearchService {
   }
 
   /** So many messages, each once in a conversation: spans repeat what was said before, and the earliest one said it. */
-  private async matches(asked: AgentSearchDto, most: number): Promise<Match[]> {
-    const matches = new Matches(most, asked.truncate_content === false ? MAX_CONTENT : PREVIEW);
-    const turn = new Turn();
-    const looks = looker(asked);
+  private async matches(asked: AgentSearchDto, most: number): Promise<MessageMatch[]> {
+    const matches = new MessageMatches(
+      most,
+      asked.truncate_content === false ? MAX_CONTENT : PREVIEW,
+    );
+    const turn = new EventLoopTurn();
+    const looks = messageFilter(asked);
     const batches = await this.database.stream(searchedSpans(asked, MAX_SEARCHED), {
       maxBatch: SPANS_AT_ONCE,
     });
     for await (const batch of batches as AsyncIterable<string[]>)
       for (const json of batch) {
         if (turn.isOver) await turn.next();
-        const row = JSON.parse(json) as SpanCall;
-        for (const message of spoken(row).filter(looks)) matches.add(row, message);
+        const row = JSON.parse(json) as SpanSourceCall;
+        for (const message of searchableMessages(row).filter(looks)) matches.add(row, message);
       }
     return matches.all;
   }
 }
 
 /** Messages by what they say and where; of those that are full only the first spans that said them still change. */
-class Matches {
-  private readonly found = new Map<string, Match>();
+class MessageMatches {
+  private readonly found = new Map<string, MessageMatch>();
   private characters = 0;
 
   constructor(
@@ -86,7 +89,7 @@ class Matches {
     private readonly shownLength: number,
   ) {}
 
-  get all(): Match[] {
+  get all(): MessageMatch[] {
     return [...this.found.values()];
   }
 
@@ -94,7 +97,7 @@ class Matches {
     return this.found.size >= this.most || this.characters > MAX_ANSWER;
   }
 
-  add(row: SpanCall, { role, content }: Spoken): void {
+  add(row: SpanSourceCall, { role, content }: SearchableMessage): void {
     const content_digest = createHash('sha256').update(`${role}\n${content}`).digest('hex');
     const conversation_id = row.thread_id || NO_CONVERSATION;
     const key = `${conversation_id}\n${content_digest}`;
@@ -122,26 +125,26 @@ class Matches {
 /** A text of its own: a slice would keep all of what it is cut from. */
 const copyOf = (text: string) => Buffer.from(text, 'utf16le').toString('utf16le');
 
-type Spoken = Pick<ReadMessage, 'role' | 'content'>;
+type SearchableMessage = Pick<SpanMessage, 'role' | 'content'>;
 
 /** Whether a message is one of those asked for. */
-function looker({ query, roles }: AgentSearchDto) {
+function messageFilter({ query, roles }: AgentSearchDto) {
   const wanted = (query ?? '').toLowerCase();
-  return ({ role, content }: Spoken) =>
+  return ({ role, content }: SearchableMessage) =>
     content !== '' &&
     (!roles?.length || roles.includes(role)) &&
-    (wanted === '' || isSaid(wanted, content));
+    (wanted === '' || containsText(wanted, content));
 }
 
 /** Whether a message says the text, which is in lower case, however it is spelled. */
-function isSaid(wanted: string, content: string): boolean {
-  for (const text of saidTexts(content)) if (text.toLowerCase().includes(wanted)) return true;
+function containsText(wanted: string, content: string): boolean {
+  for (const text of searchableTexts(content)) if (text.toLowerCase().includes(wanted)) return true;
   return false;
 }
 
 /** All that a span tells as messages, with what tools were given and answered. */
-function spoken(row: SpanCall): Spoken[] {
-  const contents = contentsOf(row);
+function searchableMessages(row: SpanSourceCall): SearchableMessage[] {
+  const contents = spanMessages(row);
   return [
     ...contents.system_instructions.map((content) => ({ role: 'system', content })),
     ...contents.input_messages,

@@ -1,5 +1,5 @@
 // SQL: what feedback says of the traces and the conversations of spans.
-import { OTHER, WIRE } from '../../platform/http/wire.js';
+import { OTHER_WIRE, WIRE } from '../../platform/http/wire.js';
 import { allOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { SignalFiltersDto } from './agents.dto.js';
 
@@ -17,7 +17,7 @@ export function hasSignals({
   signal_filters?: SignalFiltersDto | null;
 }): Sql | null {
   const { tags, ratings } = signal_filters ?? {};
-  const refs = [WIRE.scheme, OTHER.scheme].flatMap((scheme) => [
+  const refs = [WIRE.scheme, OTHER_WIRE.scheme].flatMap((scheme) => [
     sql`${`${scheme}:///${project_id}/agent_turn/`}::text || c.trace_id`,
     ...['', `!'()*`].map(
       (kept) =>

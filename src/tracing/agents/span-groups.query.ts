@@ -10,7 +10,7 @@ import {
 } from '../../platform/query/columns.js';
 import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
 import { LATENCY_MS } from '../visible-calls.js';
-import { CONVERSATION, SpanSource, type SpansWanted, type ValueRef } from './span-source.js';
+import { CONVERSATION, SpanSource, type SpanSelection, type ValueRef } from './span-source.js';
 
 type SpanAggregation =
   'sum' | 'avg' | 'min' | 'max' | 'count' | 'count_distinct' | 'count_true' | 'count_false';
@@ -34,16 +34,16 @@ export interface GroupFilter {
 }
 
 /** The value as the text that it is answered as. */
-const shown = ({ type, sql: value }: Operand): Sql =>
+const operandText = ({ type, sql: value }: Operand): Sql =>
   type === 'time' ? wireTime(value) : sql`(${value})::text`;
 
 /** The value as a key of groups. */
-export const keyText = (value: Operand): Sql => sql`left(${shown(value)}, ${MAX_KEY}::int)`;
+export const keyText = (value: Operand): Sql => sql`left(${operandText(value)}, ${MAX_KEY}::int)`;
 /** Characters of a key, and of a name in an answer. */
 const MAX_KEY = 256;
 
 /** The value as a number within what float8 holds, also as a sum. */
-export const numberOf = ({ type, sql: value }: Operand): Sql =>
+export const operandNumber = ({ type, sql: value }: Operand): Sql =>
   type === 'number'
     ? sql`(${value})::float8`
     : type === 'time'
@@ -62,7 +62,7 @@ const AGGREGATES: Record<SpanAggregation, (value: Sql, text: Sql) => Sql> = {
 };
 
 /** Values that are read of each span, by their names in the inner select. */
-export class Values {
+export class GroupValues {
   readonly selected: Sql[] = [];
 
   add(value: Sql): Sql {
@@ -73,10 +73,10 @@ export class Values {
 }
 
 /** A measure over the values of a group: a number, or a time as text where the value is one and the aggregation leaves it so. */
-export function measured(
+export function measureValue(
   { aggregation, value, value_type, filter }: Measure,
   source: SpanSource,
-  values: Values,
+  values: GroupValues,
   path: string,
 ): Sql {
   const isCounted = filter ? source.filter(filter, `${path}.filter`) : null;
@@ -93,8 +93,8 @@ export function measured(
     return wireTime(AGGREGATES[aggregation](values.add(within(operand.sql)), sql``));
   }
   return aggregation.startsWith('count')
-    ? AGGREGATES[aggregation](sql``, values.add(within(shown(operand))))
-    : AGGREGATES[aggregation](values.add(within(numberOf(operand))), sql``);
+    ? AGGREGATES[aggregation](sql``, values.add(within(operandText(operand))))
+    : AGGREGATES[aggregation](values.add(within(operandNumber(operand))), sql``);
 }
 
 /** Whether a measure is a time. */
@@ -106,11 +106,11 @@ const isTimeOf = ({ aggregation, value, value_type }: Measure, source: SpanSourc
 export function groupCondition(
   { min, max, measure }: GroupFilter,
   source: SpanSource,
-  values: Values,
+  values: GroupValues,
   path: string,
 ): Sql {
   const isTime = isTimeOf(measure, source, `${path}.measure`);
-  const value = measured(measure, source, values, `${path}.measure`);
+  const value = measureValue(measure, source, values, `${path}.measure`);
   const bound = (name: 'min' | 'max', limit: number | string, symbol: Sql) => {
     if ((typeof limit === 'string') !== Boolean(isTime))
       throw new InvalidQuery(
@@ -129,12 +129,12 @@ export function groupCondition(
 
 /** The members that each group has, and how they are made of the spans `s`. */
 const sumOf = (name: string) => sql`coalesce(sum(${identifier(name)}), 0)::float8`;
-const named = (name: string) =>
+const distinctNames = (name: string) =>
   sql`coalesce(to_json((array_agg(DISTINCT ${identifier(name)}) FILTER (WHERE ${identifier(name)} <> ''))[1:${MAX_NAMES}::int]), '[]')`;
 /** Names of one kind in an answer. */
 const MAX_NAMES = 100;
 
-const BUNDLE: Readonly<Record<string, Sql>> = {
+const GROUP_COLUMNS: Readonly<Record<string, Sql>> = {
   span_count: sql`count(*)::int`,
   invocation_count: sql`count(*) FILTER (WHERE s.operation = 'invoke_agent')::int`,
   error_count: sql`count(*) FILTER (WHERE s.is_error)::int`,
@@ -147,14 +147,14 @@ const BUNDLE: Readonly<Record<string, Sql>> = {
   total_duration_ms: sql`round(coalesce(sum(s.duration_ms), 0)::numeric)::float8`,
   first_seen: wireTime(sql`min(s.started_at)`),
   last_seen: wireTime(sql`max(s.started_at)`),
-  agent_names: named('agent_name'),
-  agent_versions: named('agent_version'),
-  provider_names: named('provider'),
-  request_models: named('model'),
-  conversation_names: named('conversation_name'),
+  agent_names: distinctNames('agent_name'),
+  agent_versions: distinctNames('agent_version'),
+  provider_names: distinctNames('provider'),
+  request_models: distinctNames('model'),
+  conversation_names: distinctNames('conversation_name'),
 };
 
-export const SUMS = Object.keys(BUNDLE);
+export const GROUP_COLUMN_NAMES = Object.keys(GROUP_COLUMNS);
 const LISTS = [
   'agent_names',
   'agent_versions',
@@ -163,7 +163,7 @@ const LISTS = [
   'conversation_names',
 ];
 
-export interface GroupsWanted extends SpansWanted {
+export interface SpanGroupsRequest extends SpanSelection {
   group_by: readonly GroupRef[];
   measures?: readonly Measure[] | null;
   group_filters?: readonly GroupFilter[] | null;
@@ -183,14 +183,14 @@ export interface GroupRow {
 export const aliasOf = ({ alias, key }: GroupRef) => alias ?? key;
 
 /** Groups of spans, by default the largest first. */
-export function groupsQuery(asked: GroupsWanted, more: Sql | null): Sql<GroupRow> {
+export function groupsQuery(asked: SpanGroupsRequest, more: Sql | null): Sql<GroupRow> {
   const source = new SpanSource();
-  const values = new Values();
+  const values = new GroupValues();
   const keys = asked.group_by.map((ref, i) =>
     values.add(keyText(source.value(ref, `group_by[${i}]`))),
   );
   const measures = (asked.measures ?? []).map((one, i) =>
-    measured(one, source, values, `measures[${i}]`),
+    measureValue(one, source, values, `measures[${i}]`),
   );
   const having = (asked.group_filters ?? []).map((one, i) =>
     groupCondition(one, source, values, `group_filters[${i}]`),
@@ -200,11 +200,11 @@ export function groupsQuery(asked: GroupsWanted, more: Sql | null): Sql<GroupRow
     sql`${field('provider_name')} AS provider`,
     sql`${field('request_model')} AS model`,
     sql`${field('conversation_name')} AS conversation_name`,
-    sql`${numberOf(source.field('reasoning_tokens', ''))} AS reasoning`,
+    sql`${operandNumber(source.field('reasoning_tokens', ''))} AS reasoning`,
   ];
   const where = source.matching(asked, more);
   const order = groupOrder(asked);
-  const members = Object.entries(BUNDLE).map(
+  const members = Object.entries(GROUP_COLUMNS).map(
     ([name, value]) => sql`${value} AS ${identifier(name)}`,
   );
   const shownKeys = keys.map((key, i) => sql`${key} AS ${identifier(`k${i}`)}`);
@@ -213,7 +213,7 @@ export function groupsQuery(asked: GroupsWanted, more: Sql | null): Sql<GroupRow
     names.length > 0 ? sql`json_build_array(${join(names)})` : sql`'[]'::json`;
   return sql`
     SELECT ${array(keys.map((_, i) => identifier(`k${i}`)))} AS keys, ${array(measures.map((_, i) => identifier(`m${i}`)))} AS measures,
-      ${join(Object.keys(BUNDLE).map(identifier))}, count(*) OVER ()::int AS total_count
+      ${join(Object.keys(GROUP_COLUMNS).map(identifier))}, count(*) OVER ()::int AS total_count
     FROM (
       SELECT ${join([...shownKeys, ...shownMeasures, ...members])} FROM (
         SELECT c.operation, c.exception IS NOT NULL AS is_error, ${CONVERSATION} AS conversation, c.started_at, c.agent_name, c.agent_version,
@@ -228,12 +228,12 @@ export function groupsQuery(asked: GroupsWanted, more: Sql | null): Sql<GroupRow
     LIMIT ${asked.limit}::bigint OFFSET ${asked.offset}::bigint`;
 }
 
-function groupOrder({ group_by, measures, sort_by }: GroupsWanted): Sql[] {
+function groupOrder({ group_by, measures, sort_by }: SpanGroupsRequest): Sql[] {
   const sorts = sort_by?.length ? sort_by : [{ field: 'span_count', direction: 'desc' as const }];
   return sorts.map(({ field, direction }, i) => {
     const key = group_by.findIndex((ref) => aliasOf(ref) === field);
     const measure = (measures ?? []).findIndex(({ alias }) => alias === field);
-    if (key < 0 && measure < 0 && (!Object.hasOwn(BUNDLE, field) || LISTS.includes(field)))
+    if (key < 0 && measure < 0 && (!Object.hasOwn(GROUP_COLUMNS, field) || LISTS.includes(field)))
       throw new InvalidQuery(`sort_by[${i}].field`, 'names no key, measure or sum of the groups');
     const name = key >= 0 ? `k${key}` : measure >= 0 ? `m${measure}` : field;
     return sql`${identifier(name)} ${direction === 'desc' ? sql`DESC` : sql`ASC`} NULLS LAST`;

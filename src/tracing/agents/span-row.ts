@@ -3,7 +3,7 @@ import { isObject } from '../../platform/json/is-object.js';
 import { Decimal } from '../../platform/json/decimal.js';
 import { inputTokens, type Tokens } from '../usage/tokens.js';
 import type { CostsService, Priceable } from '../costs/costs.service.js';
-import { messagesOf, type ReadMessage, systemTexts, textOf } from './messages.js';
+import { messagesOf, type SpanMessage, systemTexts, textOrJson } from './messages.js';
 import {
   CUSTOM_TYPES,
   type CustomSource,
@@ -11,7 +11,7 @@ import {
   SPAN_FIELDS,
   type SpanField,
 } from './span-fields.js';
-import type { SpanCall } from './spans.query.js';
+import type { SpanSourceCall } from './spans.query.js';
 
 export type StatusCode = 'UNSET' | 'OK' | 'ERROR';
 
@@ -24,23 +24,23 @@ export interface SpanCosts {
   total: Decimal | null;
 }
 
-const NUMBERS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
+const SPAN_KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
 const KNOWN = new Set(KNOWN_ATTRIBUTES);
 /** Entries of custom attributes of one span, and characters of one. */
 const MAX_CUSTOM = 1024;
 const MAX_CUSTOM_LENGTH = 256 * 1024;
 const CUT = '… [cut]';
 
-export const statusOf = ({ exception, status }: SpanCall): StatusCode =>
+export const statusOf = ({ exception, status }: SpanSourceCall): StatusCode =>
   exception === null ? (status === '1' || status === 'STATUS_CODE_OK' ? 'OK' : 'UNSET') : 'ERROR';
 
-function kindOf({ kind }: SpanCall): string | null {
+function kindOf({ kind }: SpanSourceCall): string | null {
   if (kind === null) return null;
-  return NUMBERS[Number(kind)] ?? kind.replace(/^SPAN_KIND_/, '');
+  return SPAN_KINDS[Number(kind)] ?? kind.replace(/^SPAN_KIND_/, '');
 }
 
 /** The fields of attributes, each null where no attribute has it. */
-export function fieldsOf({ attributes }: SpanCall): Record<string, unknown> {
+export function fieldsOf({ attributes }: SpanSourceCall): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(SPAN_FIELDS).map(([name, { type, attributes: names }]) => {
       const found = names.find((one) => Object.hasOwn(attributes, one) && attributes[one] !== null);
@@ -51,15 +51,15 @@ export function fieldsOf({ attributes }: SpanCall): Record<string, unknown> {
 
 function valueOf(type: SpanField['type'], value: unknown): unknown {
   if (type === 'texts')
-    return (Array.isArray(value) ? value : value === null ? [] : [value]).map(textOf);
+    return (Array.isArray(value) ? value : value === null ? [] : [value]).map(textOrJson);
   if (value === null) return null;
-  if (type === 'text') return textOf(value);
+  if (type === 'text') return textOrJson(value);
   const number = Number(value);
   return Number.isFinite(number) ? (type === 'int' ? Math.trunc(number) : number) : null;
 }
 
 /** The tokens of all models of a span; null of one that tells none. */
-export function tokensOf(costs: CostsService, row: SpanCall): Tokens | null {
+export function tokensOf(costs: CostsService, row: SpanSourceCall): Tokens | null {
   const models = [...costs.usage(row as unknown as Priceable).values()];
   if (models.length === 0) return null;
   const sum = (name: keyof Tokens) => models.reduce((all, { tokens }) => all + tokens[name], 0);
@@ -72,27 +72,29 @@ export function tokensOf(costs: CostsService, row: SpanCall): Tokens | null {
 }
 
 /** What a span cost; `row` has been read with its price records. */
-export function costsOf(costs: CostsService, row: SpanCall): SpanCosts {
+export function costsOf(costs: CostsService, row: SpanSourceCall): SpanCosts {
   const priceable = row as unknown as Priceable;
   const spent = [...costs.usage(priceable).values()].map(
     (model) => costs.spending(model, priceable).costs,
   );
-  const sum = (name: keyof Tokens) => total(spent.map((one) => one[name]));
+  const sum = (name: keyof Tokens) => sumKnown(spent.map((one) => one[name]));
   const kinds = {
     input: sum('prompt_tokens'),
     output: sum('completion_tokens'),
     cache_read: sum('cache_read_input_tokens'),
     cache_creation: sum('cache_creation_input_tokens'),
   };
-  return { ...kinds, total: total(Object.values(kinds)) };
+  return { ...kinds, total: sumKnown(Object.values(kinds)) };
 }
 
 /** The sum of what is known; null when nothing is. */
-export const total = (all: readonly (Decimal | null)[]): Decimal | null =>
+export const sumKnown = (all: readonly (Decimal | null)[]): Decimal | null =>
   all.reduce<Decimal | null>((sum, one) => (one ? (sum ?? Decimal.zero).plus(one) : sum), null);
 
 /** The four maps of attributes that no field shows. */
-function customAttributes({ attributes }: SpanCall): Record<CustomSource, Record<string, unknown>> {
+function customAttributes({
+  attributes,
+}: SpanSourceCall): Record<CustomSource, Record<string, unknown>> {
   const maps = Object.fromEntries(
     Object.keys(CUSTOM_TYPES).map((source) => [source, {}]),
   ) as Record<CustomSource, Record<string, unknown>>;
@@ -106,7 +108,7 @@ function customAttributes({ attributes }: SpanCall): Record<CustomSource, Record
     else if (typeof value === 'number')
       put(Number.isInteger(value) ? 'custom_attrs_int' : 'custom_attrs_float', name, value);
     else {
-      const text = textOf(value);
+      const text = textOrJson(value);
       const isLong = text.length > MAX_CUSTOM_LENGTH;
       put('custom_attrs_string', name, isLong ? text.slice(0, MAX_CUSTOM_LENGTH) + CUT : text);
     }
@@ -115,22 +117,22 @@ function customAttributes({ attributes }: SpanCall): Record<CustomSource, Record
 }
 
 const jsonText = (value: unknown): string | null =>
-  value === undefined || value === null ? null : textOf(value);
+  value === undefined || value === null ? null : textOrJson(value);
 
 /** Members of inputs and output, where these are objects. */
 const memberOf = (document: unknown, name: string): unknown =>
   isObject(document) && Object.hasOwn(document, name) ? document[name] : undefined;
 
-export interface Contents {
-  input_messages: ReadMessage[];
-  output_messages: ReadMessage[];
+export interface SpanMessages {
+  input_messages: SpanMessage[];
+  output_messages: SpanMessage[];
   system_instructions: string[];
   tool_definitions: string | null;
   tool_call_arguments: string | null;
   tool_call_result: string | null;
 }
 
-const NOTHING: Contents = {
+const NO_MESSAGES: SpanMessages = {
   input_messages: [],
   output_messages: [],
   system_instructions: [],
@@ -140,10 +142,10 @@ const NOTHING: Contents = {
 };
 
 /** What the documents of a span say; tools have arguments and a result in place of messages. */
-export function contentsOf({ operation, inputs, output }: SpanCall): Contents {
+export function spanMessages({ operation, inputs, output }: SpanSourceCall): SpanMessages {
   if (operation === 'execute_tool')
     return {
-      ...NOTHING,
+      ...NO_MESSAGES,
       tool_call_arguments:
         isObject(inputs) && Object.keys(inputs).length === 0
           ? null
@@ -151,7 +153,7 @@ export function contentsOf({ operation, inputs, output }: SpanCall): Contents {
       tool_call_result: jsonText(output),
     };
   return {
-    ...NOTHING,
+    ...NO_MESSAGES,
     input_messages: messagesOf(inputs, 'user'),
     output_messages: messagesOf(output, 'assistant'),
     system_instructions: systemTexts(memberOf(inputs, 'system_instructions')),
@@ -161,12 +163,12 @@ export function contentsOf({ operation, inputs, output }: SpanCall): Contents {
 
 /** A span as the lists of spans answer it. */
 export function spanRow(
-  row: SpanCall,
+  row: SpanSourceCall,
   projectId: string,
   costs: CostsService,
   { hasCosts, hasDetails }: { hasCosts: boolean; hasDetails: boolean },
 ): object {
-  const contents = hasDetails ? contentsOf(row) : NOTHING;
+  const contents = hasDetails ? spanMessages(row) : NO_MESSAGES;
   const fields = fieldsOf(row);
   return {
     project_id: projectId,
@@ -194,14 +196,14 @@ export function spanRow(
     ...shownTokens(tokensOf(costs, row)),
     ...shownCosts(hasCosts ? costsOf(costs, row) : null),
     ...contents,
-    input_messages: contents.input_messages.map(withoutSaid),
-    output_messages: contents.output_messages.map(withoutSaid),
+    input_messages: contents.input_messages.map(wireMessage),
+    output_messages: contents.output_messages.map(wireMessage),
     ...customAttributes(row),
     raw_span_dump: row.raw,
   };
 }
 
-const withoutSaid = ({ role, content, finish_reason }: ReadMessage) => ({
+const wireMessage = ({ role, content, finish_reason }: SpanMessage) => ({
   role,
   content,
   finish_reason,
@@ -222,5 +224,5 @@ const shownCosts = (cost: SpanCosts | null) => ({
   total_cost_usd: cost && cost.total,
 });
 
-const firstModel = (costs: CostsService, row: SpanCall): string | null =>
+const firstModel = (costs: CostsService, row: SpanSourceCall): string | null =>
   [...costs.usage(row as unknown as Priceable).keys()][0] ?? null;

@@ -3,15 +3,15 @@ import { ownUsage } from '../costs/costs.service.js';
 import { WIRE } from '../../platform/http/wire.js';
 import { compile } from '../../platform/query/expression.js';
 import {
-  Budget,
+  NameBudget,
   column,
   type Columns,
   InvalidQuery,
   jsonAt,
   jsonValueAt,
-  nameBytes,
+  nameBudget,
   type Operand,
-  type Prefix,
+  type NamePrefix,
   resolve,
 } from '../../platform/query/columns.js';
 import { computedOnce } from '../../platform/query/plans.js';
@@ -35,7 +35,7 @@ export const countedSources = ({
   sources ?? (query && NAMING_FIELD.test(JSON.stringify(query)) ? [] : [PRODUCTION]);
 
 /** Which spans are meant. */
-export interface SpansWanted {
+export interface SpanSelection {
   /** All when absent or empty. */
   sources?: CallSource[] | null;
   project_id: string;
@@ -154,17 +154,19 @@ function customValue(source: CustomSource, key: string): Operand {
  */
 export class SpanSource {
   private readonly read = new Set<string>();
-  private readonly bytes = nameBytes();
-  private readonly filters = new Budget(MAX_FILTERS, 'characters for all filters of measures');
+  private readonly bytes = nameBudget();
+  private readonly filters = new NameBudget(MAX_FILTERS, 'characters for all filters of measures');
   readonly columns: Columns;
 
   /** `calls` has the calls, as `c`. */
   constructor(private readonly calls = sql`calls c`) {
-    const fields = Object.entries(SPAN_FIELDS).map(([name, { attributes }]): [string, Prefix] => [
-      name,
-      (path) => (path.length === 0 ? this.attribute(attributes) : undefined),
-    ]);
-    const custom = CUSTOM_SOURCES.map((source): [string, Prefix] => [
+    const fields = Object.entries(SPAN_FIELDS).map(
+      ([name, { attributes }]): [string, NamePrefix] => [
+        name,
+        (path) => (path.length === 0 ? this.attribute(attributes) : undefined),
+      ],
+    );
+    const custom = CUSTOM_SOURCES.map((source): [string, NamePrefix] => [
       source,
       (path) => (path.length === 0 ? undefined : customValue(source, path.join('.'))),
     ]);
@@ -203,7 +205,7 @@ export class SpanSource {
   }
 
   /** The condition that a span is one of those wanted, with what else must hold. */
-  matching(wanted: SpansWanted, ...more: (Sql | null | undefined | false | '')[]): Sql {
+  matching(wanted: SpanSelection, ...more: (Sql | null | undefined | false | '')[]): Sql {
     const { project_id, query, started_after, started_before, sources } = wanted;
     return allOf(
       spansIn(project_id),

@@ -7,10 +7,10 @@ import {
   aliasOf,
   groupCondition,
   type GroupRef,
-  measured,
+  measureValue,
   keyText,
-  numberOf,
-  Values,
+  operandNumber,
+  GroupValues,
 } from './span-groups.query.js';
 import { SpanSource } from './span-source.js';
 
@@ -22,13 +22,13 @@ export interface StatsColumn {
   value_type: SpanValueType;
 }
 
-export interface StatsRow {
+export interface SpanStatsRow {
   bucket: number;
   keys: (string | null)[];
   values: (number | string | null)[];
 }
 
-type Metric = NonNullable<SpanStatsDto['metrics']>[number];
+type SpanMetric = NonNullable<SpanStatsDto['metrics']>[number];
 
 const NUMBER_FIELDS = new Set([
   ...Object.entries(SPAN_FIELDS).flatMap(([name, { type }]) =>
@@ -57,7 +57,7 @@ export function keyValue(ref: GroupRef, text: string | null): string | number | 
 }
 
 /** The aggregations of a metric; percentiles are of numbers. */
-const aggregationsOf = ({ aggregations, percentiles, value_type }: Metric) =>
+const aggregationsOf = ({ aggregations, percentiles, value_type }: SpanMetric) =>
   aggregations?.length || percentiles?.length
     ? [...new Set(aggregations)]
     : value_type === 'number'
@@ -65,7 +65,7 @@ const aggregationsOf = ({ aggregations, percentiles, value_type }: Metric) =>
       : (['count'] as const);
 
 /** Percentiles as fractions: clients write 95 as well as 0.95. */
-const fractions = ({ percentiles }: Metric): [name: string, fraction: number][] => {
+const fractions = ({ percentiles }: SpanMetric): [name: string, fraction: number][] => {
   const all = [...new Set(percentiles)];
   const areFractions = all.every((one) => one <= 1);
   return all.map((one) => [
@@ -106,7 +106,7 @@ export function statColumns({ group_by, metrics }: SpanStatsDto): StatsColumn[] 
   ];
 }
 
-interface Window {
+interface SpanStatsWindow {
   end: string;
   starts: readonly string[];
 }
@@ -114,11 +114,11 @@ interface Window {
 /** The rows of the groups with the most spans, bucket by bucket. */
 export function statsQuery(
   asked: SpanStatsDto,
-  { end, starts }: Window,
+  { end, starts }: SpanStatsWindow,
   more: Sql | null,
-): Sql<StatsRow> {
+): Sql<SpanStatsRow> {
   const source = new SpanSource();
-  const values = new Values();
+  const values = new GroupValues();
   const keys = (asked.group_by ?? []).map((ref, i) =>
     values.add(keyText(source.value(ref, `group_by[${i}]`))),
   );
@@ -126,13 +126,13 @@ export function statsQuery(
     const path = `metrics[${i}]`;
     const { value, value_type, alias } = metric;
     const named = aggregationsOf(metric).map((aggregation) =>
-      measured({ alias, aggregation, value, value_type }, source, values, path),
+      measureValue({ alias, aggregation, value, value_type }, source, values, path),
     );
     const percentiles = fractions(metric);
     if (percentiles.length === 0) return named;
     if (value_type !== 'number')
       throw new InvalidQuery(`${path}.percentiles`, 'are of metrics of the value_type number');
-    const number = values.add(numberOf(source.value(value, `${path}.value`)));
+    const number = values.add(operandNumber(source.value(value, `${path}.value`)));
     return [
       ...named,
       ...percentiles.map(

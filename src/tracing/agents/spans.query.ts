@@ -12,10 +12,10 @@ import {
 import { allOf, identifier, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import { LATENCY_MS, visibleIn } from '../visible-calls.js';
 import { KNOWN_ATTRIBUTES } from './span-fields.js';
-import { SpanSource, type SpansWanted } from './span-source.js';
+import { SpanSource, type SpanSelection } from './span-source.js';
 
 /** A call as the fields of its span are made of it. */
-export interface SpanCall {
+export interface SpanSourceCall {
   id: string;
   trace_id: string;
   parent_id: string | null;
@@ -47,7 +47,7 @@ export interface SpanCall {
 }
 
 /** What of a span is read beside its columns and attributes. */
-export interface Details {
+export interface SpanDetails {
   project_id: string;
   hasDocuments?: boolean;
   hasRaw?: boolean;
@@ -57,7 +57,7 @@ export interface Details {
 const DUMP = column.json(sql`c.otel_dump`, sql`c.is_opaque`);
 
 /** The columns of a `SpanCall`, of a call `c`. */
-function spanColumns({ project_id, hasDocuments, hasRaw, hasCosts }: Details): Sql {
+function spanColumns({ project_id, hasDocuments, hasRaw, hasCosts }: SpanDetails): Sql {
   const documents = hasDocuments ? sql`c.inputs, c.output` : sql`NULL AS inputs, NULL AS output`;
   return sql`c.id, c.trace_id, c.parent_id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
     ${wireTime(sql`c.ended_at`)} AS ended_at, ${LATENCY_MS} AS duration_ms, c.exception, c.operation, c.agent_name, c.agent_version,
@@ -67,7 +67,7 @@ function spanColumns({ project_id, hasDocuments, hasRaw, hasCosts }: Details): S
 }
 
 /** Spans and the page of them, as JSON texts. */
-export interface SpansPage extends SpansWanted {
+export interface SpansPageRequest extends SpanSelection {
   sort_by?: readonly Sort[] | null;
   limit?: number | null;
   offset?: number | null;
@@ -78,7 +78,7 @@ const NEWEST: readonly Sort[] = [{ field: 'started_at', direction: 'desc' }];
 /** The newest spans among which a page that filters is looked for first: with frequent matches it is full of these. */
 const NEAR = 2000;
 
-export function spansQuery(asked: SpansPage, details: Details, more: Sql | null): Sql {
+export function spansQuery(asked: SpansPageRequest, details: SpanDetails, more: Sql | null): Sql {
   const sorts = asked.sort_by?.length ? asked.sort_by : NEWEST;
   const found = (source: SpanSource, rows: Sql) => {
     const where = source.matching(asked, more);
@@ -99,7 +99,7 @@ export function spansQuery(asked: SpansPage, details: Details, more: Sql | null)
   return shown(sql`${calls} ${orderBy(all.columns, sorts, 'span_id')} ${page(asked)}`);
 }
 
-export function spansCount(asked: SpansWanted, more: Sql | null): Sql<{ total_count: number }> {
+export function spansCount(asked: SpanSelection, more: Sql | null): Sql<{ total_count: number }> {
   const source = new SpanSource();
   const where = source.matching(asked, more);
   return sql`SELECT count(*)::int AS total_count FROM ${source.from} WHERE ${where}`;
@@ -110,7 +110,7 @@ const MAX_KEY_BYTES = 1000;
 
 /** Kinds of custom attributes on the spans, by name. */
 export function customAttributes(
-  asked: SpansWanted & { limit: number; offset: number },
+  asked: SpanSelection & { limit: number; offset: number },
 ): Sql<{ key: string; value_type: 'string' | 'int' | 'float' | 'bool'; span_count: number }> {
   const source = new SpanSource();
   const where = source.matching(asked);
@@ -126,7 +126,7 @@ export function customAttributes(
 }
 
 /** All calls of a trace, also those that are no spans of agents. */
-export const traceCalls = (details: Details, traceId: string, limit: number) => sql`
+export const traceCalls = (details: SpanDetails, traceId: string, limit: number) => sql`
   SELECT row_to_json(t)::text FROM (
     SELECT ${spanColumns(details)} FROM (
       SELECT c.* FROM calls c WHERE ${visibleIn(details.project_id)} AND c.trace_id = ${traceId}
@@ -170,7 +170,7 @@ export interface ConversationSpan {
  * many with quotes takes the driver half a second.
  */
 export function conversationSpans(
-  wanted: SpansWanted,
+  wanted: SpanSelection,
   ids: readonly string[],
   limit: number,
 ): Sql<ConversationSpan> {
@@ -196,7 +196,7 @@ export const AGENT_FIELDS = [
 ] as const;
 export const AGENT_SORTS = ['agent_name', 'agent_version', ...AGENT_FIELDS] as const;
 
-interface AgentsWanted {
+interface AgentsRequest {
   project_id: string;
   agent_name?: string | null;
   /** All when empty. */
@@ -247,7 +247,7 @@ export const belowAgent = (projectId: string, agentName: string) => sql`below AS
   WHERE b.level < ${MAX_LEVELS}::int)`;
 
 /** Of these the spans `c` that tell usage. */
-export const tellingBelow = (projectId: string, isCounted: Sql) =>
+export const usageBelowAgent = (projectId: string, isCounted: Sql) =>
   sql`below b ${lookedUp(
     sql`SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.id = b.id AND c.operation IS NOT NULL AND ${ownUsage} IS NOT NULL AND ${unseen(isCounted)}`,
     'c',
@@ -257,7 +257,7 @@ export const tellingBelow = (projectId: string, isCounted: Sql) =>
  * Agents and what their spans add up to. The tokens are also those of spans below one that names the agent, unless they name one
  * themselves: spans of models mostly do not. `docs/adr/0135-agents.md`.
  */
-export function agentsQuery(asked: AgentsWanted): Sql<AgentRow> {
+export function agentsQuery(asked: AgentsRequest): Sql<AgentRow> {
   const { project_id, agent_name, hasVersions, sources } = asked;
   const isCounted = allOf(isOneOf(sql`c.source`, sources));
   const version = hasVersions ? sql`coalesce(s.agent_version, '')` : sql`''`;
@@ -281,7 +281,7 @@ export function agentsQuery(asked: AgentsWanted): Sql<AgentRow> {
   const isOwnOnly = isOne ? sql`c.agent_name = ${agent_name}` : sql`TRUE`;
   const others = isOne
     ? sql`SELECT ${agent_name}::text, b.agent_version, c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
-      FROM ${tellingBelow(project_id, isCounted)} WHERE b.level > 0`
+      FROM ${usageBelowAgent(project_id, isCounted)} WHERE b.level > 0`
     : sql`SELECT o.names[1], o.names[2], c.operation, c.started_at, NULL, false, c.usage, c.counts_gross, false
       FROM calls c ${lookedUp(agentAbove(project_id), 'o')}
       WHERE ${visibleIn(project_id)} AND ${isCounted} AND c.operation IS NOT NULL AND c.agent_name IS NULL AND ${ownUsage} IS NOT NULL AND o.names IS NOT NULL`;

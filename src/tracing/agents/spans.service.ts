@@ -4,10 +4,10 @@ import { Database } from '../../platform/database/database.js';
 import type { Context } from '../../platform/http/context.js';
 import { invalidRequest } from '../../platform/errors.js';
 import { microseconds, readWindow, windowFrame } from '../../platform/http/stats-window.js';
-import { printed } from '../../platform/json/decimal.js';
+import { printDecimals } from '../../platform/json/decimal.js';
 import type { Sort } from '../../platform/query/columns.js';
 import { bucketStarts } from '../../platform/time/buckets.js';
-import { inTurns, Turn } from '../../platform/time/turn.js';
+import { mapYielding, EventLoopTurn } from '../../platform/time/turn.js';
 import { CostsService } from '../costs/costs.service.js';
 import { type CustomAttributesFoundDto, type SpanStatsAnswerDto } from './agents.answers.dto.js';
 import {
@@ -21,10 +21,10 @@ import { groupCosts, groupMessages } from './group-extras.js';
 import { groupRow } from './group-row.js';
 import { aliasOf, groupsQuery } from './span-groups.query.js';
 import { spanRow } from './span-row.js';
-import { keyValue, type StatsRow, statColumns, statsQuery } from './span-stats.query.js';
+import { keyValue, type SpanStatsRow, statColumns, statsQuery } from './span-stats.query.js';
 import { countedSources } from './span-source.js';
 import { hasSignals } from './signals.query.js';
-import { customAttributes, type SpanCall, spansCount, spansQuery } from './spans.query.js';
+import { customAttributes, type SpanSourceCall, spansCount, spansQuery } from './spans.query.js';
 
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 31;
@@ -57,17 +57,18 @@ export class SpansService {
     const hasCosts = asked.include_costs === true;
     const { project_id } = asked;
     const details = { project_id, hasDocuments: hasDetails, hasRaw: hasDetails, hasCosts };
-    const wanted = { ...wantedOf(asked), ...pageOf(asked) };
+    const wanted = { ...spanSelection(asked), ...pageOf(asked) };
     const [count] = await this.database.long(() =>
       this.database.query(spansCount(wanted, signals)),
     );
     const batches = await this.database.stream(spansQuery(wanted, details, signals), {
       maxBatch: SPANS_AT_ONCE,
     });
-    const shown = (row: SpanCall) => spanRow(row, project_id, this.costs, { hasCosts, hasDetails });
+    const shown = (row: SpanSourceCall) =>
+      spanRow(row, project_id, this.costs, { hasCosts, hasDetails });
     return {
       name: 'spans',
-      rows: tied(textsOf(batches, shown, context), batches),
+      rows: linkedStream(rowTexts(batches, shown, context), batches),
       members: () => `"groups":[],"total_count":${count!.total_count}`,
     };
   }
@@ -76,7 +77,7 @@ export class SpansService {
     const { project_id, measures, group_filters } = asked;
     const group_by = asked.group_by!;
     const signals = hasSignals(asked);
-    const wanted = { ...wantedOf(asked), ...pageOf(asked), group_by, measures, group_filters };
+    const wanted = { ...spanSelection(asked), ...pageOf(asked), group_by, measures, group_filters };
     const rows = await boundedRows(this.database, groupsQuery(wanted, signals));
     const total = await totalOf(rows, wanted, (page) =>
       this.database.long(() => this.database.query(groupsQuery({ ...wanted, ...page }, signals))),
@@ -85,8 +86,8 @@ export class SpansService {
       ? await groupCosts(this.database, this.costs, wanted, signals)
       : null;
     const edges = await groupMessages(this.database, project_id, group_by, rows);
-    const texts = await inTurns(rows, (row, i) =>
-      printed(groupRow(row, asked, costs?.get(JSON.stringify(row.keys)), edges[i])),
+    const texts = await mapYielding(rows, (row, i) =>
+      printDecimals(groupRow(row, asked, costs?.get(JSON.stringify(row.keys)), edges[i])),
     );
     return {
       name: 'groups',
@@ -99,7 +100,7 @@ export class SpansService {
     const limit = asked.limit ?? 200;
     const offset = asked.offset ?? 0;
     const rows = await this.database.long(() =>
-      this.database.query(customAttributes({ ...wantedOf(asked), limit, offset })),
+      this.database.query(customAttributes({ ...spanSelection(asked), limit, offset })),
     );
     const attributes = rows.slice(0, limit).map(({ key, value_type, span_count }) => ({
       source: `custom_attrs_${value_type}`,
@@ -126,7 +127,7 @@ export class SpansService {
     const counted = Object.assign({}, asked, { sources: countedSources(asked) });
     const rows = await boundedRows(this.database, statsQuery(counted, bounds, signals));
     const metrics = columns.filter(({ role }) => role === 'metric');
-    const shown = (row: StatsRow) => [
+    const shown = (row: SpanStatsRow) => [
       ['timestamp', microseconds(starts[Math.max(row.bucket, 0)]!)],
       ...groups.map((ref, i) => [aliasOf(ref), keyValue(ref, row.keys[i]!)]),
       ...metrics.map(({ name }, i) => [name, row.values[i] ?? null]),
@@ -135,12 +136,12 @@ export class SpansService {
       ...windowFrame(window),
       bucket_type: 'time',
       columns,
-      rows: await inTurns(rows, (row) => Object.fromEntries(shown(row)) as object),
+      rows: await mapYielding(rows, (row) => Object.fromEntries(shown(row)) as object),
     };
   }
 }
 
-const wantedOf = ({
+const spanSelection = ({
   project_id,
   query,
   started_after,
@@ -181,33 +182,33 @@ export async function totalOf(
 const FIRST = { limit: 1, offset: 0 };
 
 /** Memory that a row takes for each of its characters while it is taken apart and written again. */
-const WEIGHT = 4;
+const MEMORY_FACTOR = 4;
 
 /** Rows as they are answered. The largest of them is held. */
-async function* textsOf(
+async function* rowTexts(
   batches: Readable,
-  shown: (row: SpanCall) => object,
+  shown: (row: SpanSourceCall) => object,
   { hold }: Context,
 ): AsyncGenerator<string[]> {
-  const turn = new Turn();
+  const turn = new EventLoopTurn();
   let held = 0;
   for await (const batch of batches as AsyncIterable<string[]>) {
     const texts: string[] = [];
     for (const json of batch) {
       if (turn.isOver) await turn.next();
-      const more = WEIGHT * json.length - held;
+      const more = MEMORY_FACTOR * json.length - held;
       if (more > 0) {
         await hold.add(more);
         held += more;
       }
-      texts.push(printed(shown(JSON.parse(json) as SpanCall)));
+      texts.push(printDecimals(shown(JSON.parse(json) as SpanSourceCall)));
     }
     yield texts;
   }
 }
 
 /** A stream of texts that ends its source when it is left. */
-function tied(texts: AsyncGenerator<string[]>, source: Readable): Readable {
+function linkedStream(texts: AsyncGenerator<string[]>, source: Readable): Readable {
   const rows = Readable.from(texts, { highWaterMark: 1 });
   rows.once('close', () => source.destroy());
   return rows;

@@ -1,30 +1,30 @@
 import { WIRE } from '../../platform/http/wire.js';
 import type { Decimal } from '../../platform/json/decimal.js';
-import { inTurns, Turn } from '../../platform/time/turn.js';
+import { mapYielding, EventLoopTurn } from '../../platform/time/turn.js';
 import type { CostsService } from '../costs/costs.service.js';
 import { inputTokens, type Tokens } from '../usage/tokens.js';
-import { askedTools, reasoningOf } from './messages.js';
+import { requestedToolCalls, reasoningOf } from './messages.js';
 import { EXECUTE_TOOL, INVOKE_AGENT, LLM_OPERATIONS } from './span-fields.js';
 import {
-  contentsOf,
-  type Contents,
+  spanMessages,
+  type SpanMessages,
   costsOf,
   fieldsOf,
   type SpanCosts,
   statusOf,
   tokensOf,
-  total,
+  sumKnown,
 } from './span-row.js';
-import type { SpanCall } from './spans.query.js';
+import type { SpanSourceCall } from './spans.query.js';
 
 /** Spans deeper than this are shown after those above them. */
 const MAX_DEPTH = 200;
 
 /** A span of a turn with what its documents say. */
-interface Node {
-  row: SpanCall;
+interface SpanNode {
+  row: SpanSourceCall;
   fields: Record<string, unknown>;
-  contents: Contents;
+  contents: SpanMessages;
   tokens: Tokens | null;
   costs: SpanCosts;
 }
@@ -36,36 +36,36 @@ interface TurnMessage {
 }
 
 /** A trace as a conversation shows it. */
-export interface ShownTurn {
+export interface ChatTurn {
   /** False when no call of the trace has an operation or names an agent: then it has no messages. */
   isOfAgents: boolean;
   turn: Record<string, unknown> & { messages: TurnMessage[] };
   cost: Decimal | null;
 }
 
-const isLlm = ({ row }: Node) => LLM_OPERATIONS.includes(row.operation ?? '');
-const isAgent = ({ row }: Node) => row.operation === INVOKE_AGENT;
+const isLlm = ({ row }: SpanNode) => LLM_OPERATIONS.includes(row.operation ?? '');
+const isAgent = ({ row }: SpanNode) => row.operation === INVOKE_AGENT;
 
 /** Walks the calls of a trace, which are sorted by their starts, as a chat. */
-export async function turnOf(
-  rows: readonly SpanCall[],
+export async function chatTurn(
+  rows: readonly SpanSourceCall[],
   costs: CostsService,
   hasToolCalls: boolean,
-): Promise<ShownTurn> {
-  const nodes = await inTurns(rows, (row): Node => ({
+): Promise<ChatTurn> {
+  const nodes = await mapYielding(rows, (row): SpanNode => ({
     row,
     fields: fieldsOf(row),
-    contents: contentsOf(row),
+    contents: spanMessages(row),
     tokens: tokensOf(costs, row),
     costs: costsOf(costs, row),
   }));
-  const order = walked(nodes);
-  const messages = await new Chat(order, hasToolCalls).messages();
+  const order = depthFirst(nodes);
+  const messages = await new ChatBuilder(order, hasToolCalls).messages();
   const root = nodes.find(({ row }) => row.parent_id === null) ?? order[0]!;
   const agent = nodes.find(({ row }) => row.agent_name !== null);
   const sum = (count: (tokens: Tokens) => number) =>
     nodes.reduce((all, { tokens }) => all + (tokens ? count(tokens) : 0), 0);
-  const cost = total(nodes.map((node) => node.costs.total));
+  const cost = sumKnown(nodes.map((node) => node.costs.total));
   const turn = {
     trace_id: root.row.trace_id,
     root_span_name: root.row.op_name,
@@ -96,9 +96,9 @@ export async function turnOf(
 const rounded = (ms: number | null) => (ms === null ? null : Math.round(ms));
 
 /** The nodes in the order of a walk through the tree, children by their starts. What has no parent here is a root. */
-function walked(nodes: readonly Node[]): Node[] {
+function depthFirst(nodes: readonly SpanNode[]): SpanNode[] {
   const ids = new Set(nodes.map(({ row }) => row.id));
-  const children = new Map<string | null, Node[]>();
+  const children = new Map<string | null, SpanNode[]>();
   for (const node of nodes) {
     const { parent_id } = node.row;
     const parent = parent_id !== null && ids.has(parent_id) ? parent_id : null;
@@ -106,8 +106,8 @@ function walked(nodes: readonly Node[]): Node[] {
     if (list) list.push(node);
     else children.set(parent, [node]);
   }
-  const order: Node[] = [];
-  const seen = new Set<Node>();
+  const order: SpanNode[] = [];
+  const seen = new Set<SpanNode>();
   const waiting = (children.get(null) ?? []).toReversed().map((node) => ({ node, depth: 0 }));
   for (let next = waiting.pop(); next; next = waiting.pop()) {
     const { node, depth } = next;
@@ -123,19 +123,19 @@ function walked(nodes: readonly Node[]): Node[] {
     : [...order, ...nodes.filter((node) => !seen.has(node))];
 }
 
-class Chat {
+class ChatBuilder {
   private readonly shown: TurnMessage[] = [];
   /** Texts of users that are told, or that belong to earlier turns. */
   private readonly told = new Set<string>();
   private hasBegun = false;
 
   constructor(
-    private readonly nodes: readonly Node[],
+    private readonly nodes: readonly SpanNode[],
     private readonly hasToolCalls: boolean,
   ) {}
 
   async messages(): Promise<TurnMessage[]> {
-    const turn = new Turn();
+    const turn = new EventLoopTurn();
     const speaks = this.nodes.some(
       (node) => isLlm(node) && node.contents.output_messages.length > 0,
     );
@@ -152,7 +152,7 @@ class Chat {
     return this.shown;
   }
 
-  private add(type: string, { row, fields }: Node, payload: object): void {
+  private add(type: string, { row, fields }: SpanNode, payload: object): void {
     this.shown.push({
       type,
       span_id: row.id,
@@ -174,7 +174,7 @@ class Chat {
   }
 
   /** The first who says something tells the history too, of which only the last words of the user belong to this turn. */
-  private addUser(node: Node): void {
+  private addUser(node: SpanNode): void {
     const texts = node.contents.input_messages
       .filter(({ role, content }) => role === 'user' && content !== '')
       .map(({ content }) => content);
@@ -186,7 +186,7 @@ class Chat {
       this.add('user_message', node, { text, content_refs: node.fields['content_refs'] });
   }
 
-  private addAgent(node: Node, speaksForItself: boolean): void {
+  private addAgent(node: SpanNode, speaksForItself: boolean): void {
     const { system_instructions, tool_definitions } = node.contents;
     this.add('agent_start', node, {
       model: node.fields['request_model'] ?? null,
@@ -197,7 +197,7 @@ class Chat {
     if (speaksForItself) this.addAssistant(node);
   }
 
-  private addAssistant(node: Node): void {
+  private addAssistant(node: SpanNode): void {
     const { row, fields, contents, tokens, costs } = node;
     const text = contents.output_messages
       .map(({ said }) => said)
@@ -220,7 +220,7 @@ class Chat {
         status: statusOf(row),
       });
     if (this.hasToolCalls)
-      for (const asked of askedTools(row.output))
+      for (const asked of requestedToolCalls(row.output))
         this.addCall(node, {
           tool_name: asked.name,
           tool_arguments: asked.arguments,
@@ -229,7 +229,7 @@ class Chat {
         });
   }
 
-  private addTool(node: Node): void {
+  private addTool(node: SpanNode): void {
     const { tool_call_arguments, tool_call_result } = node.contents;
     this.addCall(node, {
       tool_name: (node.fields['tool_name'] as string | null) ?? node.row.op_name,
@@ -239,12 +239,12 @@ class Chat {
     });
   }
 
-  private addCall(node: Node, call: object): void {
+  private addCall(node: SpanNode, call: object): void {
     const { content_refs } = node.fields;
     this.add('tool_call', node, { ...call, content_refs, status: statusOf(node.row) });
   }
 
-  private addCompaction(node: Node): void {
+  private addCompaction(node: SpanNode): void {
     const { fields } = node;
     this.add('context_compacted', node, {
       compaction_summary: fields['compaction_summary'],

@@ -88,7 +88,7 @@ export const itemQuery = (projectId: string, id: string) => sql<{ json: string }
     SELECT ${select(POSITIONED, Object.keys(POSITIONED))} FROM annotation_queue_items i
     WHERE i.project_id = ${projectId} AND i.id = ${id}) o`;
 
-interface State {
+interface ItemState {
   state: AnnotationState;
   /** How far the caller is; null before they begin. */
   mine: AnnotationState | null;
@@ -97,7 +97,7 @@ interface State {
 export const stateQuery = (
   projectId: string,
   { queueId, itemId, userId }: { queueId: string; itemId: string; userId: string },
-) => sql<State>`
+) => sql<ItemState>`
   SELECT i.annotation_state AS state, (SELECT p.state FROM annotation_progress p
     WHERE p.project_id = ${projectId} AND p.item_id = i.id AND p.user_id = ${userId}) AS mine
   FROM annotation_queue_items i WHERE ${inQueue(projectId, queueId)} AND i.id = ${itemId}`;

@@ -5,7 +5,7 @@ import type { Caller } from '../../platform/auth/caller.js';
 import { Database } from '../../platform/database/database.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { isId } from '../../platform/http/dto.js';
-import { MadeOfCalls } from '../calls/erasing/made-of-calls.service.js';
+import { DerivedDataRegistry } from '../calls/erasing/made-of-calls.service.js';
 import { AnnotationProgress } from './annotation-progress.entity.js';
 import { ANNOTATION } from './annotation-queue.entity.js';
 import { AnnotationQueuesService } from './annotation-queues.service.js';
@@ -29,12 +29,12 @@ import {
   stateUpdate,
 } from './annotation-items.query.js';
 import {
-  deletersLock,
+  callDeletionLock,
   gapsClose,
-  itemCompleted,
-  itemsAdded,
+  completedCountUpdate,
+  addedCountUpdate,
   itemsForget,
-  makersLock,
+  itemInsertLock,
   queuesLock,
 } from './annotation-queues.query.js';
 
@@ -48,7 +48,7 @@ const RANKS: Record<AnnotationState, number> = {
 const isDone = (state: AnnotationState) => RANKS[state] >= RANKS.skipped;
 
 /** An item and who works at it. */
-interface Work {
+interface ItemAssignment {
   projectId: string;
   queueId: string;
   itemId: string;
@@ -61,10 +61,10 @@ export class AnnotationItemsService {
   constructor(
     private readonly database: Database,
     private readonly queues: AnnotationQueuesService,
-    calls: MadeOfCalls,
+    calls: DerivedDataRegistry,
   ) {
     calls.register({
-      lock: deletersLock,
+      lock: callDeletionLock,
       made: itemsOfCalls,
       forget: (projectId, ids) => this.forget(projectId, ids),
     });
@@ -98,11 +98,11 @@ export class AnnotationItemsService {
           'too_large',
           `a queue may have ${MAX_QUEUE_ITEMS} items; this one would have ${total + added_count}`,
         );
-      await this.database.query(itemsAdded(projectId, queueId, added_count));
+      await this.database.query(addedCountUpdate(projectId, queueId, added_count));
       this.database.note(projectId, ANNOTATION);
       return { added_count, duplicates: there!.count };
     };
-    return this.database.alone(makersLock(projectId), add, 'long');
+    return this.database.alone(itemInsertLock(projectId), add, 'long');
   }
 
   /** @throws ApiError `not_found` */
@@ -142,7 +142,7 @@ export class AnnotationItemsService {
   }
 
   /** Brings an item of a locked queue to a state, as one annotator; answers it as JSON text. */
-  private async step(work: Work, state: AnnotationState): Promise<string> {
+  private async step(work: ItemAssignment, state: AnnotationState): Promise<string> {
     const { projectId, queueId, itemId, userId } = work;
     const [now] = isId(itemId) ? await this.database.query(stateQuery(projectId, work)) : [];
     if (!now) throw new ApiError('not_found', `there is no item ${itemId.slice(0, 256)}`);
@@ -158,7 +158,7 @@ export class AnnotationItemsService {
       if (RANKS[state] > RANKS[now.state])
         await this.database.query(stateUpdate(projectId, itemId, { state, userId }));
       if (isDone(state) && !isDone(now.state))
-        await this.database.query(itemCompleted(projectId, queueId));
+        await this.database.query(completedCountUpdate(projectId, queueId));
       this.database.note(projectId, ANNOTATION);
     }
     const [item] = await this.database.query(itemQuery(projectId, itemId));

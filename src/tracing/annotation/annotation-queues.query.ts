@@ -11,8 +11,8 @@ import type { AnnotationQueuesQueryDto } from './annotation.dto.js';
  */
 const ITEMS = textLock(0x616e6e6f);
 
-export const deletersLock = (projectId: string): Sql => lockShared(ITEMS, projectId);
-export const makersLock = (projectId: string): Sql => lock(ITEMS, projectId);
+export const callDeletionLock = (projectId: string): Sql => lockShared(ITEMS, projectId);
+export const itemInsertLock = (projectId: string): Sql => lock(ITEMS, projectId);
 
 const NEVER = sql`FALSE`;
 
@@ -78,22 +78,22 @@ export const queuesLock = (projectId: string, itemIds: readonly string[]) => sql
 export const queueCount = (projectId: string) => sql<{ count: number }>`
   SELECT count(*)::int AS count FROM annotation_queues q WHERE ${isLive(projectId)}`;
 
-export const itemsAdded = (projectId: string, id: string, count: number) => sql`
+export const addedCountUpdate = (projectId: string, id: string, count: number) => sql`
   UPDATE annotation_queues SET total_items = total_items + ${count}::int
   WHERE project_id = ${projectId} AND id = ${id}`;
 
-export const itemCompleted = (projectId: string, id: string) => sql`
+export const completedCountUpdate = (projectId: string, id: string) => sql`
   UPDATE annotation_queues SET completed_items = completed_items + 1
   WHERE project_id = ${projectId} AND id = ${id}`;
 
-interface Stat {
+interface QueueStats {
   queue_id: string;
   total_items: number;
   completed_items: number;
 }
 
 /** Of those that are there. */
-export const statsQuery = (projectId: string, ids: readonly string[]) => sql<Stat>`
+export const statsQuery = (projectId: string, ids: readonly string[]) => sql<QueueStats>`
   SELECT q.id AS queue_id, q.total_items, q.completed_items FROM annotation_queues q
   WHERE ${isLive(projectId)} AND ${isListed(sql`q.id`, ids)}`;
 

@@ -18,7 +18,7 @@ import {
   type AnnotationStatsQueryDto,
 } from './annotation.dto.js';
 import {
-  makersLock,
+  itemInsertLock,
   queueCount,
   queueLock,
   queueQuery,
@@ -49,7 +49,7 @@ export class AnnotationQueuesService {
       this.database.note(projectId, ANNOTATION);
       return { id };
     };
-    return this.database.alone(makersLock(projectId), create, 'long');
+    return this.database.alone(itemInsertLock(projectId), create, 'long');
   }
 
   stream(query: AnnotationQueuesQueryDto): Promise<Readable> {

@@ -8,7 +8,7 @@ import {
   ShortWrites,
 } from '../../platform/auth/access.js';
 import { AnswersInDialect } from '../../platform/auth/dialect.guard.js';
-import { Idempotency, Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
+import { Idempotency, Idempotent, IdempotentInHandler } from '../../platform/auth/idempotency.js';
 import {
   ApiEmptyResponse,
   ApiJsonLines,
@@ -43,7 +43,7 @@ export class CallsController {
   /** Records the start of a call. May be repeated and may come after the end. */
   @Operation('call/start', 'writer')
   @ShortWrites()
-  @IdempotentItself()
+  @IdempotentInHandler()
   start(@Body() { start }: CallStartBodyDto, @Ctx() context: Context): Promise<CallStartedDto> {
     const write = () => this.calls.start(start, context.text, context.caller);
     return this.idempotency.once(context, write, { isHarmless: typeof start.id === 'string' });
@@ -62,7 +62,7 @@ export class CallsController {
   @Operation('call/upsert_batch', 'writer')
   @ShortWrites()
   @NoProjectField('each item names its own, which CallsService checks')
-  @IdempotentItself()
+  @IdempotentInHandler()
   async upsertBatch(
     @Body() { batch }: UpsertBatchDto,
     @Ctx() context: Context,

@@ -35,7 +35,7 @@ import {
 } from '../../platform/http/dto.js';
 import { RefusalDto } from '../../platform/http/refusal.dto.js';
 import { WIRE } from '../../platform/http/wire.js';
-import type { Position } from '../../platform/query/after.js';
+import type { ListPosition } from '../../platform/query/after.js';
 import type { Sort } from '../../platform/query/columns.js';
 import { type CallSource, IsSources } from '../sources.dto.js';
 
@@ -220,7 +220,7 @@ export class CallsQueryDto extends PageDto {
    * Answers the calls behind this one, in place of `offset`: its values of the fields in `sort_by` (without: `started_at`), and
    * its `id`. Each page costs what the first one costs: docs/adr/0017-paging.md.
    */
-  @IsAfter() after?: Position | null;
+  @IsAfter() after?: ListPosition | null;
   /** Fields to answer; `id`, `project_id`, `trace_id`, `op_name` and `started_at` are always among them. */
   @IsOptionalList(MAX_NAME) columns?: string[] | null;
   /** Adds what each call cost, by model, to the derived part of the summary. */

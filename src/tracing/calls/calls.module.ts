@@ -7,7 +7,7 @@ import { CallIndexesService } from './indexes/call-indexes.service.js';
 import { CallsErasingController } from './erasing/calls-erasing.controller.js';
 import { CallsErasingService } from './erasing/calls-erasing.service.js';
 import { CallsVacuum } from './erasing/calls-vacuum.js';
-import { MadeOfCalls } from './erasing/made-of-calls.service.js';
+import { DerivedDataRegistry } from './erasing/made-of-calls.service.js';
 import { CallsController } from './calls.controller.js';
 import { CallsService } from './calls.service.js';
 import { CallLists } from './read/call-lists.service.js';
@@ -46,7 +46,7 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
     CallLists,
     CallPrices,
     CallsErasingService,
-    MadeOfCalls,
+    DerivedDataRegistry,
     CallsVacuum,
     CallsWriter,
     Turns,
@@ -69,7 +69,7 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
     CallsErasingService,
     CallMessagesService,
     CallStatsService,
-    MadeOfCalls,
+    DerivedDataRegistry,
   ],
 })
 export class CallsModule {}

@@ -6,18 +6,18 @@ import {
   ApiError,
   assertNoneRefused,
   invalidRequest,
-  type Refusal,
-  refusal,
+  type RefusedItem,
+  refusedItem,
 } from '../../platform/errors.js';
 import { TooDeep } from '../../platform/json/json-grammar.js';
 import { type Texts, textsIn } from '../../platform/json/json-text.js';
-import { inTurns } from '../../platform/time/turn.js';
+import { mapYielding } from '../../platform/time/turn.js';
 import type { Context } from '../../platform/http/context.js';
 import { assertValid } from '../../platform/http/validation.js';
 import { Database } from '../../platform/database/database.js';
 import { type JsonRows, JsonRowWriter } from '../../platform/database/json-row-writer.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
-import { Slots } from '../../platform/database/slots.js';
+import { ConnectionSlots } from '../../platform/database/slots.js';
 import type { Sql } from '../../platform/query/sql.js';
 import {
   CallEndDto,
@@ -45,11 +45,17 @@ import {
   storedQuery,
   updateQuery,
 } from './read/calls.query.js';
-import { callKey, CallsWriter, joined, writeKey, mergedByCall } from './ingest/calls.writer.js';
+import {
+  callKey,
+  CallsWriter,
+  mergeWrites,
+  writeKey,
+  mergedByCall,
+} from './ingest/calls.writer.js';
 import type { CallWrite } from './ingest/calls.upsert.js';
 import {
   CALL_SHAPE,
-  type Documents,
+  type DocumentTexts,
   END_SHAPE,
   endWrite,
   START_SHAPE,
@@ -57,11 +63,11 @@ import {
 } from './ingest/call-write.js';
 import { storableResponseId } from './ingest/response-id.js';
 import type { AgentColumns } from './ingest/calls.upsert.js';
-import { mend, mendParent } from './ingest/mended-texts.js';
+import { repairTexts, repairParent } from './ingest/mended-texts.js';
 import { Turns } from './ingest/turns.service.js';
 import { CALLS } from './call.entity.js';
 import type { CallSource } from './source/call-source.js';
-import { MadeOfCalls } from './erasing/made-of-calls.service.js';
+import { DerivedDataRegistry } from './erasing/made-of-calls.service.js';
 
 /** For the doors, which take the same requests. */
 export { CallReadDto } from './calls.dto.js';
@@ -69,17 +75,17 @@ export { CallReadDto } from './calls.dto.js';
 const CALLS_DELETE = auditAction('calls.delete');
 
 /** The answer to one item of a batch. */
-export type ItemAnswer = CallStartedDto | Record<string, never> | Refusal;
+export type ItemAnswer = CallStartedDto | Record<string, never> | RefusedItem;
 
 @Injectable()
 export class CallsService {
   @Inject(Turns) private readonly turns!: Turns;
-  private readonly largeReads = new Slots(LARGE_AT_ONCE);
+  private readonly largeReads = new ConnectionSlots(LARGE_AT_ONCE);
 
   constructor(
     private readonly database: Database,
     private readonly writer: CallsWriter,
-    private readonly made: MadeOfCalls,
+    private readonly made: DerivedDataRegistry,
     private readonly prices: CallPrices,
   ) {}
 
@@ -90,7 +96,7 @@ export class CallsService {
     caller: Caller,
     movesTurn = false,
   ): Promise<CallStartedDto> {
-    mendParent(start);
+    repairParent(start);
     const documents = textsIn(text, { start: START_SHAPE })?.start;
     const write = startWrite(start, documents, caller, { movesTurn });
     await this.writer.store(write, caller.owner);
@@ -121,7 +127,7 @@ export class CallsService {
   async upsertBatch(batch: unknown[], text: string, caller: Caller): Promise<ItemAnswer[]> {
     assertBatchSize(batch);
     const found = textsIn(text, { batch: [ITEM_SHAPE] })!.batch!;
-    const items = await inTurns(batch, (item, i) => checkedItem(item, found[i], caller));
+    const items = await mapYielding(batch, (item, i) => checkedItem(item, found[i], caller));
     batch.length = 0;
     return this.storeItems(items, caller);
   }
@@ -130,13 +136,15 @@ export class CallsService {
   async complete(batch: unknown[], text: string, projectId: string, caller: Caller): Promise<void> {
     assertBatchSize(batch);
     const found = textsIn(text, { batch: [CALL_SHAPE] })!.batch!;
-    const items = await inTurns(batch, (call, i) => checkedCall(call, found[i], caller, projectId));
+    const items = await mapYielding(batch, (call, i) =>
+      checkedCall(call, found[i], caller, projectId),
+    );
     assertNoneRefused(batch, await this.storeItems(items, caller));
   }
 
   /** Stores what is good of whole calls and answers each in its place. Those without `ended_at` run, and may have an output. */
   async storeCalls(calls: readonly WholeCall[], caller: Caller): Promise<ItemAnswer[]> {
-    const items = await inTurns(
+    const items = await mapYielding(
       calls,
       ({ call, documents, responseId, agent, source, eventTimes, movesTurn }) => {
         const item = checkedCall(call, documents, caller);
@@ -186,7 +194,10 @@ export class CallsService {
   }
 
   /** Empties the items, as `upsertBatch` does the batch. */
-  private async storeItems(items: (Item | Refusal)[], caller: Caller): Promise<ItemAnswer[]> {
+  private async storeItems(
+    items: (BatchItem | RefusedItem)[],
+    caller: Caller,
+  ): Promise<ItemAnswer[]> {
     const writes = await this.toWrites(items, caller);
     const known = items.map((item) => ('error' in item ? item : item.start !== undefined));
     items.length = 0;
@@ -196,21 +207,27 @@ export class CallsService {
       if (typeof item === 'object') return item;
       const write = merged.get(writeKey(writes[i]!))!;
       const error = refused.get(write);
-      if (error) return refusal(error);
+      if (error) return refusedItem(error);
       return item ? { id: write.id, trace_id: write.traceId! } : {};
     });
   }
 
-  private async toWrites(items: (Item | Refusal)[], caller: Caller): Promise<(CallWrite | null)[]> {
+  private async toWrites(
+    items: (BatchItem | RefusedItem)[],
+    caller: Caller,
+  ): Promise<(CallWrite | null)[]> {
     const traces = await this.findTraces(items, caller.owner);
-    return inTurns(items, (item) => toWrite(item, caller, traces));
+    return mapYielding(items, (item) => toWrite(item, caller, traces));
   }
 
   /**
    * Looks up what starts without a trace may inherit; SDKs always send one, and then nothing is read. A root below which the batch
    * has nothing passes its trace on to none: whether it is stored already shows when it is written.
    */
-  private async findTraces(items: (Item | Refusal)[], owner: string): Promise<Traces> {
+  private async findTraces(
+    items: (BatchItem | RefusedItem)[],
+    owner: string,
+  ): Promise<TraceFinder> {
     const good = items.filter((item) => 'documents' in item);
     const starts = good.flatMap(({ start }) => (start && !start.trace_id ? [start] : []));
     if (starts.length === 0) return ({ trace_id }) => trace_id!;
@@ -229,7 +246,7 @@ export class CallsService {
       const rows = await this.database.query(tracesQuery(projectId, [...ids]), owner);
       for (const { id, trace_id } of rows) stored.set(callKey(projectId, id), trace_id);
     }
-    return tracesBy(good, stored);
+    return traceFinder(good, stored);
   }
 
   /**
@@ -257,14 +274,14 @@ export class CallsService {
    * The condition of another feature's filter and query on the call `c`. Unknown members of the filter are refused, and so is the
    * cost of the call. @throws ApiError, InvalidQuery
    */
-  condition({ project_id, filter, query }: Choice, path?: string): Sql {
+  condition({ project_id, filter, query }: FilteredCalls, path?: string): Sql {
     const place = path === undefined ? 'filter' : `${path}.filter`;
     if (filter) assertValid(CallsFilterDto, filter, place, { isStrict: true });
     return isMatch({ project_id, filter, query });
   }
 
   /** The same, for a statement that follows at once: it may name the cost of the call. @throws ApiError, InvalidQuery */
-  pricedCondition({ project_id, filter, query }: Choice): Promise<Sql> {
+  pricedCondition({ project_id, filter, query }: FilteredCalls): Promise<Sql> {
     if (filter) assertValid(CallsFilterDto, filter, 'filter', { isStrict: true });
     const matched = { project_id, filter, query };
     return this.prices.compiled(matched, (prices) => isMatch(matched, prices));
@@ -304,8 +321,8 @@ export class CallsService {
 /** For doors, which hand over what a span says. */
 export { agentOf, PLAIN_SPAN } from './ingest/agent-columns.js';
 export { AGENT_EVENTS, AGENT_SPANS } from './agent-turns/agent-turns.js';
-export { isNoId } from './ingest/mended-texts.js';
-export { idOfSum, idOfTwin, MADE_ID, responseIdOf } from './ingest/response-id.js';
+export { isEmptyId } from './ingest/mended-texts.js';
+export { idOfSum, idOfTwin, MADE_ID_PREFIX, responseIdOf } from './ingest/response-id.js';
 export { ownSource } from './source/call-source.js';
 export { productionFilter } from './source/production.js';
 export type { AgentColumns, CallSource };
@@ -320,17 +337,17 @@ export const LARGE_AT_ONCE = 3;
 const rowWriter = ({ pieces }: CallRows) => new JsonRowWriter(pieces);
 const firstRow = ({ bytes, ends }: JsonRows) => bytes.subarray(0, ends[0]);
 
-interface Choice {
+interface FilteredCalls {
   project_id: string;
   filter: object | null;
   query: object | null;
 }
 
 /** One item of a batch that may be stored: a start, an end, or both. */
-interface Item {
+interface BatchItem {
   start?: CallStartDto;
   end?: CallEndDto;
-  documents: Documents | undefined;
+  documents: DocumentTexts | undefined;
   responseId?: string | null;
   agent?: AgentColumns | null | undefined;
   source?: CallSource | null | undefined;
@@ -341,7 +358,7 @@ interface Item {
 /** A call of another feature. Its documents are JSON no deeper than `MAX_DEPTH`, and no summary with `status_counts`. */
 export interface WholeCall {
   call: object;
-  documents: Documents;
+  documents: DocumentTexts;
   /** The provider's id of the response whose usage the summary tells; absent where the output may hold it. */
   responseId?: string | null;
   /** Columns of a span's attributes. Undefined: they are read from the parsed attributes, if the call has them. */
@@ -373,13 +390,13 @@ function checkedItem(
   item: unknown,
   found: Texts<typeof ITEM_SHAPE> | TooDeep | undefined,
   caller: Caller,
-): Item | Refusal {
+): BatchItem | RefusedItem {
   try {
     const { mode, req } = (item ?? {}) as { mode?: unknown; req?: Record<string, unknown> | null };
     if (mode !== 'start' && mode !== 'end')
       throw invalidRequest([{ path: 'mode', message: 'must be "start" or "end"' }]);
     const body = req?.[mode];
-    mend(body);
+    repairTexts(body);
     assertValid(mode === 'start' ? CallStartDto : CallEndDto, body, `req.${mode}`);
     caller.assertReaches((body as CallEndDto).project_id);
     if (found instanceof TooDeep) throw found;
@@ -388,19 +405,19 @@ function checkedItem(
       ? { start: body as CallStartDto, documents }
       : { end: body as CallEndDto, documents };
   } catch (error) {
-    return refusal(error);
+    return refusedItem(error);
   }
 }
 
 /** Judges a whole call by itself. In a request about one project it must have ended, and there. */
 function checkedCall(
   call: unknown,
-  found: Documents | TooDeep | undefined,
+  found: DocumentTexts | TooDeep | undefined,
   caller: Caller,
   projectId?: string,
-): Item | Refusal {
+): BatchItem | RefusedItem {
   try {
-    mend(call);
+    repairTexts(call);
     assertValid(CallStartDto, call);
     const start = call as CallStartDto;
     const hasEnded = projectId !== undefined || Object.hasOwn(start, 'ended_at');
@@ -412,7 +429,7 @@ function checkedCall(
     if (!hasEnded) return { start, documents: found };
     return { start, end: call as CallEndDto, documents: found };
   } catch (error) {
-    return refusal(error);
+    return refusedItem(error);
   }
 }
 
@@ -420,22 +437,26 @@ function checkedCall(
 const openEnd = ({ project_id, id }: CallStartDto) => ({ project_id, id }) as CallEndDto;
 
 /** The write of an item, null for a refused one. */
-function toWrite(item: Item | Refusal, caller: Caller, traces: Traces): CallWrite | null {
+function toWrite(
+  item: BatchItem | RefusedItem,
+  caller: Caller,
+  traces: TraceFinder,
+): CallWrite | null {
   if ('error' in item) return null;
   const { start, end, documents, responseId, ...extras } = item;
   if (!start) return endWrite(end!, documents);
   const first = startWrite(start, documents, caller, { ...extras, newTrace: traces });
-  return end ? joined(first, endWrite(end, documents, responseId)) : first;
+  return end ? mergeWrites(first, endWrite(end, documents, responseId)) : first;
 }
 
 /** The trace of a start that names none. */
-type Traces = (start: CallStartDto) => string;
+type TraceFinder = (start: CallStartDto) => string;
 
 /**
  * Traces by what is known: the start itself, the row it repeats, an end of it in the batch, its parent, stored or in
  * the batch; else a new one.
  */
-function tracesBy(items: Item[], stored: Map<string, string>): Traces {
+function traceFinder(items: BatchItem[], stored: Map<string, string>): TraceFinder {
   const starts = new Map<string, CallStartDto>();
   const known = new Map(stored);
   for (const { start, end } of items) {

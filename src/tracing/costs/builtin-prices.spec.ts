@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { findProvider } from '@pydantic/genai-prices';
-import { printed } from '../../platform/json/decimal.js';
+import { printDecimals } from '../../platform/json/decimal.js';
 import { builtinCells, builtinPrice } from './builtin-prices.js';
 
 const at = (date: string) => new Date(`${date}T12:00:00Z`);
@@ -93,7 +93,7 @@ describe('builtinCells', () => {
       return (isOne ? dates.slice(0, 1) : dates).flatMap((date) =>
         [0, 200_000, 200_001, 1_000_000].flatMap((tokens) => {
           const [found, price] = [priceIn(model, date, tokens), builtinPrice(model, date, tokens)];
-          return printed(found) === printed(price) ? [] : [[model, date, tokens]];
+          return printDecimals(found) === printDecimals(price) ? [] : [[model, date, tokens]];
         }),
       );
     });

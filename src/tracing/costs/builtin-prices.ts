@@ -11,18 +11,20 @@ import type { Price } from './price-kinds.js';
 /** Prices of the library are for a million tokens. */
 const MILLION_PLACES = 6;
 
-type Found = NonNullable<PriceCalculationResult>;
+type FoundPrice = NonNullable<PriceCalculationResult>;
 /** A price of the library: the same for every prompt, or another one for prompts of more than `start` tokens. */
-type LibraryPrice = Found['model_price'][string];
+type LibraryPrice = FoundPrice['model_price'][string];
 
 /**
  * The library compares a name with hundreds of patterns (40 to 80 µs); for a model whose prices do not change with time
  * once is enough.
  */
-const known = new LRUCache<string, { found: PriceCalculationResult; route?: Route }>({ max: 2000 });
+const known = new LRUCache<string, { found: PriceCalculationResult; route?: LookupName }>({
+  max: 2000,
+});
 
 /** A name as the library knows it, and the provider where the name alone does not tell. */
-type Route = readonly [name: string, providerId?: string];
+type LookupName = readonly [name: string, providerId?: string];
 
 /**
  * The price of `@pydantic/genai-prices` for a model at an instant, null when it knows none. `inputTokens`, cached ones
@@ -70,7 +72,10 @@ const DETAIL_PRICES: Record<DetailName, string> = {
  * Null where details cost what their kind does. Anthropic asks twice the price of the input for what a cache keeps for an hour
  * (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#pricing); the list has it for few of Claude's names.
  */
-function detailPrices({ model }: Found, price: (name: string) => Decimal | null): Price['details'] {
+function detailPrices(
+  { model }: FoundPrice,
+  price: (name: string) => Decimal | null,
+): Price['details'] {
   const details = DETAILS.map(([name]) => price(DETAIL_PRICES[name]));
   const hour = DETAILS.findIndex(([name]) => name === 'cache_creation_1h_input_tokens');
   if (/claude/i.test(model.id)) details[hour] ??= price('input_mtok')?.times(2) ?? null;
@@ -107,7 +112,7 @@ function lookUp(llmId: string, at: Date): PriceCalculationResult {
   const earlier = known.get(llmId);
   if (earlier && !Array.isArray(earlier.found?.model.prices)) return earlier.found;
   if (earlier?.route) return priceBy(earlier.route, at);
-  for (const route of routes(llmId)) {
+  for (const route of lookupNames(llmId)) {
     const found = priceBy(route, at);
     if (!found) continue;
     known.set(llmId, { found, route });
@@ -117,7 +122,7 @@ function lookUp(llmId: string, at: Date): PriceCalculationResult {
   return null;
 }
 
-const priceBy = ([name, providerId]: Route, timestamp: Date): PriceCalculationResult =>
+const priceBy = ([name, providerId]: LookupName, timestamp: Date): PriceCalculationResult =>
   calcPrice({}, name, { timestamp, ...(providerId && { providerId }) });
 
 /** Names of makers that the library does not match without a provider. Asking each maker for each name takes ten times as long. */
@@ -132,7 +137,7 @@ const OF_BEDROCK =
   /(?:^|\/)((?:[a-z-]{2,8}\.)?(?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|nvidia|openai|qwen|writer|zai)\.[\w.:-]+)$/;
 
 /** Names of providers that the library does not have: those of LiteLLM, LangChain (`init_chat_model`) and Pydantic AI. */
-const MADE_BY = new Map([
+const PROVIDER_ALIASES = new Map([
   ['azure_ai', 'azure'],
   ['azure_openai', 'azure'],
   ['google_genai', 'google'],
@@ -146,13 +151,13 @@ const MADE_BY = new Map([
 ]);
 
 /** Gateways that ask what the provider asks: those of Vercel, Pydantic and Cloudflare. */
-const PASSING_ON = new Set(['vercel', 'vercel_ai_gateway', 'gateway', 'cloudflare']);
+const GATEWAYS = new Set(['vercel', 'vercel_ai_gateway', 'gateway', 'cloudflare']);
 
 /**
  * How a name may be looked up: by the library's own matching; as `<provider>/<model>`, the spelling of routers, or `<provider>:<model>`, that of LangChain and Pydantic AI; as a name of Bedrock;
  * of Google, whose names may be paths (`models/gemini-…`); as a name of its maker.
  */
-function* routes(llmId: string): Generator<Route> {
+function* lookupNames(llmId: string): Generator<LookupName> {
   yield [llmId];
   yield* ofProvider(llmId);
   const [, bedrock] = OF_BEDROCK.exec(llmId) ?? [];
@@ -163,12 +168,12 @@ function* routes(llmId: string): Generator<Route> {
 }
 
 /** The name behind a provider, and behind a gateway too. */
-function* ofProvider(llmId: string): Generator<Route> {
+function* ofProvider(llmId: string): Generator<LookupName> {
   const [, provider, name] =
     /^([^/]+)\/(.+)$/s.exec(llmId) ?? /^([a-z][\w-]*):([^:/][^/]*)$/.exec(llmId) ?? [];
   if (!provider || !name) return;
-  yield [name, MADE_BY.get(provider) ?? provider];
-  if (PASSING_ON.has(provider) && name.includes('/')) yield* ofProvider(name);
+  yield [name, PROVIDER_ALIASES.get(provider) ?? provider];
+  if (GATEWAYS.has(provider) && name.includes('/')) yield* ofProvider(name);
 }
 
 function decimal(price: LibraryPrice, inputTokens: number): Decimal | null {
@@ -184,20 +189,20 @@ function decimal(price: LibraryPrice, inputTokens: number): Decimal | null {
 }
 
 /** The day from which the price is in force, null when it always was, or changes with the time of the day. */
-function effectiveDate({ model, model_price }: Found): string | null {
+function effectiveDate({ model, model_price }: FoundPrice): string | null {
   if (!Array.isArray(model.prices)) return null;
   const constraint = model.prices.find(({ prices }) => prices === model_price)?.constraint;
   return constraint?.type === 'start_date' ? `${constraint.start_date}T00:00:00.000000Z` : null;
 }
 
 /** Where the price of a model changes: instants, and the least numbers of input tokens of another tier. */
-export interface Splits {
+export interface PriceSplits {
   instants: Date[];
   tiers: number[];
 }
 
 /** Calls of a model: the first and the last start, and the least and the most input tokens of one. */
-export interface Reach {
+export interface UsageRange {
   first: Date;
   last: Date;
   minInput: number;
@@ -253,7 +258,7 @@ function listCells(llmId: string): BuiltinCell[] {
 
 const ascending = (numbers: number[]) => [...new Set(numbers)].toSorted((a, b) => a - b);
 
-const datedPrices = ({ prices }: Found['model']): ConditionalPrice[] =>
+const datedPrices = ({ prices }: FoundPrice['model']): ConditionalPrice[] =>
   Array.isArray(prices) ? prices : [{ prices }];
 
 /** The least numbers of input tokens of another tier. */
@@ -265,7 +270,10 @@ const tierStarts = (dated: readonly Pick<ConditionalPrice, 'prices'>[]): number[
   );
 
 /** What lies between calls of a model that the library may price differently. */
-export function builtinSplits(llmId: string, { first, last, minInput, maxInput }: Reach): Splits {
+export function builtinSplits(
+  llmId: string,
+  { first, last, minInput, maxInput }: UsageRange,
+): PriceSplits {
   const model = lookUp(llmId, first)?.model;
   if (!model) return { instants: [], tiers: [] };
   const dated = datedPrices(model);

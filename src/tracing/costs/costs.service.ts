@@ -4,12 +4,12 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
-import { Decimal, printed } from '../../platform/json/decimal.js';
+import { Decimal, printDecimals } from '../../platform/json/decimal.js';
 import { ApiError, assertNone, invalidRequest, type Violation } from '../../platform/errors.js';
 import { isId } from '../../platform/http/dto.js';
 import { memberSpans, valueAt } from '../../platform/json/json-text.js';
 import { validate } from '../../platform/http/validation.js';
-import { inTurns } from '../../platform/time/turn.js';
+import { mapYielding } from '../../platform/time/turn.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import {
@@ -35,13 +35,13 @@ import {
   grandTotal,
   pricedModels,
   type ModelUsage,
-  pricedAs,
+  priceUsage,
   type PricedUsage,
-  type Pricing,
+  type PricingContext,
   hasPlainName,
   kindTotal,
 } from './price.js';
-import { KINDS, type Price, type PriceName, PRICES } from './price-kinds.js';
+import { PRICE_KINDS, type Price, type PriceName, PRICE_NAMES } from './price-kinds.js';
 import { PriceBook } from './price-book.js';
 import { type StoredUsage, storedUsage } from '../usage/stored-usage.js';
 import type { Tokens } from '../usage/tokens.js';
@@ -65,7 +65,7 @@ const MAX_SCALE = 40;
 const MAX_SPELLING = 100;
 
 /** The usage of a call as it is stored, and how it is priced. */
-export interface Priceable extends Pricing {
+export interface Priceable extends PricingContext {
   usage: StoredUsage[] | null;
   counts_gross: boolean;
 }
@@ -130,7 +130,7 @@ export class CostsService {
     const rows = await this.database.stream(usageQuery(project_id, ids), { maxBatch: 1 });
     for await (const [json] of rows as AsyncIterable<string[]>) {
       const row = JSON.parse(json!) as CallUsage;
-      found.set(row.id, explained(row));
+      found.set(row.id, explanationJson(row));
       await setImmediate(); // a call may take long, and others wait
     }
     const calls = ids.flatMap((id) => found.get(id) ?? []);
@@ -165,11 +165,11 @@ export class CostsService {
 
   /** The built-in prices of models by name, as JSON text: what `totalCostOfCall` reads. */
   async builtinPrices(llmIds: readonly string[]): Promise<string> {
-    const models = await inTurns(llmIds, (llmId): [string, object[]] => {
+    const models = await mapYielding(llmIds, (llmId): [string, object[]] => {
       const cells = hasPlainName(llmId) ? builtinCells(llmId) : [];
       return [
         llmId,
-        cells.map(({ price, ...cell }) => ({ ...cell, ...(price && spelled(price)) })),
+        cells.map(({ price, ...cell }) => ({ ...cell, ...(price && priceTexts(price)) })),
       ];
     });
     return JSON.stringify(Object.fromEntries(models.filter(([, cells]) => cells.length > 0)));
@@ -190,7 +190,7 @@ export class CostsService {
     return models
       .map((model) => {
         const [own, builtin] = [records, null].map((each) =>
-          dollars(pricedAs(model, { records: each, started_at })),
+          dollars(priceUsage(model, { records: each, started_at })),
         ) as [Decimal, Decimal];
         return Number(own) < Number(builtin) ? builtin : own;
       })
@@ -208,16 +208,16 @@ export class CostsService {
   }
 
   /** What a call spent on a model. */
-  spending(model: CountedUsage, pricing: Pricing): Spending {
-    const priced = pricedAs(model, pricing);
-    const costs = KINDS.map((kind) => [kind[0], kindCost(priced, kind)]);
+  spending(model: CountedUsage, pricing: PricingContext): Spending {
+    const priced = priceUsage(model, pricing);
+    const costs = PRICE_KINDS.map((kind) => [kind[0], kindCost(priced, kind)]);
     const { requests, tokens } = model;
     return { requests, tokens, costs: Object.fromEntries(costs) as Spending['costs'] };
   }
 }
 
 /** Digits as texts, so that no reader takes them for doubles. */
-const spelled = (price: Price) => ({
+const priceTexts = (price: Price) => ({
   unit: price.prompt_token_cost_unit,
   prompt: price.prompt_token_cost?.toString(),
   completion: price.completion_token_cost?.toString(),
@@ -227,7 +227,7 @@ const spelled = (price: Price) => ({
 });
 
 /** As `kindTotal`, but no tokens cost nothing, whether they have a price or not. */
-const kindCost = (model: PricedUsage, kind: (typeof KINDS)[number]) =>
+const kindCost = (model: PricedUsage, kind: (typeof PRICE_KINDS)[number]) =>
   model.tokens[kind[0]] === 0 && !model.unknown.has(kind[0])
     ? Decimal.zero
     : kindTotal(model, kind);
@@ -235,12 +235,12 @@ const kindCost = (model: PricedUsage, kind: (typeof KINDS)[number]) =>
 const dollars = (usage: PricedUsage): Decimal =>
   (usage.price?.prompt_token_cost_unit === 'USD' ? grandTotal(usage) : null) ?? Decimal.zero;
 
-function explained(call: CallUsage): string {
+function explanationJson(call: CallUsage): string {
   const { id, op_name, started_at } = call;
   const models = pricedModels(call.usage, call.counts_gross).map((model) =>
-    explanation(pricedAs(model, call), started_at),
+    explanation(priceUsage(model, call), started_at),
   );
-  return printed({ id, op_name, started_at, models });
+  return printDecimals({ id, op_name, started_at, models });
 }
 
 /** The rows of a request, each checked by itself. @throws ApiError `invalid_request` */
@@ -256,7 +256,7 @@ function costRows(costs: Record<string, CostDto>, text: string): CostRow[] {
     violations.push(...validate(CostDto, cost, path).violations);
     if (violations.length > 0) return null;
     const row = costRow(llmId, cost, text.slice(...span));
-    for (const name of PRICES) {
+    for (const name of PRICE_NAMES) {
       const message = row[name] && priceProblem(row[name]);
       if (message) violations.push({ path: `${path}.${name}`, message });
     }
@@ -282,7 +282,7 @@ function costRow(llmId: string, cost: CostDto, text: string): CostRow {
     llm_id: llmId,
     effective_date: cost.effective_date ?? null,
     provider_id: cost.provider_id ?? null,
-    ...(Object.fromEntries(PRICES.map((name) => [name, digits(name)])) as Record<
+    ...(Object.fromEntries(PRICE_NAMES.map((name) => [name, digits(name)])) as Record<
       PriceName,
       string | null
     >),

@@ -1,13 +1,13 @@
 import { Decimal } from '../../platform/json/decimal.js';
 import { grandTotal, type PricedUsage, priceRecord } from './price.js';
-import { KINDS, pricedDetails } from './price-kinds.js';
+import { PRICE_KINDS, pricedDetails } from './price-kinds.js';
 
 /** How the cost of one model of a call comes about, term by term, in numbers and in words. */
 export function explanation(usage: PricedUsage, startedAt: string) {
   const { llmId, tokens, details, unknown, price } = usage;
-  const isSpent = ([count]: (typeof KINDS)[number], i: number) =>
+  const isSpent = ([count]: (typeof PRICE_KINDS)[number], i: number) =>
     i < 2 || tokens[count] > 0 || unknown.has(count);
-  const terms = KINDS.filter(isSpent).flatMap((kind) => {
+  const terms = PRICE_KINDS.filter(isSpent).flatMap((kind) => {
     const [count, cost] = kind;
     const unit = price ? tokenPrice(count, price) : null;
     const term = (kind: string, tokens: number, unit_price: Decimal | null) => {

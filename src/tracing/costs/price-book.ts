@@ -1,8 +1,13 @@
-import { groupedBy } from '../../platform/query/grouped-by.js';
+import { groupBy } from '../../platform/query/grouped-by.js';
 import { Decimal } from '../../platform/json/decimal.js';
-import { builtinPrice, builtinSplits, type Reach, type Splits } from './builtin-prices.js';
+import {
+  builtinPrice,
+  builtinSplits,
+  type UsageRange,
+  type PriceSplits,
+} from './builtin-prices.js';
 import { hasPlainName, type PriceRecord, recordPrice } from './price.js';
-import { KINDS, type Price, tokensCost } from './price-kinds.js';
+import { PRICE_KINDS, type Price, tokensCost } from './price-kinds.js';
 
 /** A record of the project, and the segment of the window from which on it is in force. */
 export interface BookRow extends PriceRecord {
@@ -11,7 +16,7 @@ export interface BookRow extends PriceRecord {
 }
 
 /** Tokens that calls spent on a model within one segment. */
-export interface Spending extends Reach {
+export interface SegmentSpending extends UsageRange {
   llmId: string;
   segment: number;
   /** Prompt, completion, cache read and cache creation. */
@@ -23,10 +28,10 @@ export interface Spending extends Reach {
 }
 
 /** What selects a price. */
-type Priced = Omit<Spending, 'tokens' | 'details' | 'unknownKinds'>;
+type PriceKey = Omit<SegmentSpending, 'tokens' | 'details' | 'unknownKinds'>;
 
 /** The cost of tokens; null where none of them has a price. */
-export interface Spent {
+export interface SegmentCost {
   input: Decimal | null;
   output: Decimal | null;
   inputUnit: string | null;
@@ -40,18 +45,18 @@ export class PriceBook {
 
   constructor(rows: readonly BookRow[]) {
     const records = rows.map((row) => ({ ...row, price: recordPrice(row) }));
-    this.records = groupedBy(records, ({ llm_id }) => llm_id);
+    this.records = groupBy(records, ({ llm_id }) => llm_id);
   }
 
   /** The price of a call; the segment is that of its start. */
-  findPrice({ llmId, segment, first, minInput }: Priced): Price | null {
+  findPrice({ llmId, segment, first, minInput }: PriceKey): Price | null {
     const record = this.records.get(llmId)?.findLast((record) => record.segment <= segment);
     if (record) return record.price;
     return hasPlainName(llmId) ? builtinPrice(llmId, first, minInput) : null;
   }
 
   /** Where calls have to be told apart, since they may have different prices. */
-  findSplits(spending: Priced): Splits {
+  findSplits(spending: PriceKey): PriceSplits {
     const { llmId, segment } = spending;
     const isOfProject = this.records.get(llmId)?.some((record) => record.segment <= segment);
     return isOfProject || !hasPlainName(llmId)
@@ -60,12 +65,12 @@ export class PriceBook {
   }
 
   /** The cost of calls that share a price: tokens × price, multiplied once. */
-  priceSpending(spending: Spending): Spent {
+  priceSpending(spending: SegmentSpending): SegmentCost {
     const price = this.findPrice(spending);
     let input: Decimal | null = null;
     let output: Decimal | null = null;
     let unpricedTokens = 0n;
-    for (const [i, kind] of KINDS.entries()) {
+    for (const [i, kind] of PRICE_KINDS.entries()) {
       const tokens = spending.tokens[i]!;
       const part =
         price && isKnown(spending.unknownKinds, i)

@@ -1,8 +1,8 @@
 import { Decimal } from '../../platform/json/decimal.js';
-import { DETAILS, type Details, type Tokens } from '../usage/tokens.js';
+import { DETAILS, type TokenDetails, type Tokens } from '../usage/tokens.js';
 
 /** The kinds of tokens, each with its price and its total. */
-export const KINDS = [
+export const PRICE_KINDS = [
   ['prompt_tokens', 'prompt_token_cost', 'prompt_tokens_total_cost'],
   ['completion_tokens', 'completion_token_cost', 'completion_tokens_total_cost'],
   ['cache_read_input_tokens', 'cache_read_input_token_cost', 'cache_read_input_tokens_total_cost'],
@@ -12,11 +12,11 @@ export const KINDS = [
     'cache_creation_input_tokens_total_cost',
   ],
 ] as const;
-export type PriceKind = (typeof KINDS)[number];
+export type PriceKind = (typeof PRICE_KINDS)[number];
 
 /** The columns of prices, as they are called on the wire too. */
 export type PriceName = PriceKind[1];
-export const PRICES: readonly PriceName[] = KINDS.map(([, name]) => name);
+export const PRICE_NAMES: readonly PriceName[] = PRICE_KINDS.map(([, name]) => name);
 
 /** The price of a token of each kind in one record; null where it has none. */
 export interface Price extends Record<PriceName, Decimal | null> {
@@ -38,7 +38,7 @@ export function tokensCost(
   price: Price,
   [kind, cost]: PriceKind,
   tokens: number | bigint,
-  details: Details | readonly bigint[],
+  details: TokenDetails | readonly bigint[],
 ): Decimal | null {
   const priced = pricedDetails(price, kind, details);
   if (priced.length === 0) return price[cost]?.times(tokens) ?? null;
@@ -52,7 +52,7 @@ export function tokensCost(
 export function pricedDetails(
   { details: prices }: Price,
   of: keyof Tokens,
-  details: Details | readonly bigint[],
+  details: TokenDetails | readonly bigint[],
 ) {
   if (!details || !prices) return [];
   return DETAILS.flatMap(([name, kind], i) => {

@@ -1,8 +1,19 @@
 import { storable } from '../../platform/query/columns.js';
 import { builtinPrice } from './builtin-prices.js';
-import { KINDS, type Price, type PriceKind, type PriceName, tokensCost } from './price-kinds.js';
+import {
+  PRICE_KINDS,
+  type Price,
+  type PriceKind,
+  type PriceName,
+  tokensCost,
+} from './price-kinds.js';
 import { Decimal } from '../../platform/json/decimal.js';
-import { sentName, type StoredUsage, type UsageRead, usageRead } from '../usage/stored-usage.js';
+import {
+  sentName,
+  type StoredUsage,
+  type ParsedUsage,
+  parseStoredUsage,
+} from '../usage/stored-usage.js';
 import { inputTokens, type Tokens } from '../usage/tokens.js';
 
 /** A record of the project as `pricesOfCall` answers it; prices are decimal texts. */
@@ -17,7 +28,7 @@ export interface PriceRecord extends Record<PriceName, string | null> {
 }
 
 /** What a call says of one model. */
-export interface ModelUsage extends UsageRead {
+export interface ModelUsage extends ParsedUsage {
   llmId: string;
   requests: number | null;
 }
@@ -28,7 +39,7 @@ export interface PricedUsage extends ModelUsage {
 }
 
 /** How the usage of a call is to be read and priced; `records` has its keys as PostgreSQL can hold them. */
-export interface Pricing {
+export interface PricingContext {
   /** The project's records in force when the call started, which PostgreSQL has picked. */
   records: Readonly<Record<string, PriceRecord | null>> | null;
   started_at: string;
@@ -44,12 +55,15 @@ export const pricedModels = (
 ): ModelUsage[] =>
   (usage ?? []).map((model) => ({
     llmId: sentName(model),
-    ...usageRead(model, countsGross),
+    ...parseStoredUsage(model, countsGross),
     requests: model.requests ?? null,
   }));
 
 /** With the price in force when the call started: the project's record, or else the built-in one. */
-export function pricedAs(model: ModelUsage, { records, started_at }: Pricing): PricedUsage {
+export function priceUsage(
+  model: ModelUsage,
+  { records, started_at }: PricingContext,
+): PricedUsage {
   const key = storable(model.llmId);
   const record = records && Object.hasOwn(records, key) ? records[key] : null;
   const price = record
@@ -92,7 +106,7 @@ export function grandTotal(usage: PricedUsage): Decimal | null {
   const { tokens, unknown, price } = usage;
   if (!price || price.prompt_token_cost_unit !== price.completion_token_cost_unit) return null;
   let total = Decimal.zero;
-  for (const kind of KINDS) {
+  for (const kind of PRICE_KINDS) {
     const part = kindTotal(usage, kind);
     if (part) total = total.plus(part);
     else if (tokens[kind[0]] > 0 || unknown.has(kind[0])) return null;
@@ -109,7 +123,7 @@ export function costsOfCall([records, startedAt, usage, countsGross]: readonly (
     started_at: startedAt!,
   };
   const models = pricedModels(JSON.parse(usage ?? '[]') as StoredUsage[], countsGross === 'true');
-  return costsJson(models.map((model) => pricedAs(model, pricing)));
+  return costsJson(models.map((model) => priceUsage(model, pricing)));
 }
 
 /**
@@ -122,23 +136,23 @@ const costsJson = (models: PricedUsage[]) =>
 function costJson(usage: PricedUsage): string {
   const { tokens, requests, price } = usage;
   const members = ['', '', ''];
-  for (const kind of KINDS) {
+  for (const kind of PRICE_KINDS) {
     const [count, cost, total] = kind;
     members[0] += `"${count}":${tokens[count]},`;
-    members[1] += `"${cost}":${spelled(price?.[cost])},`;
-    members[2] += `"${total}":${spelled(kindTotal(usage, kind))},`;
+    members[1] += `"${cost}":${decimalText(price?.[cost])},`;
+    members[2] += `"${total}":${decimalText(kindTotal(usage, kind))},`;
   }
   const [counts, costs, totals] = members;
   const units = JSON.stringify({
     prompt_token_cost_unit: price?.prompt_token_cost_unit ?? null,
     completion_token_cost_unit: price?.completion_token_cost_unit ?? null,
   }).slice(1, -1);
-  const total = spelled(grandTotal(usage));
+  const total = decimalText(grandTotal(usage));
   const record = JSON.stringify(priceRecord(price)).slice(1);
   return `{${counts}"requests":${requests},${costs}${units},${totals}"total_cost":${total},${record}`;
 }
 
-const spelled = (number: Decimal | null | undefined) => number?.toString() ?? 'null';
+const decimalText = (number: Decimal | null | undefined) => number?.toString() ?? 'null';
 
 /** Which record was used; `unpriced` says that none was, and that the cost is unknown, not 0. */
 export const priceRecord = (price: Price | null) => ({

@@ -1,6 +1,6 @@
 // SQL: a part of the statements that read calls.
 import { identifier, join, type Parameter, sql, type Sql } from '../../platform/query/sql.js';
-import { DETAILS, KINDS, type Tokens } from '../usage/tokens.js';
+import { DETAILS, TOKEN_KINDS, type Tokens } from '../usage/tokens.js';
 
 /**
  * Whether the usage of the call `c` (or another one) adds up what other calls say, as `isOfOthers` has it: docs/adr/0057-usage-with-descendants.md.
@@ -38,7 +38,7 @@ export const pricesOfCall = (projectId: string) => sql`(
  * `DETAILS`, NULL where these cost what their kinds do.
  */
 export function kindCost(kind: keyof Tokens, price: Sql, detailPrices: Sql): Sql {
-  const [bit, tokens] = [2 ** KINDS.indexOf(kind), sql`u.${identifier(kind)}`];
+  const [bit, tokens] = [2 ** TOKEN_KINDS.indexOf(kind), sql`u.${identifier(kind)}`];
   const places = DETAILS.flatMap(([, of], i) => (of === kind ? [sql`[${i + 1}::int]`] : []));
   const sum = (part: (place: Sql) => Sql) => join(places.map(part), ' + ');
   const rest = sql`(${tokens} - ${sum((at) => sql`CASE WHEN ${detailPrices}${at} IS NULL THEN 0 ELSE u.details${at} END`)})`;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { CallsService } from '../calls/calls.service.js';
 import { Database } from '../../platform/database/database.js';
 import { ApiError } from '../../platform/errors.js';
-import { Turn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import { type DatasetAddDto, MAX_CALLS } from './datasets.dto.js';
 import { callsById, callsMatching, feedbackQuery, type SourceCall } from './datasets.query.js';
 import { RowColumns } from './row-columns.js';
@@ -15,7 +15,7 @@ const READ_BYTES = 8 * 1024 * 1024;
 const PAYLOAD_BYTES = 1024 * 1024;
 
 /** A row that is made from a call, as JSON text. */
-export interface CallRow extends SourceCall {
+export interface DatasetRow extends SourceCall {
   text: string;
 }
 
@@ -28,7 +28,7 @@ export class CallRowsService {
   ) {}
 
   /** The rows of the calls that are there, and how many are not. @throws ApiError `invalid_request`, `too_large` */
-  async make(body: DatasetAddDto): Promise<{ rows: CallRow[]; missing: number }> {
+  async make(body: DatasetAddDto): Promise<{ rows: DatasetRow[]; missing: number }> {
     const columns = RowColumns.read(body.columns);
     return this.database.long(async () => {
       const { found, missing } = await this.find(body);
@@ -62,13 +62,13 @@ export class CallRowsService {
     projectId: string,
     calls: readonly SourceCall[],
     columns: RowColumns,
-  ): Promise<CallRow[]> {
+  ): Promise<DatasetRow[]> {
     const bytes = await this.calls.mostBytes(
       projectId,
       calls.map(({ id }) => id),
     );
-    const rows: CallRow[] = [];
-    const turn = new Turn();
+    const rows: DatasetRow[] = [];
+    const turn = new EventLoopTurn();
     let total = 0;
     const feedbackBytes = columns.feedback.size * PAYLOAD_BYTES;
     for (const group of cutGroups(calls, ({ id }) => (bytes.get(id) ?? 0) + feedbackBytes)) {

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
-import { MadeOfCalls } from '../calls/erasing/made-of-calls.service.js';
-import { deletersLock, sourcesErased, sourcesOfCalls } from './datasets.query.js';
+import { DerivedDataRegistry } from '../calls/erasing/made-of-calls.service.js';
+import { callDeletionLock, sourcesErased, sourcesOfCalls } from './datasets.query.js';
 
 /** Notes which of the calls that rows were made from are gone. */
 @Injectable()
 export class DatasetsErasing {
-  constructor(database: Database, calls: MadeOfCalls) {
+  constructor(database: Database, calls: DerivedDataRegistry) {
     calls.register({
-      lock: deletersLock,
+      lock: callDeletionLock,
       made: sourcesOfCalls,
       forget: async (projectId, ids) => {
         if (ids.length > 0) await database.query(sourcesErased(projectId, ids));

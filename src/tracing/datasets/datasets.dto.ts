@@ -27,7 +27,7 @@ import {
   MaxItems,
   PageDto,
 } from '../../platform/http/dto.js';
-import type { Position } from '../../platform/query/after.js';
+import type { ListPosition } from '../../platform/query/after.js';
 
 /** Calls of one request. */
 export const MAX_CALLS = 1000;
@@ -153,7 +153,7 @@ export class DatasetLineageQueryDto extends PageDto {
   /** True: only rows that are to be removed, since a call that they were made from is gone. False: only the others. */
   @IsOptional() @IsBoolean() erased?: boolean | null;
   /** `object_id`, `row_digest` and `call_id` of the last line that the caller has. */
-  @IsAfter() after?: Position | null;
+  @IsAfter() after?: ListPosition | null;
 }
 
 /** A row of a dataset, and a call that it was made from. */

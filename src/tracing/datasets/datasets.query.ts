@@ -18,8 +18,8 @@ import type { DatasetLineageQueryDto } from './datasets.dto.js';
 /** What rows of a project were made from. Deletions of calls share it, who notes sources takes it alone, behind the locks of datasets. */
 const SOURCES = textLock(0x736f7572);
 
-export const deletersLock = (projectId: string): Sql => lockShared(SOURCES, projectId);
-export const makersLock = (projectId: string): Sql => lock(SOURCES, projectId);
+export const callDeletionLock = (projectId: string): Sql => lockShared(SOURCES, projectId);
+export const sourceInsertLock = (projectId: string): Sql => lock(SOURCES, projectId);
 
 /** A call that becomes a row. */
 export interface SourceCall {

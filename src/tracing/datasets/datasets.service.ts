@@ -6,10 +6,10 @@ import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { SCHEME } from '../../platform/http/refs.js';
 import { WIRE } from '../../platform/http/wire.js';
 import { memberTexts, objectText } from '../../platform/json/json-text.js';
-import { Turn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import { ObjectsService } from '../objects/objects.service.js';
 import { TablesService } from '../objects/tables.service.js';
-import { type CallRow, CallRowsService } from './call-rows.service.js';
+import { type DatasetRow, CallRowsService } from './call-rows.service.js';
 import {
   type DatasetAddDto,
   type DatasetAddedDto,
@@ -24,13 +24,13 @@ import {
   callsById,
   groupsQuery,
   lineageQuery,
-  makersLock,
+  sourceInsertLock,
   sourcesCopy,
   sourcesInsert,
   sourcesRemove,
   valuesAt,
 } from './datasets.query.js';
-import { nameBytes, pathSteps } from '../../platform/query/columns.js';
+import { nameBudget, pathSteps } from '../../platform/query/columns.js';
 import { partIndex, rowUnits } from './split.js';
 
 /** Characters of the digest of a row. */
@@ -42,13 +42,13 @@ const TABLE_REF = new RegExp(`^${SCHEME}:///([^/]+/[^/]+)/table/([^/]+)$`);
 const ROUNDING = 1e-6;
 
 /** A version of a dataset: the members of its value as texts, and the digests of its rows, joined. */
-interface Version {
+interface DatasetVersion {
   members: Map<string, string>;
   rows: Buffer;
 }
 
 /** The same as it is answered. */
-interface Published {
+interface PublishedVersion {
   object_id: string;
   digest: string;
   version_index: number;
@@ -57,7 +57,7 @@ interface Published {
 }
 
 /** A version to be. */
-interface NewVersion extends Version {
+interface NewDatasetVersion extends DatasetVersion {
   projectId: string;
   objectId: string;
 }
@@ -82,7 +82,7 @@ export class DatasetsService {
     const rows = await this.tables.rows(texts, caller);
     return this.objects.alone(projectId, objectId, async () => {
       await caller.assertValid();
-      await this.database.query(makersLock(projectId));
+      await this.database.query(sourceInsertLock(projectId));
       const { calls, rows: left } = await this.withoutGone(projectId, made.rows, rows);
       const found = await this.find(projectId, objectId, 'latest');
       if (!found && left.length === 0)
@@ -113,7 +113,7 @@ export class DatasetsService {
     const wanted = new Set(body.row_digests);
     return this.objects.alone(projectId, objectId, async () => {
       await caller.assertValid();
-      await this.database.query(makersLock(projectId));
+      await this.database.query(sourceInsertLock(projectId));
       const version = await this.findOrRefuse(projectId, objectId, 'latest');
       const gone = new Set<string>();
       const kept: string[] = [];
@@ -138,13 +138,13 @@ export class DatasetsService {
     const units = rowUnits(digests, await this.groups(body, digests));
     const fractions = body.parts.map(({ fraction }) => fraction);
     const parts = body.parts.map((): string[] => []);
-    const turn = new Turn();
+    const turn = new EventLoopTurn();
     for (const [i, unit] of units.entries()) {
       parts[partIndex(unit, seed ?? '', fractions)]!.push(digests[i]!);
       if (turn.isOver) await turn.next();
     }
     assertNoneEmpty(parts);
-    const made = new Map<string, Published>();
+    const made = new Map<string, PublishedVersion>();
     const names = body.parts.map(({ object_id }) => object_id);
     // one after the other by name: two splits that share names wait for each other
     const sorted = names.map((to, i) => ({ to, rows: parts[i]! })).toSorted(byName);
@@ -174,7 +174,7 @@ export class DatasetsService {
     digests: string[],
   ) {
     if (group_path) {
-      const path = pathSteps(group_path, 'group_path', nameBytes());
+      const path = pathSteps(group_path, 'group_path', nameBudget());
       return this.database.long(() => this.database.query(valuesAt(project_id, digests, path)));
     }
     if (!group_by || group_by === 'row') return [];
@@ -189,7 +189,7 @@ export class DatasetsService {
     from: string,
     parts: readonly { to: string; rows: readonly string[] }[],
   ): Promise<void> {
-    await this.database.query(makersLock(projectId));
+    await this.database.query(sourceInsertLock(projectId));
     for (const { to, rows } of parts) {
       await this.database.query(sourcesRemove(projectId, to, null));
       await this.database.query(sourcesCopy(projectId, { from, to, digests: rows }));
@@ -197,7 +197,7 @@ export class DatasetsService {
   }
 
   /** The calls that are still there, and their rows. */
-  private async withoutGone(projectId: string, calls: readonly CallRow[], rows: NewRows) {
+  private async withoutGone(projectId: string, calls: readonly DatasetRow[], rows: NewRows) {
     const ids = calls.map(({ id }) => id);
     const there = new Set(
       (await this.database.query(callsById(projectId, ids))).map(({ id }) => id),
@@ -209,10 +209,10 @@ export class DatasetsService {
   }
 
   private async publish(
-    { projectId, objectId, members, rows }: NewVersion,
+    { projectId, objectId, members, rows }: NewDatasetVersion,
     fresh: NewRows,
     caller: Caller,
-  ): Promise<Published> {
+  ): Promise<PublishedVersion> {
     const num_rows = rows.length / DIGEST_LENGTH;
     if (num_rows > MAX_DATASET_ROWS)
       throw new ApiError(
@@ -233,7 +233,11 @@ export class DatasetsService {
     };
   }
 
-  private async findOrRefuse(projectId: string, objectId: string, word: string): Promise<Version> {
+  private async findOrRefuse(
+    projectId: string,
+    objectId: string,
+    word: string,
+  ): Promise<DatasetVersion> {
     const found = await this.find(projectId, objectId, word);
     if (!found) throw new ApiError('not_found', `there is no dataset ${objectId}:${word}`);
     return found;
@@ -244,7 +248,7 @@ export class DatasetsService {
     projectId: string,
     objectId: string,
     word: string,
-  ): Promise<Version | undefined> {
+  ): Promise<DatasetVersion | undefined> {
     const version = { project_id: projectId, object_id: objectId, digest: word };
     const val = await this.objects.valueUpTo(version, MAX_VALUE_BYTES);
     if (val === undefined) return undefined;
@@ -267,7 +271,7 @@ function textIn(members: ReadonlyMap<string, string>, name: string): string {
 }
 
 /** The value as SDKs publish it; its rows are none yet. */
-const newVersion = (name: string, description?: string | null): Version => ({
+const newVersion = (name: string, description?: string | null): DatasetVersion => ({
   members: new Map([
     ['_type', '"Dataset"'],
     ['name', JSON.stringify(name)],
@@ -281,7 +285,7 @@ const newVersion = (name: string, description?: string | null): Version => ({
 
 /** The digests of a table, in turns. */
 async function* digestsIn(rows: Buffer): AsyncGenerator<string> {
-  const turn = new Turn();
+  const turn = new EventLoopTurn();
   for (let at = 0; at < rows.length; at += DIGEST_LENGTH) {
     yield rows.toString('latin1', at, at + DIGEST_LENGTH);
     if (turn.isOver) await turn.next();

@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../platform/errors.js';
 import { textsAt, type PathStep } from '../../platform/json/json-paths.js';
-import { nameBytes, pathSteps, unknownField } from '../../platform/query/columns.js';
+import { nameBudget, pathSteps, unknownField } from '../../platform/query/columns.js';
 import { objectText } from '../../platform/json/json-text.js';
 import { isStorable } from '../../platform/http/dto.js';
 
@@ -23,7 +23,7 @@ const VALUES = [
   'exception',
 ];
 
-type Document = (typeof DOCUMENTS)[number];
+type DocumentName = (typeof DOCUMENTS)[number];
 
 /** A column of a row: a path into a document of the call or into the payload of its feedback, or a value of the call. */
 interface RowColumn {
@@ -51,7 +51,7 @@ export class RowColumns {
     const entries = Object.entries(columns);
     if (entries.length === 0 || entries.length > MAX_COLUMNS)
       throw refused('columns', `must have 1 to ${MAX_COLUMNS} members`);
-    const bytes = nameBytes();
+    const bytes = nameBudget();
     const types = new Map<string, string>();
     const found = entries.map(([name, path]): RowColumn => {
       const at = `columns.${name.slice(0, MAX_NAME)}`;
@@ -92,7 +92,7 @@ export class RowColumns {
 
 const refused = (path: string, message: string) => invalidRequest([{ path, message }]);
 
-const isDocument = (name: string): name is Document => DOCUMENTS.includes(name as Document);
+const isDocument = (name: string): name is DocumentName => DOCUMENTS.includes(name as DocumentName);
 
 /** `choices[0].text` as `choices.0.text`; brackets that a step begins with stay. */
 const dotted = (path: string) => path.replaceAll(/(?<=[^.[\\])\[(\d{1,9})\](?=[.[]|$)/g, '.$1');

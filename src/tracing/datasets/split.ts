@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 
 /** Rows by what they belong to. A row may belong to several groups, which then stay together, with all of their rows. */
-export type Groups = readonly { row_digest: string; group: string }[];
+export type RowGroups = readonly { row_digest: string; group: string }[];
 
 /**
  * The name of what each row stays together with. Those of rows without a group are their digests. Of groups that rows tie together
  * the name is the first by code point.
  */
-export function rowUnits(digests: readonly string[], groups: Groups): string[] {
+export function rowUnits(digests: readonly string[], groups: RowGroups): string[] {
   const parents = new Map<string, string>();
   const root = (name: string): string => {
     let found = name;

@@ -1,12 +1,12 @@
 import {
   bootstrapInterval,
-  type GoOn,
+  type YieldCallback,
   INTERVAL_SOURCE,
   mean,
   signFlipTest,
 } from '../../platform/statistics/paired-differences.js';
 import type { ComparedDto, ComparedScoreDto } from './eval-results.dto.js';
-import { ByLeaf, eachLeaf, type Leaf } from './score-stats.js';
+import { LeafMap, eachLeaf, type ScoreLeaf } from './score-stats.js';
 import type { Trial, TrialRow } from './trials.js';
 
 export const CONFIDENCE = 0.95;
@@ -16,17 +16,17 @@ const Z = 1.959963984540054;
 const MAX_DRAWN_ROWS = 1000;
 
 /** The members of the answer; a plain object. */
-type Compared = Pick<ComparedDto, keyof ComparedDto>;
+type PairComparison = Pick<ComparedDto, keyof ComparedDto>;
 
 /** A row's number in the baseline and in the other evaluation. */
-export type Pair = readonly [baseline: number, other: number];
+export type NumberPair = readonly [baseline: number, other: number];
 
 /** Compares paired numbers: those of two values by the exact sign test, others by the sign-flip test. */
-export async function comparedPairs(
-  pairs: readonly Pair[],
+export async function comparePairs(
+  pairs: readonly NumberPair[],
   isBinary: boolean,
-  goOn: GoOn,
-): Promise<Compared> {
+  goOn: YieldCallback,
+): Promise<PairComparison> {
   const n = pairs.length;
   const differences = pairs.map(rowDifference);
   const rows_up = differences.filter((difference) => difference > 0).length;
@@ -51,7 +51,7 @@ export async function comparedPairs(
 }
 
 /** What differs by rounding only is equal. */
-function rowDifference([baseline, other]: Pair): number {
+function rowDifference([baseline, other]: NumberPair): number {
   const size = Math.max(Math.abs(baseline), Math.abs(other));
   return Math.abs(other - baseline) < size * 1e-12 ? 0 : other - baseline;
 }
@@ -67,7 +67,7 @@ const NOTHING = {
   source: null,
 };
 
-async function intervalAround(differences: readonly number[], goOn: GoOn) {
+async function intervalAround(differences: readonly number[], goOn: YieldCallback) {
   if (differences.length < 2) return { interval: null, interval_method: null };
   if (differences.length <= MAX_DRAWN_ROWS)
     return {
@@ -163,16 +163,16 @@ export function rowPairs(
   rows: readonly TrialRow[],
   [baseline, other]: readonly [string, string],
   number: (trial: Trial) => number | null,
-): Pair[] {
-  return rows.flatMap(({ trials }): Pair[] => {
+): NumberPair[] {
+  return rows.flatMap(({ trials }): NumberPair[] => {
     const pair = [baseline, other].map((id) => trialMean(trials.get(id)!, number));
-    return pair[0] === null || pair[1] === null ? [] : [pair as unknown as Pair];
+    return pair[0] === null || pair[1] === null ? [] : [pair as unknown as NumberPair];
   });
 }
 
 /** The numbers of each value of scores, by evaluation and row. */
 class ScorePairs {
-  private readonly leaves = new ByLeaf<LeafSums>();
+  private readonly leaves = new LeafMap<LeafSums>();
 
   constructor(
     private readonly wanted: ReadonlySet<string> | null,
@@ -196,11 +196,11 @@ class ScorePairs {
     });
   }
 
-  private found(leaf: Leaf): LeafSums {
+  private found(leaf: ScoreLeaf): LeafSums {
     return this.leaves.get(leaf) ?? this.leaves.set(leaf, new LeafSums(leaf));
   }
 
-  async compared(goOn: GoOn): Promise<Omit<ComparedScoreDto, 'p_value_holm'>[]> {
+  async compared(goOn: YieldCallback): Promise<Omit<ComparedScoreDto, 'p_value_holm'>[]> {
     const compared = [];
     for (const sums of this.leaves.values()) {
       const { scorer, path, isBinary } = sums;
@@ -208,7 +208,7 @@ class ScorePairs {
         scorer_key: scorer,
         path,
         value_type: isBinary ? ('binary' as const) : ('continuous' as const),
-        ...(await comparedPairs(sums.pairs(), isBinary, goOn)),
+        ...(await comparePairs(sums.pairs(), isBinary, goOn)),
       });
     }
     return compared;
@@ -219,7 +219,7 @@ class ScorePairs {
 export async function scorePairs(
   rows: readonly TrialRow[],
   ids: readonly [string, string],
-  { wanted, room, goOn }: { wanted: ReadonlySet<string> | null; room: number; goOn: GoOn },
+  { wanted, room, goOn }: { wanted: ReadonlySet<string> | null; room: number; goOn: YieldCallback },
 ): Promise<ScorePairs> {
   const pairs = new ScorePairs(wanted, room);
   for (const [i, { trials }] of rows.entries())
@@ -232,7 +232,7 @@ export async function scorePairs(
   return pairs;
 }
 
-const leafName = ({ scorer, path }: Leaf) => (path === null ? scorer : `${scorer}.${path}`);
+const leafName = ({ scorer, path }: ScoreLeaf) => (path === null ? scorer : `${scorer}.${path}`);
 
 /** Sums over the trials of each row. */
 class LeafSums {
@@ -242,7 +242,7 @@ class LeafSums {
   isBinary = true;
   private readonly sides = [new Map<number, Sum>(), new Map<number, Sum>()] as const;
 
-  constructor({ scorer, path }: Leaf) {
+  constructor({ scorer, path }: ScoreLeaf) {
     this.scorer = scorer;
     this.path = path;
   }
@@ -255,9 +255,9 @@ class LeafSums {
     this.sides[side].set(row, sum);
   }
 
-  pairs(): Pair[] {
+  pairs(): NumberPair[] {
     const [baseline, other] = this.sides;
-    return [...baseline].flatMap(([row, a]): Pair[] => {
+    return [...baseline].flatMap(([row, a]): NumberPair[] => {
       const b = other.get(row);
       return b ? [[a.total / a.count, b.total / b.count]] : [];
     });

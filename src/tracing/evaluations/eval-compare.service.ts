@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '../../platform/errors.js';
-import { Slots } from '../../platform/database/slots.js';
+import { ConnectionSlots } from '../../platform/database/slots.js';
 import type { Context } from '../../platform/http/context.js';
-import { Turn } from '../../platform/time/turn.js';
-import { comparedPairs, CONFIDENCE, holmAdjusted, rowPairs, scorePairs } from './comparisons.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
+import { comparePairs, CONFIDENCE, holmAdjusted, rowPairs, scorePairs } from './comparisons.js';
 import type { EvalCompareDto, EvalComparedDto } from './eval-results.dto.js';
 import { EvalResultsService } from './eval-results.service.js';
 import { rowsInAll, type Trial, type TrialRow } from './trials.js';
@@ -23,7 +23,7 @@ const MEASURES = {
 /** Evaluations beside a baseline, row by row. */
 @Injectable()
 export class EvalCompareService {
-  private readonly slots = new Slots(AT_ONCE);
+  private readonly slots = new ConnectionSlots(AT_ONCE);
 
   constructor(private readonly results: EvalResultsService) {}
 
@@ -56,7 +56,7 @@ export class EvalCompareService {
       context,
     );
     const wanted = scores ? new Set(scores) : null;
-    const turn = new Turn();
+    const turn = new EventLoopTurn();
     const goOn = async () => {
       context.signal.throwIfAborted();
       if (turn.isOver) await turn.next();
@@ -77,7 +77,7 @@ export class EvalCompareService {
       for (const [name, number] of Object.entries(MEASURES))
         measures.push([
           name,
-          await comparedPairs(rowPairs(paired, [baseline, other], number), false, goOn),
+          await comparePairs(rowPairs(paired, [baseline, other], number), false, goOn),
         ]);
       comparisons.push({
         evaluation_call_id: other,

@@ -14,7 +14,7 @@ import {
   output,
   OWN_LATENCY,
   scoreName,
-  spent,
+  spendingJson,
 } from './trial-parts.query.js';
 
 export interface EvaluationRoot {
@@ -48,7 +48,7 @@ const SPANS = sql`coalesce(
   ${jsonValueAt({ type: 'document', sql: sql`c.summary`, isOpaque: sql`c.is_opaque` }, ['weave', 'genai_span_ref'])},
   ${jsonValueAt({ type: 'document', sql: sql`c.summary`, isOpaque: sql`c.is_opaque` }, ['weave.genai_span_ref'])})`;
 
-export interface Details {
+export interface TrialDetailsRequest {
   projectId: string;
   trialIds: readonly string[];
   hasChildren: boolean;
@@ -57,11 +57,11 @@ export interface Details {
 }
 
 /** What a page shows of trials beside what was scanned: `TrialDetails` as JSON texts. */
-export const detailsQuery = (details: Details): Sql => {
+export const detailsQuery = (details: TrialDetailsRequest): Sql => {
   const { projectId, trialIds, hasChildren, hasCosts, hasRaw } = details;
   const child = sql`SELECT json_build_object('id', c.id, 'name', ${scoreName}, 'is_scorer', ${isScorer},
       'is_predict', coalesce(${isPredict}, false), 'latency', ${LATENCY_MS} / 1000,
-      'spent', ${spent(projectId, hasCosts ? 'priced' : 'counted')}, 'spans', ${SPANS}, 'output', CASE WHEN ${isLate} THEN ${output} END) AS child, c.is_much, c.started_at, c.id
+      'spent', ${spendingJson(projectId, hasCosts ? 'priced' : 'counted')}, 'spans', ${SPANS}, 'output', CASE WHEN ${isLate} THEN ${output} END) AS child, c.is_much, c.started_at, c.id
     FROM ${children(projectId)}`;
   const below = hasChildren
     ? sql`(SELECT CASE WHEN bool_or(c.is_much) THEN 'true'::json
@@ -74,7 +74,7 @@ export const detailsQuery = (details: Details): Sql => {
     ${lookedUp(
       sql`SELECT c.id, c.inputs, c.output, c.is_opaque,
         ${jsonValueAt(document('output'), ['scores'])} AS scores,
-        ${jsonValueAt(document('inputs'), ['example'])} AS example, ${spent(projectId, hasCosts ? 'priced' : 'counted')} AS spent, ${SPANS} AS spans
+        ${jsonValueAt(document('inputs'), ['example'])} AS example, ${spendingJson(projectId, hasCosts ? 'priced' : 'counted')} AS spent, ${SPANS} AS spans
       FROM calls c WHERE ${visibleIn(projectId)} AND c.id = r.id`,
       's',
     )}`;

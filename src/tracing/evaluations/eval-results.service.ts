@@ -3,9 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import type { Context } from '../../platform/http/context.js';
-import { printed } from '../../platform/json/decimal.js';
+import { printDecimals } from '../../platform/json/decimal.js';
 import { memberTexts } from '../../platform/json/json-text.js';
-import { Turn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import { CostsService } from '../costs/costs.service.js';
 import type { EvalResultsQueryDto } from './eval-results.dto.js';
 import {
@@ -16,14 +16,14 @@ import {
   rootsQuery,
 } from './eval-results.query.js';
 import { MAX_CHILDREN, MAX_SCORER_BYTES, ROW_PATH } from './trial-parts.query.js';
-import { type Scan, scanQuery } from './trial-scan.query.js';
+import { type TrialScan, scanQuery } from './trial-scan.query.js';
 import { summarize } from './evaluation-summaries.js';
 import { filteredRows, sortedRows } from './row-order.js';
 import { filterGroups, isOfScore, rowSorts } from './row-requests.js';
-import { rowText, type ShownRow } from './row-texts.js';
+import { rowText, type RowOptions } from './row-texts.js';
 import {
   type KeptChunk,
-  addKept,
+  addKeptChunk,
   rowsInAll,
   type ScannedTrial,
   scannedTrial,
@@ -34,7 +34,7 @@ import {
 /** Trials of all evaluations of a request. */
 export const MAX_TRIALS = 100_000;
 /** A trial takes about so much more memory than its text. */
-const COPIES = 4;
+const MEMORY_FACTOR = 4;
 /** Trials whose outputs are read for one piece of an answer. */
 const DETAILS_AT_ONCE = 64;
 /** Characters of these. */
@@ -46,7 +46,7 @@ export interface ResultsPage {
   members: () => string;
 }
 
-type Ask = Omit<Scan, 'projectId' | 'rootIds' | 'limit'>;
+type ScanOptions = Omit<TrialScan, 'projectId' | 'rootIds' | 'limit'>;
 
 /**
  * Results over the calls that are stored. One pass reads scores, digests and usage of all trials, without outputs; what a page shows
@@ -84,7 +84,7 @@ export class EvalResultsService {
     const hasChildren = query.include_predict_and_score_children !== false;
     const hasCosts = query.include_costs === true;
     const hasSummary = query.include_summary === true;
-    const asked: Ask = {
+    const asked: ScanOptions = {
       hasScores: hasSummary || conditions.length > 0 || sorts.some(isOfScore),
       hasChildren,
       hasUsage: hasSummary && hasChildren,
@@ -114,7 +114,7 @@ export class EvalResultsService {
       members: () =>
         [
           `"total_rows":${found.length}`,
-          ...(summary ? [`"summary":${printed(summary)}`] : []),
+          ...(summary ? [`"summary":${printDecimals(summary)}`] : []),
           `"warnings":${JSON.stringify(warnings)}`,
         ].join(','),
     };
@@ -124,22 +124,22 @@ export class EvalResultsService {
   async scan(
     projectId: string,
     rootIds: readonly string[],
-    asked: Ask,
+    asked: ScanOptions,
     { hold }: Context,
   ): Promise<TrialRow[]> {
     const scan = { projectId, rootIds, ...asked, limit: MAX_TRIALS + 1 };
     const batches = await this.database.stream(scanQuery(scan));
     const rows = new TrialRows();
-    const turn = new Turn();
+    const turn = new EventLoopTurn();
     for await (const batch of batches as AsyncIterable<string[]>) {
-      await hold.add(COPIES * batch.reduce((sum, text) => sum + text.length, 0));
+      await hold.add(MEMORY_FACTOR * batch.reduce((sum, text) => sum + text.length, 0));
       for (const text of batch) {
         if (turn.isOver) await turn.next();
         const found = JSON.parse(text) as ScannedTrial | KeptChunk;
-        if (isKept(found)) addKept(rows, found, this.costs, asked);
+        if (isKeptChunk(found)) addKeptChunk(rows, found, this.costs, asked);
         else {
           const [id, rootId, digest, , , late] = found[0];
-          if (late === true) throw tooMuchBelow(id);
+          if (late === true) throw trialTooLarge(id);
           rows.add(digest, rootId, scannedTrial(found, this.costs, asked.hasCosts));
         }
         if (rows.trials > MAX_TRIALS)
@@ -155,7 +155,7 @@ export class EvalResultsService {
   /** Rows of a page as JSON texts. */
   private async *rows(
     page: readonly TrialRow[],
-    shown: Shown,
+    shown: PageOptions,
     warnings: string[],
     key: () => string,
   ): AsyncGenerator<string[]> {
@@ -178,7 +178,7 @@ export class EvalResultsService {
 
   private async details(
     group: readonly TrialRow[],
-    { projectId, hasChildren, hasCosts, query }: Shown,
+    { projectId, hasChildren, hasCosts, query }: PageOptions,
   ): Promise<Map<string, string>> {
     const trialIds = group.flatMap(({ trials }) => [...trials.values()].flat().map(({ id }) => id));
     const hasRaw = query.include_raw_data_rows === true;
@@ -196,7 +196,7 @@ export class EvalResultsService {
           );
         const members = memberTexts(text);
         const id = JSON.parse(members.get('id')!) as string;
-        if (members.get('children') === 'true') throw tooMuchBelow(id);
+        if (members.get('children') === 'true') throw trialTooLarge(id);
         details.set(id, text);
       }
     return details;
@@ -205,7 +205,7 @@ export class EvalResultsService {
   /** What rows ran on, by digest: the example, or the dataset's row behind it. */
   private async rawRows(
     group: readonly TrialRow[],
-    { projectId, query }: Shown,
+    { projectId, query }: PageOptions,
     details: ReadonlyMap<string, string>,
   ): Promise<Map<string, { text: string; isRef: boolean }> | null> {
     if (!query.include_raw_data_rows) return null;
@@ -225,16 +225,16 @@ export class EvalResultsService {
   }
 }
 
-const tooMuchBelow = (trialId: string) =>
+const trialTooLarge = (trialId: string) =>
   new ApiError(
     'too_large',
     `the trial ${trialId} has over ${MAX_CHILDREN} calls below it, or its scorers gave over ${MAX_SCORER_BYTES} bytes: ask without include_predict_and_score_children`,
   );
 
-const isKept = (found: ScannedTrial | KeptChunk): found is KeptChunk =>
+const isKeptChunk = (found: ScannedTrial | KeptChunk): found is KeptChunk =>
   typeof found[0] === 'string';
 
-interface Shown extends ShownRow {
+interface PageOptions extends RowOptions {
   projectId: string;
   query: EvalResultsQueryDto;
 }

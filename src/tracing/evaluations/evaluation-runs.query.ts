@@ -5,7 +5,7 @@ import { lookedUp, pageLimit } from '../../platform/query/plans.js';
 import { allOf, identifier, isListed, isOneOf, sql, type Sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../visible-calls.js';
 
-export interface Page {
+export interface RunsPage {
   limit?: number | null;
   offset?: number | null;
 }
@@ -15,7 +15,7 @@ const document = (name: 'attributes' | 'inputs'): JsonColumn => ({
   sql: name === 'inputs' ? sql`c.inputs` : sql`c.attributes`,
   isOpaque: sql`c.is_opaque`,
 });
-const mark = (name: string) => jsonAt(document('attributes'), ['weave', name]).sql;
+const weaveAttribute = (name: string) => jsonAt(document('attributes'), ['weave', name]).sql;
 const input = (name: string) => jsonAt(document('inputs'), [name]).sql;
 
 const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
@@ -27,7 +27,7 @@ const isRun = (projectId: string) => {
   return sql`(c.op_name = 'Evaluation.evaluate' OR c.op_name >= ${`${prefix}:`} AND c.op_name < ${`${prefix};`})`;
 };
 
-const rows = (columns: Sql, from: Sql, page: Page) => sql`
+const rows = (columns: Sql, from: Sql, page: RunsPage) => sql`
   SELECT row_to_json(t)::text FROM (
     SELECT ${columns} FROM ${from} ORDER BY c.started_at, c.id
     ${pageLimit(page.limit)} OFFSET ${page.offset ?? 0}::bigint) t`;
@@ -35,10 +35,10 @@ const rows = (columns: Sql, from: Sql, page: Page) => sql`
 /** Runs as JSON texts, the oldest first; those that the SDKs made too. */
 export function runsQuery(
   projectId: string,
-  asked: Page & { evaluations?: string[]; models?: string[]; ids?: string[] },
+  asked: RunsPage & { evaluations?: string[]; models?: string[]; ids?: string[] },
 ): Sql {
-  const evaluation = sql`coalesce(${mark('evaluation')}, ${input('self')})`;
-  const model = sql`coalesce(${mark('model')}, ${input('model')})`;
+  const evaluation = sql`coalesce(${weaveAttribute('evaluation')}, ${input('self')})`;
+  const model = sql`coalesce(${weaveAttribute('model')}, ${input('model')})`;
   const { evaluations, models, ids } = asked;
   const isAsked = allOf(
     visibleIn(projectId),
@@ -50,14 +50,14 @@ export function runsQuery(
   return rows(
     sql`c.id AS evaluation_run_id, ${evaluation} AS evaluation, ${model} AS model, ${STATUS} AS status,
       ${wireTime(sql`c.started_at`)} AS started_at, ${wireTime(sql`c.ended_at`)} AS finished_at,
-      CASE WHEN ${mark('evaluation_run')} = 'true' THEN coalesce(c.summary, c.output) ELSE c.output END AS summary,
-      ${mark('source_evaluation_run_id')} AS source_evaluation_run_id`,
+      CASE WHEN ${weaveAttribute('evaluation_run')} = 'true' THEN coalesce(c.summary, c.output) ELSE c.output END AS summary,
+      ${weaveAttribute('source_evaluation_run_id')} AS source_evaluation_run_id`,
     sql`calls c WHERE ${isAsked}`,
     asked,
   );
 }
 
-export type Marked = Page & {
+export type RunMarks = RunsPage & {
   runId?: string | null;
   ids?: string[];
   /** The digest of the source of ops that the service publishes for predictions and scores. */
@@ -68,11 +68,11 @@ export type Marked = Page & {
  * The calls with a mark: in a run where one is asked for, below the run or below what is below it; else those of the ops that the service
  * published, so that the calls of others stay unread.
  */
-function marked(projectId: string, name: 'prediction' | 'score', asked: Marked): Sql {
+function markedCalls(projectId: string, name: 'prediction' | 'score', asked: RunMarks): Sql {
   const { runId, ids, source } = asked;
   const isMarked = allOf(
     visibleIn(projectId),
-    sql`${mark(name)} = 'true'`,
+    sql`${weaveAttribute(name)} = 'true'`,
     ids && isListed(sql`c.id`, ids),
   );
   if (ids) return sql`calls c WHERE ${isMarked}`;
@@ -91,33 +91,33 @@ function marked(projectId: string, name: 'prediction' | 'score', asked: Marked):
     ${lookedUp(sql`SELECT c.* FROM calls c WHERE ${isMarked} AND c.parent_id = p.id`, 'c')}`;
 }
 
-const runOfCall = (projectId: string) => sql`coalesce(${mark('evaluation_run_id')}, (
+const runOfCall = (projectId: string) => sql`coalesce(${weaveAttribute('evaluation_run_id')}, (
   SELECT p.parent_id FROM calls p WHERE p.project_id = ${projectId} AND p.id = c.parent_id)) AS evaluation_run_id`;
 
 const USER = sql`c.user_id AS ${identifier(WIRE.userId)}`;
 
 /** Predictions as JSON texts, the oldest first. */
-export const predictionsQuery = (projectId: string, asked: Marked): Sql =>
+export const predictionsQuery = (projectId: string, asked: RunMarks): Sql =>
   rows(
-    sql`c.id AS prediction_id, coalesce(${mark('model')}, ${input('self')}) AS model,
+    sql`c.id AS prediction_id, coalesce(${weaveAttribute('model')}, ${input('self')}) AS model,
       ${jsonValueAt(document('inputs'), ['inputs'])} AS inputs, c.output, ${runOfCall(projectId)}, ${USER}`,
-    marked(projectId, 'prediction', asked),
+    markedCalls(projectId, 'prediction', asked),
     asked,
   );
 
 /** Scores as JSON texts, the oldest first. */
-export const scoresQuery = (projectId: string, asked: Marked): Sql =>
+export const scoresQuery = (projectId: string, asked: RunMarks): Sql =>
   rows(
-    sql`c.id AS score_id, coalesce(${mark('scorer')}, ${input('self')}) AS scorer, c.output AS value,
+    sql`c.id AS score_id, coalesce(${weaveAttribute('scorer')}, ${input('self')}) AS scorer, c.output AS value,
       ${runOfCall(projectId)}, ${USER}`,
-    marked(projectId, 'score', asked),
+    markedCalls(projectId, 'score', asked),
     asked,
   );
 
 /** What scorers said of a prediction: those beside it, as JSON texts. */
 export const scoresBeside = (projectId: string, parentId: string, limit: number) => sql`
-  SELECT json_build_object('scorer', coalesce(${mark('scorer')}, c.op_name), 'output', c.output)::text FROM calls c
-  WHERE ${visibleIn(projectId)} AND c.parent_id = ${parentId} AND ${mark('score')} = 'true'
+  SELECT json_build_object('scorer', coalesce(${weaveAttribute('scorer')}, c.op_name), 'output', c.output)::text FROM calls c
+  WHERE ${visibleIn(projectId)} AND c.parent_id = ${parentId} AND ${weaveAttribute('score')} = 'true'
   ORDER BY c.started_at, c.id LIMIT ${limit}::bigint`;
 
 /** The outputs of the trials of a run that have ended, as texts. */

@@ -8,7 +8,7 @@ import { parseRef } from '../../platform/http/refs.js';
 import { WIRE } from '../../platform/http/wire.js';
 import { memberTexts, objectText, valueAt } from '../../platform/json/json-text.js';
 import type { Sql } from '../../platform/query/sql.js';
-import { Turn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import { CallsService, type StoredCall, type WholeCall } from '../calls/calls.service.js';
 import { FeedbackService } from '../feedback/feedback.service.js';
 import { AutoSummary, ScoreSummaries } from './auto-summary.js';
@@ -22,7 +22,7 @@ import type {
   ScoreCreatedDto,
 } from './evaluation-runs.dto.js';
 import {
-  type Page,
+  type RunsPage,
   predictionsQuery,
   runsQuery,
   scoresBeside,
@@ -37,10 +37,10 @@ const MAX_SCORES = 1000;
 /** Characters of these: they become one document. */
 const MAX_SCORES_LENGTH = 16 * 1024 * 1024;
 /** Makes the id of a run's last call from that of the run: finished again, a run gets no second one. */
-const SUMMARIZE = '5f0d6d0c-5d0a-4c57-9a3c-6f0b4f2f6f5e';
+const SUMMARY_NAMESPACE = '5f0d6d0c-5d0a-4c57-9a3c-6f0b4f2f6f5e';
 
 const KINDS = { runs: runsQuery, predictions: predictionsQuery, scores: scoresQuery };
-type Kind = keyof typeof KINDS;
+type RecordKind = keyof typeof KINDS;
 const NOUNS = { runs: 'evaluation run', predictions: 'prediction', scores: 'score' };
 
 const json = (value: unknown) => JSON.stringify(value);
@@ -191,7 +191,7 @@ export class EvaluationRunsService {
     const output = prediction.documents.output ?? 'null';
     const end = (callId: string, documents: [string, string][]) =>
       this.end({ project_id: project, id: callId, ended_at }, documents, caller);
-    await end(id, [['output', output], ...kept(prediction)]);
+    await end(id, [['output', output], ...repeatedSummary(prediction)]);
     if (!trial) return;
     const texts = await this.scoresBeside(project, trial.call.id);
     const seconds = (Date.parse(ended_at) - Date.parse(prediction.call['started_at']!)) / 1000;
@@ -200,7 +200,7 @@ export class EvaluationRunsService {
       ['scores', objectText(texts)],
       ['model_latency', json({ mean: seconds })],
     ]);
-    await end(trial.call.id, [['output', said], ...kept(trial)]);
+    await end(trial.call.id, [['output', said], ...repeatedSummary(trial)]);
   }
 
   /** What scorers said below a trial, by their names, as texts. @throws ApiError `too_large` */
@@ -230,7 +230,7 @@ export class EvaluationRunsService {
     const output = json(await this.summary(project, id));
     const op = await this.objects.placeholderOp(project, 'Evaluation.summarize', caller);
     const place = { trace_id: run.call.trace_id!, parent_id: id };
-    const call = started(project, uuidv5(id, SUMMARIZE), op, place);
+    const call = started(project, uuidv5(id, SUMMARY_NAMESPACE), op, place);
     await this.store(caller, {
       call: { ...call, ended_at: call.started_at },
       documents: {
@@ -239,7 +239,8 @@ export class EvaluationRunsService {
         output,
       },
     });
-    const summary: [string, string][] = given === 'null' ? kept(run) : [['summary', given]];
+    const summary: [string, string][] =
+      given === 'null' ? repeatedSummary(run) : [['summary', given]];
     const end = { project_id: project, id, ended_at: now() };
     await this.end(end, [['output', output], ...summary], caller);
   }
@@ -247,7 +248,7 @@ export class EvaluationRunsService {
   private async summary(project: string, runId: string): Promise<object> {
     const scores = new ScoreSummaries();
     const [output, latency] = [new AutoSummary(), new AutoSummary()];
-    const turn = new Turn();
+    const turn = new EventLoopTurn();
     const batches = await this.database.stream(trialOutputs(project, runId));
     for await (const batch of batches as AsyncIterable<string[]>)
       for (const text of batch) {
@@ -269,7 +270,7 @@ export class EvaluationRunsService {
   list(
     project: string,
     kind: 'predictions' | 'scores',
-    page: Page & { evaluation_run_id?: string | null },
+    page: RunsPage & { evaluation_run_id?: string | null },
   ) {
     const runId = page.evaluation_run_id ?? null;
     return this.stream(KINDS[kind](project, { ...page, runId, source: this.source }));
@@ -294,7 +295,7 @@ export class EvaluationRunsService {
   }
 
   /** One of a kind as JSON text. @throws ApiError `not_found` */
-  async read(project: string, kind: Kind, id: string): Promise<string> {
+  async read(project: string, kind: RecordKind, id: string): Promise<string> {
     const rows = await this.stream(
       KINDS[kind](project, { ids: [id], limit: 1, source: this.source }),
     );
@@ -307,7 +308,7 @@ export class EvaluationRunsService {
   /** Deletes calls of a kind, with their descendants. */
   async delete(
     project_id: string,
-    kind: Kind,
+    kind: RecordKind,
     ids: string | string[],
     caller: Caller,
   ): Promise<DeletedDto> {
@@ -323,7 +324,7 @@ export class EvaluationRunsService {
   }
 
   /** A call of a kind, with its documents. @throws ApiError `not_found` */
-  private async call(project: string, id: string, kind: Kind): Promise<StoredCall> {
+  private async call(project: string, id: string, kind: RecordKind): Promise<StoredCall> {
     await this.read(project, kind, id);
     const [call] = await this.calls.stored(project, [id]);
     if (!call) throw new ApiError('not_found', `there is no ${NOUNS[kind]} ${id} in the project`);
@@ -347,7 +348,7 @@ export class EvaluationRunsService {
 }
 
 /** What an end must repeat, or it would be lost. */
-const kept = ({ documents: { summary } }: StoredCall): [string, string][] =>
+const repeatedSummary = ({ documents: { summary } }: StoredCall): [string, string][] =>
   summary ? [['summary', summary]] : [];
 
 const now = () => new Date().toISOString();

@@ -1,6 +1,6 @@
 import { ApiError } from '../../platform/errors.js';
 import type { Decimal } from '../../platform/json/decimal.js';
-import { Turn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import type { EvaluationRoot } from './eval-results.query.js';
 import { ScoreStats } from './score-stats.js';
 import type { Trial, TrialRow } from './trials.js';
@@ -14,7 +14,7 @@ export async function summarize(
   ids: readonly string[],
   roots: ReadonlyMap<string, EvaluationRoot>,
 ) {
-  const turn = new Turn();
+  const turn = new EventLoopTurn();
   const evaluations = [];
   for (const id of ids) {
     const sums = new EvaluationSums();

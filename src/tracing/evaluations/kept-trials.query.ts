@@ -1,6 +1,6 @@
 // SQL: trials are kept as arrays, told from calls and marks of one moment.
 import { projectLock } from '../../platform/database/advisory-locks.js';
-import type { Marked } from '../../platform/database/marks-refresher.js';
+import type { MarkedStatistics } from '../../platform/database/marks-refresher.js';
 import { computedOnce, lookedUp } from '../../platform/query/plans.js';
 import { sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../visible-calls.js';
@@ -32,7 +32,7 @@ export const keptRuns = (
         SELECT FROM kept_trials k WHERE k.project_id = ${projectId} AND k.run_id = r.id AND k.full_scores IS NULL)))`;
 
 /** Marks that name 5000 calls take 0.1 s, and up to 1 s where all are trials. */
-export const MARKED_TRIALS: Marked = {
+export const MARKED_TRIALS: MarkedStatistics = {
   marks: sql`trial_marks`,
   lock: projectLock(0x7472696c),
   atOnce: 5000,

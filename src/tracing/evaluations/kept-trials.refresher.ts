@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
 import { MarksRefresher } from '../../platform/database/marks-refresher.js';
 import { Schedule } from '../../platform/database/schedule.js';
-import { groupedBy } from '../../platform/query/grouped-by.js';
-import { Turn } from '../../platform/time/turn.js';
+import { groupBy } from '../../platform/query/grouped-by.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import { CostsService } from '../costs/costs.service.js';
 import { MAX_TRIALS } from './eval-results.service.js';
 import {
@@ -39,7 +39,7 @@ const MAX_RUN = 64 * 1024 * 1024;
 const MAX_ANEW = 10_000;
 
 /** Which chunk of a run, and of how many. */
-interface Place {
+interface ChunkKey {
   runId: string;
   chunk: number;
   chunks: number;
@@ -146,7 +146,7 @@ export class KeptTrialsRefresher extends MarksRefresher {
   /** Brings trials of a kept run up to date, and takes those away that have left it. */
   private async patch(
     projectId: string,
-    { runId, chunks }: Omit<Place, 'chunk'>,
+    { runId, chunks }: Omit<ChunkKey, 'chunk'>,
     changed: readonly string[],
     left: ReadonlySet<string>,
   ): Promise<void> {
@@ -155,7 +155,7 @@ export class KeptTrialsRefresher extends MarksRefresher {
       await this.database.query(runsForget(projectId, [runId]));
       return this.store(projectId, { runId, chunk: 0, chunks: 1 }, TOO_LARGE);
     }
-    const turn = new Turn();
+    const turn = new EventLoopTurn();
     for (const [chunk, ids] of byChunk([...changed, ...left], chunks)) {
       const [texts] = await this.database.query(chunkQuery(projectId, runId, chunk));
       const kept = chunkTrials(texts!);
@@ -172,7 +172,7 @@ export class KeptTrialsRefresher extends MarksRefresher {
     }
   }
 
-  private store(projectId: string, place: Place, texts: ChunkTexts): Promise<void> {
+  private store(projectId: string, place: ChunkKey, texts: ChunkTexts): Promise<void> {
     return this.database.query(chunkStore(projectId, place, texts)).then(() => {});
   }
 
@@ -200,7 +200,7 @@ export class KeptTrialsRefresher extends MarksRefresher {
 
 /** Trials by the chunks that hold them. */
 const byChunk = (ids: readonly string[], chunks: number) =>
-  groupedBy(ids, (id) => chunkOf(id, chunks));
+  groupBy(ids, (id) => chunkOf(id, chunks));
 
 /** Puts trials in the places of those with some ids, and takes those away that are no more. Answers whether any was or is there. */
 function replaceTrials(

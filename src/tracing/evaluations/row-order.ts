@@ -1,6 +1,6 @@
-import { sortedInTurns } from '../../platform/time/sorted-in-turns.js';
-import { Turn } from '../../platform/time/turn.js';
-import { byCodePoint } from '../../platform/json/by-code-point.js';
+import { sortYielding } from '../../platform/time/sorted-in-turns.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
+import { compareCodePoints } from '../../platform/json/by-code-point.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { scoreNumber } from './score-stats.js';
 import type { Trial, TrialRow } from './trials.js';
@@ -29,7 +29,7 @@ export async function filteredRows(
   isEach: boolean,
 ): Promise<readonly TrialRow[]> {
   if (groups.length === 0) return rows;
-  const turn = new Turn();
+  const turn = new EventLoopTurn();
   const found: TrialRow[] = [];
   const holds = (row: TrialRow) => (group: FilterGroup) =>
     group.hits.every((hit) => listTrials(row, group.rootId).some((trial) => trial.hits[hit]));
@@ -46,7 +46,7 @@ export async function sortedRows(
   sorts: readonly RowSort[],
 ): Promise<readonly TrialRow[]> {
   if (sorts.length === 0) return rows;
-  const turn = new Turn();
+  const turn = new EventLoopTurn();
   const ranked: { row: TrialRow; ranks: Rank[] }[] = [];
   for (const row of rows) {
     const ranks: Rank[] = [];
@@ -63,7 +63,7 @@ export async function sortedRows(
     }
     return 0; // the sort is stable
   };
-  return (await sortedInTurns(ranked, byRanks, turn)).map(({ row }) => row);
+  return (await sortYielding(ranked, byRanks, turn)).map(({ row }) => row);
 }
 
 /** Numbers come first in both directions, then texts, then rows without a value. */
@@ -72,7 +72,7 @@ type Rank = number | string | null;
 function compareRanks(a: Rank, b: Rank, isDescending: boolean): number {
   const kinds = rankKind(a) - rankKind(b);
   if (kinds !== 0 || a === null || b === null) return kinds;
-  const order = typeof a === 'number' ? a - (b as number) : byCodePoint(a, b as string);
+  const order = typeof a === 'number' ? a - (b as number) : compareCodePoints(a, b as string);
   return isDescending ? -order : order;
 }
 

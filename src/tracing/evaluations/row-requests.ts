@@ -1,6 +1,6 @@
-import { InvalidQuery, nameBytes, pathSteps } from '../../platform/query/columns.js';
+import { InvalidQuery, nameBudget, pathSteps } from '../../platform/query/columns.js';
 import type { EvalResultsQueryDto } from './eval-results.dto.js';
-import type { Scan } from './trial-scan.query.js';
+import type { TrialScan } from './trial-scan.query.js';
 import type { FilterGroup, RowSort } from './row-order.js';
 
 /** Orders by values that each trial's documents are taken apart for. */
@@ -19,7 +19,7 @@ export function rowSorts(
   fields: { field: string; path: string }[];
 } {
   const fields: { field: string; path: string }[] = [];
-  const names = nameBytes();
+  const names = nameBudget();
   const sorts = (sort_by ?? []).map((sort, i): RowSort => {
     const { field, direction, evaluation_call_id, mode } = sort;
     const path = `sort_by[${i}].field`;
@@ -51,7 +51,7 @@ const SORTABLE = 'must be scores.<name>[.<path>], inputs.<path>, output.<path> o
 /** The filters of a request by evaluation, and what trials are asked for them. */
 export function filterGroups({ filters }: EvalResultsQueryDto): {
   groups: FilterGroup[];
-  conditions: Scan['conditions'];
+  conditions: TrialScan['conditions'];
 } {
   const groups = new Map<string | null, number[]>();
   let nodes = 0;

@@ -1,10 +1,10 @@
-import { printed } from '../../platform/json/decimal.js';
+import { printDecimals } from '../../platform/json/decimal.js';
 import { elementSpans, memberTexts, objectText } from '../../platform/json/json-text.js';
 import type { CostsService, Priceable } from '../costs/costs.service.js';
 import { countedTokens, spentDollars, type Trial, type TrialRow } from './trials.js';
 
 /** What is shown of rows. */
-export interface ShownRow {
+export interface RowOptions {
   /** The evaluations, in the order asked for. */
   ids: readonly string[];
   hasChildren: boolean;
@@ -13,7 +13,7 @@ export interface ShownRow {
 }
 
 /** A call below a trial. */
-interface Child {
+interface TrialChild {
   id: string;
   name: string;
   is_scorer: boolean;
@@ -26,7 +26,7 @@ interface Child {
 /** A row as JSON text. `details` are those of its trials; `raw` is what they ran on, where it is shown. */
 export function rowText(
   row: TrialRow,
-  { ids, ...shown }: ShownRow,
+  { ids, ...shown }: RowOptions,
   details: ReadonlyMap<string, string>,
   raw: string | null,
 ): string {
@@ -46,11 +46,11 @@ export function rowText(
 function trialText(
   trial: Trial,
   text: string,
-  { hasChildren, hasCosts, costs }: Omit<ShownRow, 'ids'>,
+  { hasChildren, hasCosts, costs }: Omit<RowOptions, 'ids'>,
 ): string {
   const members = memberTexts(text);
   const childTexts = arrayElements(members.get('children')!);
-  const children = childTexts.map((child) => JSON.parse(child) as Child);
+  const children = childTexts.map((child) => JSON.parse(child) as TrialChild);
   const predict = children.find(({ is_scorer, is_predict }) => !is_scorer && is_predict);
   const own = hasChildren ? predict?.spent : (JSON.parse(members.get('spent')!) as Priceable);
   const calls = own ? [own] : [];
@@ -64,7 +64,7 @@ function trialText(
     ['scores', objectText(scores)],
     ['model_latency_seconds', JSON.stringify(latency)],
     ['total_tokens', JSON.stringify(countedTokens(costs, calls))],
-    ['total_cost', hasCosts ? printed(spentDollars(costs, calls)) : 'null'],
+    ['total_cost', hasCosts ? printDecimals(spentDollars(costs, calls)) : 'null'],
     ['scorer_call_ids', JSON.stringify(scorerCalls([...scores.keys()], children))],
     ...(spans ? [['genai_span_ref', JSON.stringify([spans].flat())]] : []),
   ]
@@ -78,7 +78,7 @@ const arrayElements = (array: string) => elementSpans(array, 0).map((span) => ar
 function scoreTexts(
   stored: string,
   childTexts: readonly string[],
-  children: readonly Child[],
+  children: readonly TrialChild[],
 ): Map<string, string> {
   const texts = stored.startsWith('{') ? memberTexts(stored) : new Map<string, string>();
   for (const [i, { name, is_scorer }] of children.entries()) {
@@ -94,7 +94,7 @@ const MAX_LIKENESSES = 100_000;
 /** The scorers' calls by the names of their scores; one name is part of the other, unless there are very many of both. */
 export function scorerCalls(
   scores: readonly string[],
-  children: readonly Pick<Child, 'id' | 'name' | 'is_scorer'>[],
+  children: readonly Pick<TrialChild, 'id' | 'name' | 'is_scorer'>[],
 ): Record<string, string> {
   const scorers = children
     .filter(({ is_scorer }) => is_scorer)

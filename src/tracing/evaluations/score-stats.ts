@@ -5,7 +5,7 @@ import type { ScorerStatDto } from './eval-results.dto.js';
 const MAX_LEVELS = 32;
 
 /** A value inside a score. */
-export interface Leaf {
+export interface ScoreLeaf {
   scorer: string;
   path: string | null;
   value: boolean | number | string;
@@ -14,13 +14,13 @@ export interface Leaf {
 /** Shows the values of scores that count, until `see` answers false: what is null or a list does not count. */
 export function eachLeaf(
   scores: Readonly<Record<string, unknown>>,
-  see: (leaf: Leaf) => boolean,
+  see: (leaf: ScoreLeaf) => boolean,
 ): void {
   for (const scorer of Object.keys(scores))
     if (!eachBelow({ scorer, path: null, value: scores[scorer] }, 0, see)) return;
 }
 
-function eachBelow(at: Place, level: number, see: (leaf: Leaf) => boolean): boolean {
+function eachBelow(at: ScoreNode, level: number, see: (leaf: ScoreLeaf) => boolean): boolean {
   const { scorer, path, value } = at;
   if (isLeaf(at)) return see(at);
   if (isObject(value) && level < MAX_LEVELS)
@@ -31,15 +31,15 @@ function eachBelow(at: Place, level: number, see: (leaf: Leaf) => boolean): bool
   return true;
 }
 
-type Place = Omit<Leaf, 'value'> & { value: unknown };
+type ScoreNode = Omit<ScoreLeaf, 'value'> & { value: unknown };
 
-const isLeaf = (place: Place): place is Leaf =>
+const isLeaf = (place: ScoreNode): place is ScoreLeaf =>
   typeof place.value === 'boolean' ||
   typeof place.value === 'number' ||
   typeof place.value === 'string';
 
 /** Something for each value of scores. */
-export class ByLeaf<T> {
+export class LeafMap<T> {
   private readonly scorers = new Map<string, Map<string | null, T>>();
   private readonly all: T[] = [];
 
@@ -47,11 +47,11 @@ export class ByLeaf<T> {
     return this.all.length;
   }
 
-  get({ scorer, path }: Leaf): T | undefined {
+  get({ scorer, path }: ScoreLeaf): T | undefined {
     return this.scorers.get(scorer)?.get(path);
   }
 
-  set({ scorer, path }: Leaf, value: T): T {
+  set({ scorer, path }: ScoreLeaf, value: T): T {
     let paths = this.scorers.get(scorer);
     if (!paths) this.scorers.set(scorer, (paths = new Map()));
     paths.set(path, value);
@@ -73,7 +73,7 @@ const VALUE_TYPES = { boolean: 'binary', number: 'continuous', string: 'text' } 
 
 /** What an evaluation's trials say of each value of their scores. A value that changes its type keeps the first one. */
 export class ScoreStats {
-  private readonly stats = new ByLeaf<ScorerStatDto & { sum: number }>();
+  private readonly stats = new LeafMap<ScorerStatDto & { sum: number }>();
 
   get count(): number {
     return this.stats.count;
@@ -96,7 +96,7 @@ export class ScoreStats {
     });
   }
 
-  private found(leaf: Leaf) {
+  private found(leaf: ScoreLeaf) {
     return (
       this.stats.get(leaf) ??
       this.stats.set(leaf, {

@@ -1,9 +1,9 @@
 import { AutoSummary, ScoreSummaries } from './auto-summary.js';
 import {
-  comparedPairs,
+  comparePairs,
   holmAdjusted,
   normalTail,
-  type Pair,
+  type NumberPair,
   scorePairs,
   signTest,
 } from './comparisons.js';
@@ -151,13 +151,13 @@ describe('comparisons', () => {
 
   it('say nothing of numbers that are too large to be summed up', async () => {
     for (const large of [1e308, Infinity]) {
-      const few: Pair[] = [
+      const few: NumberPair[] = [
         [0, large],
         [0, large],
         [0, -large],
       ];
       for (const pairs of [few, Array.from({ length: 25 }, () => few).flat()]) {
-        const compared = await comparedPairs(pairs, false, goOn);
+        const compared = await comparePairs(pairs, false, goOn);
         expect(compared).toMatchObject({ n: pairs.length, p_value: null, interval: null });
       }
     }
@@ -166,7 +166,7 @@ describe('comparisons', () => {
   it('take rounding for no difference', async () => {
     const [one, other] = [(0.1 + 0.2 + 0.3) / 3, (0.3 + 0.2 + 0.1) / 3];
     expect(one).not.toBe(other);
-    const compared = await comparedPairs([[one, other]], false, goOn);
+    const compared = await comparePairs([[one, other]], false, goOn);
     expect(compared).toMatchObject({ rows_down: 0, rows_same: 1, difference: 0 });
   });
 
@@ -197,19 +197,19 @@ describe('comparisons', () => {
   });
 
   it('count rows, and say nothing of none', async () => {
-    const pairs: Pair[] = [
+    const pairs: NumberPair[] = [
       [0, 1],
       [1, 1],
       [1, 0.5],
     ];
-    expect(await comparedPairs(pairs, false, goOn)).toMatchObject({
+    expect(await comparePairs(pairs, false, goOn)).toMatchObject({
       n: 3,
       rows_up: 1,
       rows_down: 1,
       rows_same: 1,
       difference: 0.5 / 3,
     });
-    expect(await comparedPairs([], true, goOn)).toMatchObject({
+    expect(await comparePairs([], true, goOn)).toMatchObject({
       n: 0,
       p_value: null,
       interval: null,
@@ -218,9 +218,9 @@ describe('comparisons', () => {
 
   it('of very many rows have nearly the interval of the bootstrap', async () => {
     const roll = dice(9);
-    const pairs = Array.from({ length: 1000 }, (): Pair => [roll(10), roll(10) + 1]);
-    const drawn = await comparedPairs(pairs, false, goOn);
-    const normal = await comparedPairs([...pairs, ...pairs.slice(0, 1)], false, goOn);
+    const pairs = Array.from({ length: 1000 }, (): NumberPair => [roll(10), roll(10) + 1]);
+    const drawn = await comparePairs(pairs, false, goOn);
+    const normal = await comparePairs([...pairs, ...pairs.slice(0, 1)], false, goOn);
     for (const side of [0, 1])
       expect(Math.abs(drawn.interval![side]! - normal.interval![side]!)).toBeLessThan(0.03);
     expect(normal.test).toMatch(/z-test/);

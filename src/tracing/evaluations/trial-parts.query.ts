@@ -61,10 +61,10 @@ export const trialsWhere = (projectId: string, isWanted: Sql, hasScores: boolean
 };
 
 /** What is told of spending: what counts as tokens, when it was too, or also what prices there were. */
-export type Spending = 'counted' | 'dated' | 'priced';
+export type SpendingDetail = 'counted' | 'dated' | 'priced';
 
 /** What a call spent, as `CostsService` reads it. */
-export const spent = (projectId: string, spending: Spending) => {
+export const spendingJson = (projectId: string, spending: SpendingDetail) => {
   const members = [
     sql`'usage', c.usage, 'counts_gross', c.counts_gross`,
     ...(spending === 'counted' ? [] : [sql`'started_at', ${wireTime(sql`c.started_at`)}`]),
@@ -106,28 +106,31 @@ export const output = sql`CASE WHEN c.is_opaque THEN skein_safe_json(c.output) E
 /** What scorers gave that the trial does not tell. */
 export const isLate = sql`NOT c.is_much AND ${isScorer} AND c.output IS NOT NULL AND (s.scores -> (${scoreName})) IS NULL`;
 
-const first = (value: Sql) =>
+const predictionValue = (value: Sql) =>
   sql`(array_agg(${value} ORDER BY c.started_at, c.id) FILTER (WHERE NOT c.is_much AND ${isPredict} AND NOT ${isScorer}))[1]`;
 
 /** Of names that come again the last value counts, for those who read it too; `true` where it is too much. */
 const LATE_SCORES = sql`CASE WHEN bool_or(c.is_much) THEN 'true'::json ELSE json_object_agg(${scoreName}, ${output} ORDER BY c.started_at, c.id) FILTER (WHERE ${isLate}) END`;
 
 /** What is asked of the calls below a trial. */
-export interface Below {
+export interface TrialChildrenOptions {
   hasScores: boolean;
   /** What the prediction spent. */
-  spending: Spending | null;
+  spending: SpendingDetail | null;
   /** Whether latencies and the scorers' spending are asked for too; these are told as that of the prediction. */
   isCompared: boolean;
 }
 
 /** `late`, `spent`, `latency` and `judges` of the calls below the trial `s`. */
-export function belowTrial(projectId: string, { hasScores, spending, isCompared }: Below): Sql {
+export function belowTrial(
+  projectId: string,
+  { hasScores, spending, isCompared }: TrialChildrenOptions,
+): Sql {
   const values = [
     sql`${hasScores ? LATE_SCORES : sql`NULL::json`} AS late`,
-    sql`${spending ? first(spent(projectId, spending)) : sql`NULL::json`} AS spent`,
-    sql`${isCompared ? sql`coalesce(${first(sql`${LATENCY_MS} / 1000`)}, ${OWN_LATENCY})` : sql`NULL::float8`} AS latency`,
-    sql`${isCompared && spending ? sql`json_agg(${spent(projectId, spending)}) FILTER (WHERE ${isScorer} AND c.usage IS NOT NULL)` : sql`NULL::json`} AS judges`,
+    sql`${spending ? predictionValue(spendingJson(projectId, spending)) : sql`NULL::json`} AS spent`,
+    sql`${isCompared ? sql`coalesce(${predictionValue(sql`${LATENCY_MS} / 1000`)}, ${OWN_LATENCY})` : sql`NULL::float8`} AS latency`,
+    sql`${isCompared && spending ? sql`json_agg(${spendingJson(projectId, spending)}) FILTER (WHERE ${isScorer} AND c.usage IS NOT NULL)` : sql`NULL::json`} AS judges`,
   ];
   return sql`SELECT ${join(values)} FROM ${children(projectId)}`;
 }

@@ -4,7 +4,7 @@ import {
   type Columns,
   jsonAt,
   jsonValueAt,
-  nameBytes,
+  nameBudget,
   resolve,
 } from '../../platform/query/columns.js';
 import { compile } from '../../platform/query/expression.js';
@@ -17,13 +17,13 @@ import {
   document,
   HAS_ROW_REF,
   SCORES,
-  spent,
+  spendingJson,
   trialsWhere,
 } from './trial-parts.query.js';
 
 const NEVER = sql`FALSE`;
 
-export interface Scan {
+export interface TrialScan {
   projectId: string;
   rootIds: readonly string[];
   /** Whether scores are asked for; digests always are. */
@@ -66,7 +66,7 @@ const joinedObjects = (a: Sql, b: Sql) => sql`(CASE
  * Trials as JSON texts: chunks of kept ones (`KeptChunk`), and one `ScannedTrial` each of evaluations that are not kept or have changed
  * since. One statement, so that calls, marks and what is kept are seen as of one moment.
  */
-export function scanQuery(scan: Scan): Sql {
+export function scanQuery(scan: TrialScan): Sql {
   const { projectId, rootIds, conditions } = scan;
   return sql`
     WITH ${keptRuns(projectId, rootIds, conditions.length > 0)}
@@ -77,11 +77,11 @@ export function scanQuery(scan: Scan): Sql {
     ${scannedTrials(scan)} LIMIT ${scan.limit}::bigint)`;
 }
 
-const isBelowAsked = ({ hasChildren, hasScores, hasUsage }: Scan) =>
+const isBelowAsked = ({ hasChildren, hasScores, hasUsage }: TrialScan) =>
   hasChildren && (hasScores || hasUsage);
-const isNamed = ({ conditions, fields }: Scan) => conditions.length + fields.length > 0;
+const isNamed = ({ conditions, fields }: TrialScan) => conditions.length + fields.length > 0;
 
-function scannedTrial(scan: Scan): Sql {
+function scannedTrial(scan: TrialScan): Sql {
   const values = [
     sql`s.id`,
     sql`s.parent_id`,
@@ -94,7 +94,7 @@ function scannedTrial(scan: Scan): Sql {
   return sql`json_build_array(json_build_array(${join(values)})${isNamed(scan) ? sql`, ${hits}, ${keys}` : sql``})::text`;
 }
 
-function scannedTrials(scan: Scan): Sql {
+function scannedTrials(scan: TrialScan): Sql {
   const { projectId, hasScores, hasUsage, hasCosts, isCompared } = scan;
   const spending = hasUsage ? (hasCosts ? 'priced' : 'counted') : null;
   const asked = belowTrial(projectId, { hasScores, spending, isCompared });
@@ -114,8 +114,8 @@ const namedTrial = (projectId: string, late: Sql) =>
   )}`;
 
 /** Which conditions hold for the trial `t`, and its values. */
-function namedValues({ conditions, fields }: Scan): { hits: Sql; keys: Sql } {
-  const names = nameBytes();
+function namedValues({ conditions, fields }: TrialScan): { hits: Sql; keys: Sql } {
+  const names = nameBudget();
   const hits = conditions.map((query) => sql`coalesce(${compile(query, fieldsOfTrial)}, false)`);
   const keys = fields.map(
     ({ field, path }) => sql`(${resolve(fieldsOfTrial, field, path, names).sql})::text`,
@@ -127,7 +127,7 @@ function namedValues({ conditions, fields }: Scan): { hits: Sql; keys: Sql } {
 }
 
 /** The chunks of the kept run `r`: their columns, as far as they are asked for, and what the scan asks each trial. */
-function keptChunks(scan: Scan): Sql {
+function keptChunks(scan: TrialScan): Sql {
   const { projectId, hasScores, hasCosts, hasChildren } = scan;
   const NONE = sql`NULL::json`;
   const { hits, keys } = namedValues(scan);
@@ -148,7 +148,7 @@ function keptChunks(scan: Scan): Sql {
 }
 
 /** The trials `s` of the chunk `k`, with their documents where something of these is asked for. */
-function keptTrials(scan: Scan): Sql {
+function keptTrials(scan: TrialScan): Sql {
   const { projectId, hasScores } = scan;
   const ofScores = (place: number) => sql`json_array_elements(k.full_scores -> ${place}::int)`;
   const elements = sql`ROWS FROM (json_array_elements_text(k.ids), json_array_elements_text(k.digests)
@@ -167,7 +167,7 @@ function keptTrials(scan: Scan): Sql {
 }
 
 /** Whether anything but scores and digests is named, or may be: names may be spelled in several ways. */
-function namesDocuments({ conditions, fields }: Scan): boolean {
+function namesDocuments({ conditions, fields }: TrialScan): boolean {
   const named = JSON.stringify(conditions).match(/"\$getField":.{0,12}/g) ?? [];
   return (
     fields.length > 0 || named.some((name) => !/^"\$getField":"(?:scores\.|row_digest")/.test(name))
@@ -178,7 +178,7 @@ function namesDocuments({ conditions, fields }: Scan): boolean {
 function pricedChunk(projectId: string): Sql {
   const priced = (
     one: Sql,
-  ) => sql`CASE WHEN json_typeof(${one}) = 'object' THEN (SELECT ${spent(projectId, 'priced')}
+  ) => sql`CASE WHEN json_typeof(${one}) = 'object' THEN (SELECT ${spendingJson(projectId, 'priced')}
     FROM (SELECT ${one} -> 'usage' AS usage, ${one} -> 'counts_gross' AS counts_gross,
       (${one} ->> 'started_at')::timestamptz AS started_at) c) END`;
   return sql`(SELECT json_build_array(json_agg(${priced(sql`e.spent`)} ORDER BY e.n), json_agg(

@@ -1,7 +1,7 @@
 import { Decimal } from '../../platform/json/decimal.js';
-import { sortedInTurns } from '../../platform/time/sorted-in-turns.js';
-import { Turn } from '../../platform/time/turn.js';
-import { byCodePoint } from '../../platform/json/by-code-point.js';
+import { sortYielding } from '../../platform/time/sorted-in-turns.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
+import { compareCodePoints } from '../../platform/json/by-code-point.js';
 import type { CostsService, Priceable } from '../costs/costs.service.js';
 
 /** A trial as `scanQuery` answers it; what was not asked for is absent. */
@@ -99,7 +99,7 @@ export function scannedTrial(
 }
 
 /** Adds the trials of a chunk. Without children late scores and what was spent do not count. */
-export function addKept(
+export function addKeptChunk(
   rows: Pick<TrialRows, 'add'>,
   [rootId, ids, digests, [startedAts, latencies, tokens], scores, spent, hits, keys]: KeptChunk,
   costs: CostsService,
@@ -127,7 +127,8 @@ export function addKept(
 const joinedScores = (own: Scores | undefined, late: Scores | undefined) =>
   late ? { ...own, ...late } : (own ?? {});
 
-const inCallOrder = (a: Trial, b: Trial) => a.startedAt - b.startedAt || byCodePoint(a.id, b.id);
+const inCallOrder = (a: Trial, b: Trial) =>
+  a.startedAt - b.startedAt || compareCodePoints(a.id, b.id);
 
 /** Trials of a row; so many are sorted in turns. */
 const MANY = 1000;
@@ -148,13 +149,13 @@ export class TrialRows {
 
   /** The rows, the smallest digest first. */
   async take(): Promise<TrialRow[]> {
-    const turn = new Turn();
+    const turn = new EventLoopTurn();
     for (const { trials } of this.byDigest.values())
       for (const [id, list] of trials)
-        if (list.length > MANY) trials.set(id, await sortedInTurns(list, inCallOrder, turn));
+        if (list.length > MANY) trials.set(id, await sortYielding(list, inCallOrder, turn));
         else if (list.length > 1) list.sort(inCallOrder);
     const rows = [...this.byDigest.values()];
-    return sortedInTurns(rows, (a, b) => byCodePoint(a.digest, b.digest), turn);
+    return sortYielding(rows, (a, b) => compareCodePoints(a.digest, b.digest), turn);
   }
 }
 

@@ -24,7 +24,7 @@ import {
   EvaluationCreateDto,
   EvaluationCreatedDto,
   EvaluationDto,
-  type Kind,
+  type TypedObjectKind,
   TypedModelCreateDto,
   ModelCreatedDto,
   TypedModelDto,
@@ -270,7 +270,7 @@ export class TypedObjectsController {
   }
 
   private async list(
-    kind: Kind,
+    kind: TypedObjectKind,
     page: OpsQueryDto,
     path: ProjectPath,
     context: Context,
@@ -278,12 +278,12 @@ export class TypedObjectsController {
     return jsonLines(await this.objects.list(kind, pathProject(path), page), context);
   }
 
-  private read(kind: Kind, { object_id, digest, ...path }: VersionPath, hasCode = true) {
+  private read(kind: TypedObjectKind, { object_id, digest, ...path }: VersionPath, hasCode = true) {
     return this.objects.read(kind, { project_id: pathProject(path), object_id, digest }, hasCode);
   }
 
   private delete(
-    kind: Kind,
+    kind: TypedObjectKind,
     { object_id, ...path }: VersionPath,
     { digests }: TypedObjectsDeleteDto,
     { caller }: Context,

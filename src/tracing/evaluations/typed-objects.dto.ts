@@ -10,7 +10,7 @@ import {
 } from '../../platform/http/dto.js';
 
 /** The kinds of typed objects, as paths name them. */
-export type Kind = 'ops' | 'datasets' | 'scorers' | 'evaluations' | 'models';
+export type TypedObjectKind = 'ops' | 'datasets' | 'scorers' | 'evaluations' | 'models';
 
 const MAX_NAME = 128;
 const MAX_DESCRIPTION = 10_000;

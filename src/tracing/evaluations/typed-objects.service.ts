@@ -12,7 +12,7 @@ import type {
   DeletedDto,
   EvaluationCreateDto,
   EvaluationCreatedDto,
-  Kind,
+  TypedObjectKind,
   TypedModelCreateDto,
   ModelCreatedDto,
   OpCreateDto,
@@ -42,10 +42,10 @@ const classMembers = (name: string): [string, string][] => [
   ['_class_name', JSON.stringify(name)],
   ['_bases', '["Object","BaseModel"]'],
 ];
-const OWN = ['_type', '_class_name', '_bases', 'name', 'description', 'files'];
+const MANAGED_MEMBERS = ['_type', '_class_name', '_bases', 'name', 'description', 'files'];
 
 /** What was published; a plain object. */
-type Published = Pick<TypedObjectCreatedDto, 'digest' | 'object_id' | 'version_index'>;
+type PublishedObject = Pick<TypedObjectCreatedDto, 'digest' | 'object_id' | 'version_index'>;
 
 /** Ops, datasets, scorers, evaluations and models: ordinary objects, by what they are for. */
 @Injectable()
@@ -77,7 +77,7 @@ export class TypedObjectsService {
     const { digest } = await this.tables.create(table, elementTexts(text, 'rows'), caller);
     return this.publish(project_id, objectId(body.name, 'Dataset'), caller, [
       ...classMembers('Dataset'),
-      ...named(body.name ?? 'Dataset', body.description),
+      ...nameMembers(body.name ?? 'Dataset', body.description),
       ['rows', JSON.stringify(`${WIRE.scheme}:///${project_id}/table/${digest}`)],
     ]);
   }
@@ -92,7 +92,7 @@ export class TypedObjectsService {
     const summarize = await this.publishOp(project_id, `${id}_summarize`, PLACEHOLDER, caller);
     const created = await this.publish(project_id, id, caller, [
       ...classMembers('Scorer'),
-      ...named(name, description),
+      ...nameMembers(name, description),
       ['score', JSON.stringify(refTo(project_id, 'op', score))],
       ['summarize', JSON.stringify(refTo(project_id, 'op', summarize))],
       ['column_map', 'null'],
@@ -117,7 +117,7 @@ export class TypedObjectsService {
     const created = await this.publish(project_id, id, caller, [
       ...(eval_attributes ? memberTexts(valueAt(text, 'eval_attributes')) : []),
       ...classMembers('Evaluation'),
-      ...named(name, description),
+      ...nameMembers(name, description),
       ['dataset', JSON.stringify(dataset)],
       ['scorers', JSON.stringify(scorers ?? [])],
       ['trials', JSON.stringify(trials ?? 1)],
@@ -141,7 +141,7 @@ export class TypedObjectsService {
     const created = await this.publish(project_id, objectId(name, 'Model'), caller, [
       ...(attributes ? memberTexts(valueAt(text, 'attributes')) : []),
       ...classMembers('Model'),
-      ...named(name, description),
+      ...nameMembers(name, description),
       ['files', JSON.stringify({ [SOURCE_FILE]: file.digest })],
     ]);
     return { ...created, model_ref: refTo(project_id, 'object', created) };
@@ -187,14 +187,14 @@ export class TypedObjectsService {
     object_id: string,
     caller: Caller,
     members: Iterable<[string, string]>,
-  ): Promise<Published> {
+  ): Promise<PublishedObject> {
     const val = objectText(new Map(members)); // of a name that is there twice the last value counts
     return this.objects.create({ project_id, object_id, val: JSON.parse(val) }, val, caller);
   }
 
   /** The versions of a kind as JSON texts, the oldest first. */
   async list(
-    kind: Kind,
+    kind: TypedObjectKind,
     project_id: string,
     page: { limit?: number | null; offset?: number | null; eager?: string | null },
   ): Promise<Readable> {
@@ -209,7 +209,7 @@ export class TypedObjectsService {
   }
 
   private async *shapes(
-    kind: Kind,
+    kind: TypedObjectKind,
     projectId: string,
     batches: AsyncIterable<string[]>,
     hasCode: boolean,
@@ -225,7 +225,7 @@ export class TypedObjectsService {
 
   /** One version as JSON text. @throws ApiError `not_found`, also for an object of another kind */
   async read(
-    kind: Kind,
+    kind: TypedObjectKind,
     version: { project_id: string; object_id: string; digest: string },
     hasCode = true,
   ): Promise<string> {
@@ -245,7 +245,7 @@ export class TypedObjectsService {
   }
 
   private async shape(
-    kind: Kind,
+    kind: TypedObjectKind,
     projectId: string,
     json: string,
     hasCode: boolean,
@@ -261,7 +261,7 @@ export class TypedObjectsService {
     const code = async () => (hasCode ? this.code(projectId, text('files')) : 'null');
     const name: [string, string] = ['name', text('name')];
     const description: [string, string] = ['description', text('description')];
-    const own: Record<Kind, () => Promise<[string, string][]>> = {
+    const own: Record<TypedObjectKind, () => Promise<[string, string][]>> = {
       ops: async () => [['code', await code()]],
       datasets: async () => [name, description, ['rows', text('rows')]],
       scorers: async () => [name, description, ['score_op', text('score')]],
@@ -280,7 +280,10 @@ export class TypedObjectsService {
         name,
         description,
         ['source_code', await code()],
-        ['attributes', objectText([...value].filter(([member]) => !OWN.includes(member)))],
+        [
+          'attributes',
+          objectText([...value].filter(([member]) => !MANAGED_MEMBERS.includes(member))),
+        ],
       ],
     };
     return objectText([...common, ...(await own[kind]())]);
@@ -296,7 +299,7 @@ export class TypedObjectsService {
 
   /** Deletes versions of an object of a kind. @throws ApiError `not_found` */
   async delete(
-    kind: Kind,
+    kind: TypedObjectKind,
     {
       project_id,
       object_id,
@@ -312,7 +315,7 @@ export class TypedObjectsService {
 
 const PLACEHOLDER = '# made by the service: it has no source code\n';
 
-const named = (name: string, description: string | null | undefined): [string, string][] => [
+const nameMembers = (name: string, description: string | null | undefined): [string, string][] => [
   ['name', JSON.stringify(name)],
   ['description', JSON.stringify(description ?? null)],
 ];

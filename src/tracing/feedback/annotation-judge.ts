@@ -5,14 +5,14 @@ import {
   TimeUp,
   WorkerThread,
 } from '../../platform/process/worker-thread.js';
-import type { Judged, Problem } from './annotation-schema.js';
+import type { AnnotationValues, AnnotationProblem } from './annotation-schema.js';
 
 /** For compiling and running all schemas of a request. */
 const TIMEOUT_MS = 250;
 /** Of one key: four requests that do not end at once, then one in five seconds. Ordinary values take less than a tenth of a millisecond. */
 const BUDGET_MS = { burst: 1000, perSecond: 50 };
 
-const thread = new WorkerThread<Judged, Problem[]>(
+const thread = new WorkerThread<AnnotationValues, AnnotationProblem[]>(
   threadFile('annotation-schema.thread.js', import.meta.url),
   {
     timeoutMs: TIMEOUT_MS,
@@ -23,7 +23,10 @@ const thread = new WorkerThread<Judged, Problem[]>(
 );
 
 /** `problems`, for a key; when their time is up, every value has one. @throws ApiError `rate_limited` when the key has used up its time */
-export async function judge(all: Judged, owner: string): Promise<Problem[]> {
+export async function validateAnnotations(
+  all: AnnotationValues,
+  owner: string,
+): Promise<AnnotationProblem[]> {
   if (all.values.length === 0) return [];
   try {
     const texts = [...all.schemas, ...all.values.map(({ text }) => text)];

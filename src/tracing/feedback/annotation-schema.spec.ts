@@ -1,7 +1,7 @@
-import { problems } from './annotation-schema.js';
+import { annotationProblems } from './annotation-schema.js';
 
 const problem = (schema: unknown, ...values: unknown[]) =>
-  problems({
+  annotationProblems({
     schemas: [JSON.stringify(schema)],
     values: values.map((value) => ({ schema: 0, text: JSON.stringify(value) })),
   });
@@ -63,7 +63,7 @@ describe('problems', () => {
     const list = { type: 'array', items: { $ref: '#' } };
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const all = { schemas: [JSON.stringify(list)], values: [{ schema: 0, text: deep }] };
-    expect(problems(all)[0]!.message).toMatch(/^cannot be judged/);
+    expect(annotationProblems(all)[0]!.message).toMatch(/^cannot be judged/);
     expect(schemaProblem({ $ref: '#' }, 1)).toMatch(/^cannot be judged/);
   });
 

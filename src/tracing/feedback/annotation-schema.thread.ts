@@ -1,7 +1,7 @@
 import { answerJobs } from '../../platform/process/worker-thread.js';
-import { problems } from './annotation-schema.js';
+import { annotationProblems } from './annotation-schema.js';
 
 // The first schema takes as long as a hundred later ones, so compile one before a client's.
-problems({ schemas: ['{"type":"object"}'], values: [{ schema: 0, text: '1' }] });
+annotationProblems({ schemas: ['{"type":"object"}'], values: [{ schema: 0, text: '1' }] });
 
-answerJobs(problems);
+answerJobs(annotationProblems);

@@ -12,12 +12,12 @@ const OPTIONS = {
 const errors = new Ajv(OPTIONS);
 
 /** Values, and the schemas they are to satisfy, all as JSON texts. */
-export interface Judged {
+export interface AnnotationValues {
   schemas: string[];
   values: { schema: number; text: string }[];
 }
 
-export interface Problem {
+export interface AnnotationProblem {
   /** Which value. */
   at: number;
   message: string;
@@ -30,7 +30,7 @@ const MAX_MESSAGE = 1000;
  * The values that do not satisfy their JSON Schema, and why. The schemas are clients', and a pattern of a few characters can
  * keep a regular expression busy for years: call it in a thread that can be ended. Words that the draft does not know are ignored.
  */
-export function problems({ schemas, values }: Judged): Problem[] {
+export function annotationProblems({ schemas, values }: AnnotationValues): AnnotationProblem[] {
   return values.flatMap(({ schema, text }, at) => {
     const message = schemaProblem(schemas[schema]!, text);
     return message === null ? [] : [{ at, message: message.slice(0, MAX_MESSAGE) }];

@@ -1,5 +1,5 @@
 // SQL: sums over the feedback of a window.
-import { OTHER, WIRE } from '../../platform/http/wire.js';
+import { OTHER_WIRE, WIRE } from '../../platform/http/wire.js';
 import { allOf, anyOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
 import {
   isOfType,
@@ -38,7 +38,7 @@ const isOneOfRefs = (column: Sql, refs: readonly string[] | null | undefined) =>
 
 const isOfKind = (project: string, kinds: readonly string[]) =>
   anyOf(
-    [WIRE.scheme, OTHER.scheme].flatMap((scheme) =>
+    [WIRE.scheme, OTHER_WIRE.scheme].flatMap((scheme) =>
       kinds.map((kind) => sql`starts_with(f.ref, ${`${scheme}:///${project}/${kind}/`})`),
     ),
   );

@@ -3,7 +3,7 @@ import { Database } from '../../platform/database/database.js';
 import { invalidRequest } from '../../platform/errors.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { escapedStep } from '../../platform/query/columns.js';
-import { Turn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import { boundedRows } from '../bounded-rows.js';
 import type {
   FeedbackAggregateDto,
@@ -41,7 +41,7 @@ export class FeedbackAggregateService {
       sampledPayloads(asked, asked.sample_limit ?? USUAL_SAMPLES),
     );
     const types = new Map<string, string>();
-    const turn = new Turn();
+    const turn = new EventLoopTurn();
     for (const { payload } of rows) {
       if (turn.isOver) await turn.next();
       addPaths(types, payload);

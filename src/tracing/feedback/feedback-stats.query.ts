@@ -1,6 +1,6 @@
 // SQL: statistics.
 import type { Aggregation } from '../../platform/http/stats.dto.js';
-import { jsonAt, nameBytes, pathSteps, toNumber } from '../../platform/query/columns.js';
+import { jsonAt, nameBudget, pathSteps, toNumber } from '../../platform/query/columns.js';
 import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { FeedbackMetricDto, FeedbackStatsDto, ValueType } from './feedback-stats.dto.js';
 import { isOfType, isShown, ownRef, refColumn } from '../feedback-names.query.js';
@@ -8,7 +8,7 @@ import { PAYLOAD } from './feedback.query.js';
 import { computedOnce } from '../../platform/query/plans.js';
 
 /** A metric as it is answered. */
-export interface Wanted {
+export interface FeedbackMetric {
   path: string;
   /** The path as it stands in names of members. */
   slug: string;
@@ -17,13 +17,13 @@ export interface Wanted {
   percentiles: number[];
 }
 
-const USUAL: Record<ValueType, Aggregation[]> = {
+const USUAL_AGGREGATIONS: Record<ValueType, Aggregation[]> = {
   numeric: ['avg', 'min', 'max'],
   boolean: ['count_true', 'count_false'],
   categorical: ['count'],
 };
 
-export function readWanted(metric: FeedbackMetricDto): Wanted {
+export function readMetric(metric: FeedbackMetricDto): FeedbackMetric {
   const valueType = metric.value_type ?? 'numeric';
   const aggregations = [...new Set(metric.aggregations)];
   const percentiles = [...new Set(metric.percentiles)];
@@ -32,31 +32,31 @@ export function readWanted(metric: FeedbackMetricDto): Wanted {
     path: metric.json_path,
     slug: metric.json_path.replaceAll(/[^A-Za-z0-9]+/g, '_'),
     valueType,
-    aggregations: isPlain ? USUAL[valueType] : aggregations,
+    aggregations: isPlain ? USUAL_AGGREGATIONS[valueType] : aggregations,
     percentiles: valueType === 'numeric' ? percentiles : [],
   };
 }
 
 /** A bucket, or the whole window where `bucket` is null; for each metric its aggregations, then its percentiles. */
-export interface StatsRow {
+export interface FeedbackStatsRow {
   bucket: number | null;
   count: number;
   [metric: `m${number}`]: (number | null)[];
 }
 
 /** Where the window ends, and its buckets begin. */
-interface Window {
+interface FeedbackStatsWindow {
   end: string;
   starts: readonly string[];
 }
 
 export function statsQuery(
   asked: FeedbackStatsDto,
-  { end, starts }: Window,
-  metrics: readonly Wanted[],
-): Sql<StatsRow> {
+  { end, starts }: FeedbackStatsWindow,
+  metrics: readonly FeedbackMetric[],
+): Sql<FeedbackStatsRow> {
   const { project_id, start, feedback_type, trigger_ref } = asked;
-  const names = nameBytes();
+  const names = nameBudget();
   const texts = metrics.map(({ path }, i) => {
     const steps = pathSteps(path, `metrics[${i}].json_path`, names);
     return sql`${jsonAt(PAYLOAD, steps).sql} AS ${identifier(`t${i}`)}`;
@@ -68,7 +68,7 @@ export function statsQuery(
     (metric, i) => sql`${statColumns(metric, i)} AS ${identifier(`m${i}`)}`,
   );
   const found = sql`
-    SELECT width_bucket(f.created_at, ${starts}::timestamptz[]) - 1 AS bucket${listed(texts)}
+    SELECT width_bucket(f.created_at, ${starts}::timestamptz[]) - 1 AS bucket${moreColumns(texts)}
     FROM feedback f WHERE ${allOf(
       sql`f.project_id = ${project_id}`,
       sql`f.created_at >= ${start}::timestamptz AND f.created_at < ${end}::timestamptz`,
@@ -77,12 +77,12 @@ export function statsQuery(
       isShown(project_id),
     )}`;
   return sql`
-    SELECT bucket, count(*)::int AS count${listed(values)}
-    FROM ${computedOnce(sql`SELECT *${listed(numbers)} FROM ${computedOnce(found, 't')}`, 'v')}
+    SELECT bucket, count(*)::int AS count${moreColumns(values)}
+    FROM ${computedOnce(sql`SELECT *${moreColumns(numbers)} FROM ${computedOnce(found, 't')}`, 'v')}
     GROUP BY GROUPING SETS ((bucket), ()) ORDER BY bucket`;
 }
 
-const listed = (items: readonly Sql[]) => (items.length > 0 ? sql`, ${join(items)}` : sql``);
+const moreColumns = (items: readonly Sql[]) => (items.length > 0 ? sql`, ${join(items)}` : sql``);
 
 const isTrigger = (ref: string) =>
   ref.endsWith(':*')
@@ -94,7 +94,7 @@ const TRIGGER = refColumn(sql`f.trigger_ref`);
 const roundedNumber = (text: Sql) =>
   sql`(SELECT CASE WHEN abs(x.n) < 1e290 THEN round(x.n, 60) END FROM ${computedOnce(sql`SELECT ${toNumber(text)} AS n`, 'x')})`;
 
-function statColumns({ valueType, aggregations, percentiles }: Wanted, i: number): Sql {
+function statColumns({ valueType, aggregations, percentiles }: FeedbackMetric, i: number): Sql {
   const text = identifier(`t${i}`);
   const n = identifier(`n${i}`);
   const counted: Record<ValueType, Sql> = {

@@ -4,7 +4,12 @@ import { ApiError } from '../../platform/errors.js';
 import { windowFrame, microseconds, readWindow } from '../../platform/http/stats-window.js';
 import { Database } from '../../platform/database/database.js';
 import type { FeedbackStatsAnswerDto, FeedbackStatsDto } from './feedback-stats.dto.js';
-import { type StatsRow, statsQuery, type Wanted, readWanted } from './feedback-stats.query.js';
+import {
+  type FeedbackStatsRow,
+  statsQuery,
+  type FeedbackMetric,
+  readMetric,
+} from './feedback-stats.query.js';
 
 /** Values of an answer, and the bytes of their names, which stand in each bucket. */
 const MAX_VALUES = 250_000;
@@ -18,7 +23,7 @@ export class FeedbackStatsService {
   async stats(body: FeedbackStatsDto): Promise<FeedbackStatsAnswerDto> {
     const window = readWindow(body);
     const { from, to, end, granularity, timezone } = window;
-    const metrics = (body.metrics ?? []).map(readWanted);
+    const metrics = (body.metrics ?? []).map(readMetric);
     // zones take long too, so they are asked in the slot, which one key has few of
     const { starts, rows } = await this.database.long(async () => {
       const times = await bucketStarts(from, to, granularity, timezone);
@@ -36,7 +41,7 @@ export class FeedbackStatsService {
 }
 
 /** @throws ApiError `too_large` */
-function assertFew(buckets: number, metrics: readonly Wanted[]): void {
+function assertFew(buckets: number, metrics: readonly FeedbackMetric[]): void {
   const names = metrics.flatMap((metric) =>
     statMembers(metric, undefined).map(([name]) => name.length + metric.slug.length + 1),
   );
@@ -48,14 +53,18 @@ function assertFew(buckets: number, metrics: readonly Wanted[]): void {
   );
 }
 
-function printBucket(at: Date, row: StatsRow | undefined, metrics: readonly Wanted[]): object {
+function printBucket(
+  at: Date,
+  row: FeedbackStatsRow | undefined,
+  metrics: readonly FeedbackMetric[],
+): object {
   const members = metrics.flatMap((metric, i) =>
     statMembers(metric, row?.[`m${i}`]).map(([name, value]) => [`${name}_${metric.slug}`, value]),
   );
   return { timestamp: microseconds(at), count: row?.count ?? 0, ...Object.fromEntries(members) };
 }
 
-function printWhole(row: StatsRow, metrics: readonly Wanted[]): object {
+function printWhole(row: FeedbackStatsRow, metrics: readonly FeedbackMetric[]): object {
   const bySlug = new Map<string, object>();
   for (const [i, metric] of metrics.entries())
     bySlug.set(metric.slug, {
@@ -67,7 +76,7 @@ function printWhole(row: StatsRow, metrics: readonly Wanted[]): object {
 
 /** Without feedback counts and no values. */
 const statMembers = (
-  { aggregations, percentiles }: Wanted,
+  { aggregations, percentiles }: FeedbackMetric,
   values: readonly (number | null)[] | undefined,
 ): [name: string, value: number | null][] => [
   ...aggregations.map((name, i): [string, number | null] => [

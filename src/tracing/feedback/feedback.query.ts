@@ -6,7 +6,7 @@ import {
   type Columns,
   InvalidQuery,
   jsonValueAt,
-  nameBytes,
+  nameBudget,
   orderBy,
   page,
   select,
@@ -27,7 +27,7 @@ import {
 import type { FeedbackCreateDto, FeedbackPurgeDto, FeedbackQueryDto } from './feedback.dto.js';
 
 /** One row of feedback, while it is replaced. */
-const REPLACED = textLock(0x6664626b);
+const REPLACE_LOCK = textLock(0x6664626b);
 
 export const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);
 
@@ -57,7 +57,7 @@ const FEEDBACK: Columns = inBothSpellings({
 const CREATED = ['id', 'created_at', WIRE.userId, 'payload'];
 
 /** One row of feedback to store. */
-export interface FeedbackRow {
+export interface NewFeedback {
   id: string;
   body: FeedbackCreateDto;
   /** JSON text. */
@@ -68,7 +68,7 @@ export interface FeedbackRow {
   eventTimes?: string;
 }
 
-type Stored = [column: string, type: string, value: string | null];
+type StoredColumn = [column: string, type: string, value: string | null];
 
 /**
  * Stores a row, or finds the one that has its id, and says whether that is what was to be stored. The update changes
@@ -81,8 +81,8 @@ export function insertQuery({
   isOpaque,
   userName,
   eventTimes,
-}: FeedbackRow): Sql<{ json: string; is_same: boolean }> {
-  const stored: Stored[] = [
+}: NewFeedback): Sql<{ json: string; is_same: boolean }> {
+  const stored: StoredColumn[] = [
     ['feedback_type', 'text', body.feedback_type],
     ['ref', 'text', body[WIRE.ref]],
     ['annotation_ref', 'text', body.annotation_ref ?? null],
@@ -91,14 +91,16 @@ export function insertQuery({
     ['trigger_ref', 'text', body.trigger_ref ?? null],
     ['queue_id', 'text', body.queue_id ?? null],
     ['creator', 'text', body.creator ?? null],
-    ...SCORER_TEXTS.map((name): Stored => [name, 'text', body[name] ?? null]),
-    ...SCORER_JSON.map((name): Stored => [
+    ...SCORER_TEXTS.map((name): StoredColumn => [name, 'text', body[name] ?? null]),
+    ...SCORER_JSON.map((name): StoredColumn => [
       name,
       'json',
       body[name] === null || body[name] === undefined ? null : JSON.stringify(body[name]),
     ]),
     ['payload', 'json', payload],
-    ...(eventTimes === undefined ? [] : [['event_times', 'json', eventTimes] satisfies Stored]),
+    ...(eventTimes === undefined
+      ? []
+      : [['event_times', 'json', eventTimes] satisfies StoredColumn]),
   ];
   const names = stored.map(([name]) => identifier(name));
   const values = stored.map(([, type, value]) => sql`${value}::${identifier(type)}`);
@@ -149,7 +151,7 @@ function asJson(fields: readonly string[] | null | undefined): Sql {
   if (paths.length === 0) return whole;
   if (paths.length > MAX_PATHS)
     throw new InvalidQuery('fields', `must not hold more than ${MAX_PATHS} paths into the payload`);
-  const bytes = nameBytes();
+  const bytes = nameBudget();
   const steps = paths.map((path) => pathSteps(path, 'fields', bytes).slice(1));
   if (repeats(wholes.includes('payload') ? [[], ...steps] : steps) > MAX_REPEATS)
     throw new InvalidQuery(
@@ -210,4 +212,4 @@ export const mergeableQuery = (projectId: string, id: string): Sql<MergeableFeed
 
 /** A replacement of the row with an id holds this lock until its transaction ends. */
 export const lockQuery = (projectId: string, id: string): Sql =>
-  lock(REPLACED, `${projectId}\n${id}`);
+  lock(REPLACE_LOCK, `${projectId}\n${id}`);

@@ -4,18 +4,18 @@ import { Any, IsNull } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
-import { ApiError, invalidRequest, type Refusal, refusal } from '../../platform/errors.js';
+import { ApiError, invalidRequest, type RefusedItem, refusedItem } from '../../platform/errors.js';
 import { hasOpaqueEscapes, MAX_DEPTH, skipValue } from '../../platform/json/json-grammar.js';
 import { memberSpans, valueAt } from '../../platform/json/json-text.js';
 import { parseRef } from '../../platform/http/refs.js';
 import { assertValid } from '../../platform/http/validation.js';
-import { groupedBy } from '../../platform/query/grouped-by.js';
+import { groupBy } from '../../platform/query/grouped-by.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { AnnotationQueue } from '../annotation/annotation-queue.entity.js';
 import { ObjectsService } from '../objects/objects.service.js';
-import { judge } from './annotation-judge.js';
-import type { Judged } from './annotation-schema.js';
+import { validateAnnotations } from './annotation-judge.js';
+import type { AnnotationValues } from './annotation-schema.js';
 import {
   FeedbackCreateDto,
   type FeedbackPurgeDto,
@@ -25,7 +25,7 @@ import {
 import {
   countQuery,
   feedbackQuery,
-  type FeedbackRow,
+  type NewFeedback,
   insertQuery,
   lockQuery,
   mergeableQuery,
@@ -33,7 +33,7 @@ import {
   purgeQuery,
 } from './feedback.query.js';
 import { Feedback, FEEDBACK } from './feedback.entity.js';
-import { addedTo, isAnnotation } from './feedback.types.js';
+import { serverMembers, isAnnotation } from './feedback.types.js';
 
 /** For the doors, which take the same requests. */
 export { FeedbackCreateDto, FeedbackQueryDto } from './feedback.dto.js';
@@ -51,7 +51,7 @@ const MAX_SCHEMA_DEPTH = 100;
 const NO_SCHEMA = -1;
 
 /** Feedback as it was sent, and where it stands in the request. */
-interface Sent {
+interface SentFeedback {
   body: FeedbackCreateDto;
   text: string;
   path: string;
@@ -77,13 +77,13 @@ export class FeedbackService {
     batch: unknown[],
     texts: string[],
     caller: Caller,
-  ): Promise<(string | Refusal)[]> {
-    const answers: (string | Refusal)[] = [];
+  ): Promise<(string | RefusedItem)[]> {
+    const answers: (string | RefusedItem)[] = [];
     const refuse = (i: number, error: unknown) => {
-      answers[i] = refusal(error);
+      answers[i] = refusedItem(error);
     };
-    const rows = new Map<Sent, FeedbackRow>();
-    const places = new Map<Sent, number>();
+    const rows = new Map<SentFeedback, NewFeedback>();
+    const places = new Map<SentFeedback, number>();
     for (const [i, item] of batch.entries()) {
       const path = `batch[${i}].`;
       try {
@@ -128,7 +128,7 @@ export class FeedbackService {
     });
   }
 
-  private async replaceRow(row: FeedbackRow, oldId: string, caller: Caller): Promise<string> {
+  private async replaceRow(row: NewFeedback, oldId: string, caller: Caller): Promise<string> {
     const projectId = row.body.project_id;
     const old = { projectId, id: oldId };
     const { affected } = await this.database.repository(Feedback).delete(old);
@@ -172,7 +172,7 @@ export class FeedbackService {
       const [stored] = await this.database.query(mergeableQuery(project_id, feedback_id));
       const merged = merge(stored);
       if (!merged) return;
-      const sent: Sent = { body: JSON.parse(merged.text), text: merged.text, path: '' };
+      const sent: SentFeedback = { body: JSON.parse(merged.text), text: merged.text, path: '' };
       const row = { ...feedbackRow(sent, caller), id: feedback_id, eventTimes: merged.eventTimes };
       await this.replaceRow(row, feedback_id, caller);
     });
@@ -200,7 +200,7 @@ export class FeedbackService {
   }
 
   /** The row to be stored. It is judged before a transaction holds a connection. */
-  private async judgedRow(sent: Sent, caller: Caller): Promise<FeedbackRow> {
+  private async judgedRow(sent: SentFeedback, caller: Caller): Promise<NewFeedback> {
     const row = feedbackRow(sent, caller);
     const refused = await this.refused([sent], caller);
     if (refused.size > 0) throw refused.get(sent);
@@ -208,16 +208,19 @@ export class FeedbackService {
   }
 
   /** What names an unknown queue or a value that its schema refuses, and why. */
-  private async refused(sent: readonly Sent[], caller: Caller): Promise<Map<Sent, unknown>> {
+  private async refused(
+    sent: readonly SentFeedback[],
+    caller: Caller,
+  ): Promise<Map<SentFeedback, unknown>> {
     const unqueued = await this.unqueued(sent);
     const rest = sent.filter((one) => !unqueued.has(one));
     return new Map([...unqueued, ...(await this.refusedValues(rest, caller))]);
   }
 
-  private async unqueued(sent: readonly Sent[]): Promise<Map<Sent, unknown>> {
-    const refused = new Map<Sent, unknown>();
+  private async unqueued(sent: readonly SentFeedback[]): Promise<Map<SentFeedback, unknown>> {
+    const refused = new Map<SentFeedback, unknown>();
     const queued = sent.filter(({ body }) => typeof body.queue_id === 'string');
-    for (const [projectId, list] of groupedBy(queued, ({ body }) => body.project_id)) {
+    for (const [projectId, list] of groupBy(queued, ({ body }) => body.project_id)) {
       const ids = list.map(({ body }) => body.queue_id!);
       const found = await this.database
         .repository(AnnotationQueue)
@@ -238,11 +241,14 @@ export class FeedbackService {
   }
 
   /** The annotations whose values their schemas refuse, and why. */
-  private async refusedValues(sent: readonly Sent[], caller: Caller): Promise<Map<Sent, unknown>> {
-    const refused = new Map<Sent, unknown>();
+  private async refusedValues(
+    sent: readonly SentFeedback[],
+    caller: Caller,
+  ): Promise<Map<SentFeedback, unknown>> {
+    const refused = new Map<SentFeedback, unknown>();
     const schemas = new Map<string, number>();
-    const all: Judged = { schemas: [], values: [] };
-    const judgedOnes: Sent[] = [];
+    const all: AnnotationValues = { schemas: [], values: [] };
+    const judgedOnes: SentFeedback[] = [];
     for (const one of sent.filter(({ body }) => isAnnotation(body))) {
       const { body, text, path } = one;
       const ref = body.annotation_ref!;
@@ -261,7 +267,7 @@ export class FeedbackService {
         refused.set(one, error);
       }
     }
-    for (const { at, message } of await judge(all, caller.owner)) {
+    for (const { at, message } of await validateAnnotations(all, caller.owner)) {
       const one = judgedOnes[at]!;
       refused.set(one, invalidRequest([{ path: `${one.path}payload.value`, message }]));
     }
@@ -287,7 +293,7 @@ export class FeedbackService {
     return schema;
   }
 
-  private async store(row: FeedbackRow): Promise<string> {
+  private async store(row: NewFeedback): Promise<string> {
     const [stored] = await this.database.query(insertQuery(row));
     if (!stored!.is_same)
       throw new ApiError('conflict', `feedback with this id exists and differs: ${row.id}`);
@@ -324,7 +330,7 @@ function assertSchemaFits(schema: string, path: string): void {
 }
 
 /** The row of feedback that keeps the rules of its type. */
-function feedbackRow({ body, text, path }: Sent, { userName }: Caller): FeedbackRow {
+function feedbackRow({ body, text, path }: SentFeedback, { userName }: Caller): NewFeedback {
   const payload = text.slice(...memberSpans(text, 0).get('payload')!);
   const size = Buffer.byteLength(payload);
   if (size > MAX_PAYLOAD_BYTES)
@@ -335,13 +341,13 @@ function feedbackRow({ body, text, path }: Sent, { userName }: Caller): Feedback
   return {
     id: body.id ?? uuidv7(),
     body,
-    payload: withMembers(payload, addedTo(body, path)),
+    payload: withMembers(payload, serverMembers(body, path)),
     isOpaque: hasOpaqueEscapes(payload),
     userName,
   };
 }
 
-const rowKey = ({ body, id }: FeedbackRow) => `${body.project_id}\n${id}`;
+const rowKey = ({ body, id }: NewFeedback) => `${body.project_id}\n${id}`;
 
 /** An object's text with more members behind the sent ones. */
 function withMembers(text: string, added: object): string {

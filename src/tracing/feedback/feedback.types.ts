@@ -26,7 +26,7 @@ export const isAnnotation = ({ feedback_type }: FeedbackCreateDto) =>
  * `path` is where the feedback stands in the request.
  * @throws ApiError `invalid_request`
  */
-export function addedTo(body: FeedbackCreateDto, path: string): object {
+export function serverMembers(body: FeedbackCreateDto, path: string): object {
   const type = ownType(body.feedback_type);
   const payload = body.payload as Payload;
   const own = (name: string) => (Object.hasOwn(payload, name) ? payload[name] : undefined);
@@ -48,10 +48,10 @@ export function addedTo(body: FeedbackCreateDto, path: string): object {
   return Object.fromEntries(Object.entries(added).filter(([name, value]) => own(name) !== value));
 }
 
-type Refuse = (field: string, message: string) => void;
+type ReportViolation = (field: string, message: string) => void;
 
 /** Holds feedback that names other things against the rules of its type. */
-function checkRefs(type: string, body: FeedbackCreateDto, refuse: Refuse): void {
+function checkRefs(type: string, body: FeedbackCreateDto, refuse: ReportViolation): void {
   if (type.startsWith(ANNOTATION)) checkAnnotation(body, refuse);
   else if (type.startsWith(RUNNABLE)) checkRunnable(body, refuse);
   else if (type === AGENT_MONITOR) checkMonitor(body, refuse);
@@ -59,7 +59,7 @@ function checkRefs(type: string, body: FeedbackCreateDto, refuse: Refuse): void 
     refuse('scorer_tags', `is required with the type ${AGENT_USER}`);
 }
 
-function checkMonitor(body: FeedbackCreateDto, refuse: Refuse): void {
+function checkMonitor(body: FeedbackCreateDto, refuse: ReportViolation): void {
   for (const ref of ['runnable_ref', 'call_ref', 'trigger_ref'] as const)
     if (!body[ref]) refuse(ref, `is required with the type ${AGENT_MONITOR}`);
 }
@@ -69,7 +69,7 @@ const isNote = (note: unknown) =>
 
 function checkAnnotation(
   { project_id, feedback_type, annotation_ref, payload }: FeedbackCreateDto,
-  refuse: Refuse,
+  refuse: ReportViolation,
 ) {
   const ref = annotation_ref ? parseRef(annotation_ref)! : null;
   if (!ref) refuse('annotation_ref', `is required with the type ${ANNOTATION}<name>`);
@@ -80,7 +80,10 @@ function checkAnnotation(
   if (!Object.hasOwn(payload, 'value')) refuse('payload.value', 'is required');
 }
 
-function checkRunnable({ runnable_ref, call_ref, payload }: FeedbackCreateDto, refuse: Refuse) {
+function checkRunnable(
+  { runnable_ref, call_ref, payload }: FeedbackCreateDto,
+  refuse: ReportViolation,
+) {
   if (!runnable_ref) refuse('runnable_ref', `is required with the type ${RUNNABLE}<name>`);
   else if (parseRef(runnable_ref)!.kind === 'op' && !call_ref)
     refuse('call_ref', 'is required when runnable_ref is an op');

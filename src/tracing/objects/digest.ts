@@ -1,4 +1,4 @@
-import { byCodePoint } from '../../platform/json/by-code-point.js';
+import { compareCodePoints } from '../../platform/json/by-code-point.js';
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../platform/errors.js';
 import { CODES, Cursor, MAX_DEPTH, skipValue, TooDeep } from '../../platform/json/json-grammar.js';
@@ -21,7 +21,7 @@ class TooManyNodes extends Error {
 /** The digest of the value that `text` spells; `text` must have been accepted by `JSON.parse`. Throws `TooDeep`, `TooManyNodes`. */
 export function objectDigest(text: string): string {
   const hash = createHash('sha256');
-  new Printer(text, (bytes) => hash.update(bytes)).print();
+  new PythonJsonPrinter(text, (bytes) => hash.update(bytes)).print();
   return digestName(hash.digest());
 }
 
@@ -54,7 +54,7 @@ export function assertExpected(field: string, expected: string | null | undefine
  */
 export function pythonJson(text: string): string {
   let out = '';
-  new Printer(text, (bytes) => (out += bytes.toString('latin1'))).print();
+  new PythonJsonPrinter(text, (bytes) => (out += bytes.toString('latin1'))).print();
   return out;
 }
 
@@ -73,19 +73,19 @@ const SHORT_RUN = 16;
 const HEX_DIGITS = Buffer.from('0123456789abcdef');
 
 /** The output waits here for the sink. Printing is synchronous and does not nest, so one buffer serves all. */
-const chunk = Buffer.alloc(64 * 1024);
+const outputBuffer = Buffer.alloc(64 * 1024);
 
 /** A value of the text: a string or scalar by its position, an array by its elements, an object by its members. */
-type Node = number | Node[] | ObjectNode;
+type JsonNode = number | JsonNode[] | ObjectNode;
 
 interface ObjectNode {
-  readonly members: Member[];
+  readonly members: ObjectMember[];
 }
 
-interface Member {
+interface ObjectMember {
   readonly key: string;
   readonly keyAt: number;
-  readonly value: Node;
+  readonly value: JsonNode;
 }
 
 /**
@@ -93,7 +93,7 @@ interface Member {
  * strings was no faster on short members, and at 3 MB/s it was fourteen times slower on Chinese text, each of whose
  * characters is an escape. Figures: `bench/json-text.mjs`. The recursion is bounded by `MAX_DEPTH`.
  */
-class Printer {
+class PythonJsonPrinter {
   private used = 0;
   private nodes = 0;
 
@@ -107,7 +107,7 @@ class Printer {
     this.flush();
   }
 
-  private read(cursor: Cursor, depth: number): Node {
+  private read(cursor: Cursor, depth: number): JsonNode {
     const { at } = cursor;
     if (!cursor.isContainer) {
       cursor.skip();
@@ -126,24 +126,24 @@ class Printer {
     if (++this.nodes > MAX_NODES) throw new TooManyNodes();
   }
 
-  private readArray(cursor: Cursor, depth: number): Node[] {
-    const elements: Node[] = [];
+  private readArray(cursor: Cursor, depth: number): JsonNode[] {
+    const elements: JsonNode[] = [];
     while (cursor.next()) elements.push(this.read(cursor, depth));
     return elements;
   }
 
   private readObject(cursor: Cursor, depth: number): ObjectNode {
-    const members: Member[] = [];
+    const members: ObjectMember[] = [];
     while (cursor.next()) {
       this.count();
       const { key, keyAt } = cursor;
       members.push({ key: key!, keyAt, value: this.read(cursor, depth) });
     }
-    members.sort((a, b) => byCodePoint(a.key, b.key));
+    members.sort((a, b) => compareCodePoints(a.key, b.key));
     return { members };
   }
 
-  private printNode(node: Node): void {
+  private printNode(node: JsonNode): void {
     if (typeof node !== 'number') {
       if (Array.isArray(node)) this.printArray(node);
       else this.printObject(node);
@@ -151,7 +151,7 @@ class Printer {
     else this.printScalar(node);
   }
 
-  private printArray(elements: Node[]): void {
+  private printArray(elements: JsonNode[]): void {
     this.printByte(OPEN_BRACKET);
     for (let i = 0; i < elements.length; i++) {
       if (i > 0) this.printSeparator(COMMA);
@@ -231,21 +231,21 @@ class Printer {
 
   private printLong(text: string): void {
     for (let from = 0; from < text.length;) {
-      if (this.used === chunk.length) this.flush();
-      const room = chunk.length - this.used;
+      if (this.used === outputBuffer.length) this.flush();
+      const room = outputBuffer.length - this.used;
       const part = text.slice(from, from + room);
-      this.used += chunk.write(part, this.used, 'latin1');
+      this.used += outputBuffer.write(part, this.used, 'latin1');
       from += part.length;
     }
   }
 
   private printByte(byte: number): void {
-    if (this.used === chunk.length) this.flush();
-    chunk[this.used++] = byte;
+    if (this.used === outputBuffer.length) this.flush();
+    outputBuffer[this.used++] = byte;
   }
 
   private flush(): void {
-    this.sink(chunk.subarray(0, this.used));
+    this.sink(outputBuffer.subarray(0, this.used));
     this.used = 0;
   }
 }

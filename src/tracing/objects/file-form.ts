@@ -14,7 +14,7 @@ import {
 const LIMITS = { fieldNameSize: 100, fieldSize: 1024, fields: 32, files: 8, headerPairs: 32 };
 
 /** Fields of the form by name. Those that stand behind the file are there once `isComplete` has resolved. */
-export interface Form {
+export interface UploadForm {
   fields: ReadonlyMap<string, string>;
   isComplete: Promise<void>;
 }
@@ -29,7 +29,7 @@ const FORM_BYTES = 1024 * 1024;
  */
 export async function readFileForm<T>(
   context: Context,
-  take: (file: Readable, form: Form) => Promise<T>,
+  take: (file: Readable, form: UploadForm) => Promise<T>,
   limits: { limit: number; timeoutMs: number },
 ): Promise<T> {
   const parser = formParser(context);

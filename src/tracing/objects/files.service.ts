@@ -11,7 +11,7 @@ import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { type StagedUpload, StagedUploads } from '../../platform/database/staged-uploads.js';
 import { assertExpected, bytesDigest, digestName } from './digest.js';
-import { type Form, readFileForm } from './file-form.js';
+import { type UploadForm, readFileForm } from './file-form.js';
 import type { FileContentDto, FileCreatedDto } from './files.dto.js';
 import {
   chunkQuery,
@@ -98,7 +98,7 @@ export class FilesService {
     });
   }
 
-  private async store(file: Readable, form: Form, context: Context): Promise<FileCreatedDto> {
+  private async store(file: Readable, form: UploadForm, context: Context): Promise<FileCreatedDto> {
     const { caller } = context;
     const projectId = () =>
       form.fields.has('project_id') ? formProject(form, context) : undefined;
@@ -251,7 +251,7 @@ function assertAnnounced(announced: FileFacts, received: FileFacts): void {
 }
 
 /** The project that the form names. @throws ApiError `invalid_request`, `forbidden` */
-function formProject({ fields }: Form, context: Context): string {
+function formProject({ fields }: UploadForm, context: Context): string {
   const projectId = fields.get('project_id');
   if (projectId === undefined)
     throw invalidRequest([{ path: 'project_id', message: 'is required' }]);
@@ -261,7 +261,7 @@ function formProject({ fields }: Form, context: Context): string {
   return projectId;
 }
 
-function checkedDigest(sha256: Buffer, { fields }: Form): string {
+function checkedDigest(sha256: Buffer, { fields }: UploadForm): string {
   const digest = digestName(sha256);
   assertExpected('expected_digest', fields.get('expected_digest'), digest);
   return digest;

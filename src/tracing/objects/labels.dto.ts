@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsArray, Matches } from 'class-validator';
 import { IsId, IsProjectId, IsText, MaxItems } from '../../platform/http/dto.js';
-import { ALIAS } from './version-word.js';
+import { ALIAS_PATTERN } from './version-word.js';
 
 /** Of a version, and in one request. */
 export const MAX_TAGS = 1000;
@@ -13,7 +13,7 @@ const IsAliases = () =>
   applyDecorators(
     IsArray(),
     MaxItems(MAX_ALIASES),
-    Matches(ALIAS, {
+    Matches(ALIAS_PATTERN, {
       each: true,
       message:
         'must have 1 to 128 characters without "/", ":" and control characters, single spaces only within, and must not be "latest", v<number> or 43 letters and digits: these mean other versions',

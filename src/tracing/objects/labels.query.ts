@@ -4,16 +4,19 @@ import type { ObjectTag } from './object-tag.entity.js';
 // SQL: up to a thousand labels are added in one value, and names are found by steps in an index.
 
 /** A live version. */
-export type Version = Pick<ObjectTag, 'projectId' | 'objectId' | 'versionIndex'>;
+export type ObjectVersionKey = Pick<ObjectTag, 'projectId' | 'objectId' | 'versionIndex'>;
 
-export const tagsInsert = ({ projectId, objectId, versionIndex }: Version, tags: string[]) => sql`
+export const tagsInsert = (
+  { projectId, objectId, versionIndex }: ObjectVersionKey,
+  tags: string[],
+) => sql`
   INSERT INTO object_tags (project_id, object_id, version_index, tag)
   SELECT DISTINCT ${projectId}, ${objectId}, ${versionIndex}::int, t.tag FROM unnest(${tags}::text[]) AS t (tag)
   ON CONFLICT DO NOTHING`;
 
 /** Gives a version aliases, which other versions of the object lose. */
 export const aliasesUpsert = (
-  { projectId, objectId, versionIndex }: Version,
+  { projectId, objectId, versionIndex }: ObjectVersionKey,
   aliases: string[],
 ) => sql`
   INSERT INTO object_aliases (project_id, object_id, alias, version_index)
@@ -21,7 +24,7 @@ export const aliasesUpsert = (
   ON CONFLICT (project_id, object_id, alias) DO UPDATE SET version_index = excluded.version_index`;
 
 /** The versions that aliases mean, each of the object of the name beside it. */
-export const meantByAliases = (
+export const aliasedVersions = (
   projectId: string,
   aliases: readonly { name: string; word: string }[],
 ) => sql<{ object_id: string; alias: string; version_index: number }>`

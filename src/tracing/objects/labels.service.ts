@@ -19,12 +19,12 @@ import {
   aliasesUpsert,
   tagsInsert,
   tagsQuery,
-  type Version,
+  type ObjectVersionKey,
 } from './labels.query.js';
 import { lockQuery, referredQuery } from './objects.query.js';
 import { ObjectAlias } from './object-alias.entity.js';
 import { ObjectTag } from './object-tag.entity.js';
-import { spelledOut } from './spelled-out.js';
+import { resolveAliases } from './spelled-out.js';
 import { OBJECTS, ObjectVersion } from './object-version.entity.js';
 
 /** Tags and aliases of live versions. They go with the version that has them. */
@@ -93,11 +93,11 @@ export class LabelsService {
     projectId: string,
     { object_id: objectId, digest }: VersionPathDto,
     caller: Caller,
-    change: (version: Version) => Promise<void>,
+    change: (version: ObjectVersionKey) => Promise<void>,
   ): Promise<void> {
     return this.database.alone(lockQuery(projectId, objectId), async () => {
       await caller.assertValid();
-      const word = await spelledOut(this.database, projectId, [objectId], [digest]);
+      const word = await resolveAliases(this.database, projectId, [objectId], [digest]);
       const [meant] = await this.database.query(referredQuery(projectId, [objectId], word));
       if (!meant) throw new ApiError('not_found', `there is no object ${objectId}:${digest}`);
       await change({ projectId, objectId, versionIndex: meant.version_index });

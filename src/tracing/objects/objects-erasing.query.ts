@@ -1,34 +1,38 @@
 // SQL: versions are meant by words, and are erased in batches.
 import { sql } from '../../platform/query/sql.js';
 
-const named = (projectId: string, objectId: string) =>
+const isOfObject = (projectId: string, objectId: string) =>
   sql`v.project_id = ${projectId} AND v.object_id = ${objectId}`;
 
-interface Meant {
+interface MatchedVersion {
   word?: string;
   version_index: number | null;
 }
 
 /** Versions that words mean, live or deleted: a digest may mean several. One row with a null for a word that means none. */
-export const versionsMeant = (projectId: string, objectId: string, words: string[]) => sql<Meant>`
+export const matchedVersions = (
+  projectId: string,
+  objectId: string,
+  words: string[],
+) => sql<MatchedVersion>`
   SELECT w.word, v.version_index FROM unnest(${words}::text[]) AS w (word)
-  LEFT JOIN object_versions v ON ${named(projectId, objectId)}
+  LEFT JOIN object_versions v ON ${isOfObject(projectId, objectId)}
     AND (v.digest = w.word OR 'v' || v.version_index = w.word OR (w.word = 'latest' AND v.is_latest)
       OR v.version_index = (SELECT a.version_index FROM object_aliases a
         WHERE a.project_id = ${projectId} AND a.object_id = ${objectId} AND a.alias = w.word))`;
 
 export const allVersions = (projectId: string, objectId: string) =>
-  sql<Meant>`SELECT v.version_index FROM object_versions v WHERE ${named(projectId, objectId)}`;
+  sql<MatchedVersion>`SELECT v.version_index FROM object_versions v WHERE ${isOfObject(projectId, objectId)}`;
 
 /** The digests that no version is left of when these are gone. */
 export const lastDigests = (projectId: string, objectId: string, indexes: number[]) => sql<{
   digest: string;
 }>`
   SELECT DISTINCT v.digest FROM object_versions v
-  WHERE ${named(projectId, objectId)} AND v.version_index = ANY(${indexes}::int[])
+  WHERE ${isOfObject(projectId, objectId)} AND v.version_index = ANY(${indexes}::int[])
     AND NOT EXISTS (SELECT FROM object_versions o WHERE o.project_id = ${projectId} AND o.object_id = ${objectId}
       AND o.digest = v.digest AND o.version_index <> ALL(${indexes}::int[]))`;
 
 export const versionsErase = (projectId: string, objectId: string, indexes: number[]) => sql`
   DELETE FROM object_versions v
-  WHERE ${named(projectId, objectId)} AND v.version_index = ANY(${indexes}::int[]) RETURNING 1`;
+  WHERE ${isOfObject(projectId, objectId)} AND v.version_index = ANY(${indexes}::int[]) RETURNING 1`;

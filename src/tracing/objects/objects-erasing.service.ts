@@ -3,11 +3,16 @@ import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import type { ErasingRow } from '../../platform/erasing/erasings.query.js';
-import { ErasingsService, type Step } from '../../platform/erasing/erasings.service.js';
+import { ErasingsService, type ErasingStep } from '../../platform/erasing/erasings.service.js';
 import { spellRefs } from '../../platform/http/refs.js';
 import { feedbackErase, MAX_FEEDBACK } from '../feedback-erasing.query.js';
 import { labelsDelete } from './labels.query.js';
-import { allVersions, lastDigests, versionsErase, versionsMeant } from './objects-erasing.query.js';
+import {
+  allVersions,
+  lastDigests,
+  versionsErase,
+  matchedVersions,
+} from './objects-erasing.query.js';
 import type { ObjectsPurgeDto } from './objects.dto.js';
 import { lockQuery, promoteQuery } from './objects.query.js';
 import { FEEDBACK } from '../feedback/feedback.entity.js';
@@ -57,7 +62,7 @@ export class ObjectsErasingService {
 
   private async meant({ project_id, object_id, digests }: ObjectsPurgeDto): Promise<number[]> {
     const query = digests
-      ? versionsMeant(project_id, object_id, digests)
+      ? matchedVersions(project_id, object_id, digests)
       : allVersions(project_id, object_id);
     const rows = await this.database.query(query);
     if (!digests && rows.length === 0)
@@ -70,7 +75,7 @@ export class ObjectsErasingService {
     return [...new Set(indexes)];
   }
 
-  private async step({ project_id, request, targets, cursor }: ErasingRow): Promise<Step> {
+  private async step({ project_id, request, targets, cursor }: ErasingRow): Promise<ErasingStep> {
     const { object_id } = request as { object_id: string };
     const at = (cursor as { at: number } | null)?.at ?? 0;
     const indexes = targets!.slice(at, at + VERSIONS_AT_ONCE).map(Number);

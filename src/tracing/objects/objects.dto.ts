@@ -12,7 +12,7 @@ import {
   SortBy,
 } from '../../platform/http/dto.js';
 import { WIRE } from '../../platform/http/wire.js';
-import type { Position } from '../../platform/query/after.js';
+import type { ListPosition } from '../../platform/query/after.js';
 import type { Sort } from '../../platform/query/columns.js';
 
 const MAX_LISTED = 1000;
@@ -96,7 +96,7 @@ export class ObjectsQueryDto extends PageDto {
    * Answers the versions behind this one, in place of `offset`: its values of the fields in `sort_by` (without: `created_at`),
    * its `version_index`, and its `object_id` where `sort_by` does not have it.
    */
-  @IsAfter() after?: Position | null;
+  @IsAfter() after?: ListPosition | null;
   /** Leaves the values unread; `val` is `{}` then. */
   @IsOptional() @IsBoolean() metadata_only?: boolean | null;
   /** Adds `size_bytes`, the length of the stored JSON text of `val`. */

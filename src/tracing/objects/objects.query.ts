@@ -6,7 +6,7 @@ import { column, type Columns, orderBy, page, select } from '../../platform/quer
 import { allOf, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { ObjectClass } from './object-class.js';
 import type { ObjectReadDto, ObjectsFilterDto, ObjectsQueryDto } from './objects.dto.js';
-import { versionWord } from './version-word.js';
+import { versionSelector } from './version-word.js';
 
 /** The versions of one object. */
 const VERSIONS = textLock(0x6f626a73);
@@ -46,13 +46,13 @@ const labels = (projectId: string): Columns => ({
   ),
 });
 
-interface Parts {
+interface VersionFields {
   metadata_only?: boolean | null;
   include_storage_size?: boolean | null;
   include_tags_and_aliases?: boolean | null;
 }
 
-function selected(projectId: string, parts: Parts): Sql {
+function selectedColumns(projectId: string, parts: VersionFields): Sql {
   const all = {
     ...(parts.metadata_only ? WITHOUT_VAL : VERSION),
     ...(parts.include_storage_size && SIZE),
@@ -73,12 +73,12 @@ export function objectsQuery(query: ObjectsQueryDto): Sql {
   const order = { columns: VERSION, sorts, tieBreaker: 'object_id' };
   return sql`
     SELECT row_to_json(o)::text FROM (
-      SELECT ${selected(query.project_id, query)} FROM object_versions v
-      WHERE ${allOf(sql`v.project_id = ${query.project_id}`, filtered(query.project_id, query.filter ?? {}), isAfter(query.after, order))}
+      SELECT ${selectedColumns(query.project_id, query)} FROM object_versions v
+      WHERE ${allOf(sql`v.project_id = ${query.project_id}`, filterCondition(query.project_id, query.filter ?? {}), isAfter(query.after, order))}
       ${orderBy(VERSION, sorts, 'object_id')} ${page(query)}) o`;
 }
 
-function filtered(projectId: string, filter: ObjectsFilterDto): Sql {
+function filterCondition(projectId: string, filter: ObjectsFilterDto): Sql {
   return allOf(
     filter.latest_only ? sql`v.is_latest` : sql`v.deleted_at IS NULL`,
     isOneOf(sql`v.object_id`, filter.object_ids),
@@ -108,8 +108,8 @@ const hasAlias = (projectId: string, aliases: readonly string[] | null | undefin
     : null;
 
 /** The versions that a client's word for one means. */
-function called(projectId: string, objectId: string, word: string): Sql {
-  const means = versionWord(word);
+function isSelectedVersion(projectId: string, objectId: string, word: string): Sql {
+  const means = versionSelector(word);
   if (means === 'latest') return sql`v.is_latest`;
   if ('index' in means) return sql`v.version_index = ${means.index}`;
   if ('digest' in means) return sql`v.digest = ${means.digest}`;
@@ -117,7 +117,7 @@ function called(projectId: string, objectId: string, word: string): Sql {
     WHERE a.project_id = ${projectId} AND a.object_id = ${objectId} AND a.alias = ${means.alias})`;
 }
 
-interface Called extends Index {
+interface ResolvedVersion extends VersionIndex {
   object_id: string;
   word: string;
   size_bytes: number;
@@ -127,13 +127,13 @@ interface Called extends Index {
  * The versions that words without aliases mean, each for the object of the name beside it, as (object_id, word, version_index, size_bytes).
  * A part for each kind of word: one condition for all kinds would read all versions of a name for each word.
  */
-function versionsCalled(
+function resolvedVersions(
   projectId: string,
   names: readonly string[],
   words: readonly string[],
   { isMeant, isLatest }: typeof LIVE,
-): Sql<Called> {
-  const said = words.map((word, i) => ({ name: names[i]!, word, means: versionWord(word) }));
+): Sql<ResolvedVersion> {
+  const said = words.map((word, i) => ({ name: names[i]!, word, means: versionSelector(word) }));
   const of = (kind: string) => {
     const list = said.filter(({ means }) =>
       typeof means === 'string' ? means === kind : kind in means,
@@ -142,7 +142,7 @@ function versionsCalled(
   };
   const version = sql`v.project_id = ${projectId} AND v.object_id = r.object_id AND ${isMeant}`;
   const part = (from: Sql) =>
-    sql<Called>`SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM ${from}`;
+    sql<ResolvedVersion>`SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM ${from}`;
   return join(
     [
       part(sql`${of('digest')} JOIN object_versions v ON ${version} AND v.digest = r.word`),
@@ -155,7 +155,7 @@ function versionsCalled(
   );
 }
 
-const named = (projectId: string, objectId: string) =>
+const isOfObject = (projectId: string, objectId: string) =>
   sql`v.project_id = ${projectId} AND v.object_id = ${objectId}`;
 
 /** One live version as `json`. */
@@ -164,11 +164,11 @@ export const versionQuery = (
   maxBytes: number,
 ) => sql<{ json: string }>`
   SELECT row_to_json(o)::text AS json FROM (
-    SELECT ${selected(projectId, parts)} FROM object_versions v
-    WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(projectId, objectId, word)}
+    SELECT ${selectedColumns(projectId, parts)} FROM object_versions v
+    WHERE ${isOfObject(projectId, objectId)} AND v.deleted_at IS NULL AND ${isSelectedVersion(projectId, objectId, word)}
       AND v.size_bytes <= ${maxBytes}::bigint) o`;
 
-export interface Index {
+export interface VersionIndex {
   version_index: number;
 }
 
@@ -180,18 +180,18 @@ export const smallValueQuery = (
   bytes: number,
 ) => sql<{ val: string | null }>`
   SELECT CASE WHEN v.size_bytes <= ${bytes} THEN v.val::text END AS val FROM object_versions v
-  WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(projectId, objectId, word)}`;
+  WHERE ${isOfObject(projectId, objectId)} AND v.deleted_at IS NULL AND ${isSelectedVersion(projectId, objectId, word)}`;
 
 /** When the version was deleted that `versionQuery` did not find. `latest` is the last one of all then. */
 export const deletedAtQuery = (
   projectId: string,
   objectId: string,
   word: string,
-): Sql<Index & { deleted_at: string }> => sql`
+): Sql<VersionIndex & { deleted_at: string }> => sql`
   SELECT to_json(o)->>'deleted_at' AS deleted_at, o.version_index FROM (
     SELECT ${select(VERSION, ['deleted_at', 'version_index'])} FROM object_versions v
-    WHERE ${named(projectId, objectId)} AND v.deleted_at IS NOT NULL
-      AND ${word === 'latest' ? sql`TRUE` : called(projectId, objectId, word)}
+    WHERE ${isOfObject(projectId, objectId)} AND v.deleted_at IS NOT NULL
+      AND ${word === 'latest' ? sql`TRUE` : isSelectedVersion(projectId, objectId, word)}
     ORDER BY v.version_index DESC LIMIT 1) o`;
 
 /**
@@ -202,14 +202,18 @@ export const lockQuery = (projectId: string, objectId: string): Sql =>
   lock(VERSIONS, `${projectId}\n${objectId}`);
 
 /** The version that is the latest already, when it has the digest. */
-export const latestIndexQuery = (projectId: string, objectId: string, digest: string) => sql<Index>`
+export const latestIndexQuery = (
+  projectId: string,
+  objectId: string,
+  digest: string,
+) => sql<VersionIndex>`
   SELECT v.version_index FROM object_versions v
-  WHERE ${named(projectId, objectId)} AND v.is_latest AND v.digest = ${digest}`;
+  WHERE ${isOfObject(projectId, objectId)} AND v.is_latest AND v.digest = ${digest}`;
 
 export const demoteQuery = (projectId: string, objectId: string) => sql`
-  UPDATE object_versions v SET is_latest = false WHERE ${named(projectId, objectId)} AND v.is_latest`;
+  UPDATE object_versions v SET is_latest = false WHERE ${isOfObject(projectId, objectId)} AND v.is_latest`;
 
-export interface NewVersion {
+export interface NewObjectVersion {
   projectId: string;
   objectId: string;
   digest: string;
@@ -220,11 +224,11 @@ export interface NewVersion {
 }
 
 /** Makes the live version with the digest, or a new one, the latest. The one before it has been demoted. */
-export const publishQuery = (version: NewVersion) => sql<Index>`
+export const publishQuery = (version: NewObjectVersion) => sql<VersionIndex>`
   INSERT INTO object_versions AS v (project_id, object_id, version_index, digest, created_at, is_latest, kind,
     base_object_class, leaf_object_class, user_id, size_bytes, val)
   SELECT ${version.projectId}, ${version.objectId},
-    coalesce((SELECT max(v.version_index) FROM object_versions v WHERE ${named(version.projectId, version.objectId)}) + 1, 0),
+    coalesce((SELECT max(v.version_index) FROM object_versions v WHERE ${isOfObject(version.projectId, version.objectId)}) + 1, 0),
     ${version.digest}, statement_timestamp(), true, ${version.objectClass.kind}, ${version.objectClass.base},
     ${version.objectClass.leaf}, ${version.userId}, ${Buffer.byteLength(version.val)}::int, ${version.val}::json
   ON CONFLICT (project_id, object_id, digest) WHERE deleted_at IS NULL DO UPDATE SET is_latest = true
@@ -235,9 +239,9 @@ export const deleteQuery = (
   projectId: string,
   objectId: string,
   indexes: number[] | null,
-) => sql<Index>`
+) => sql<VersionIndex>`
   UPDATE object_versions v SET deleted_at = statement_timestamp(), is_latest = false
-  WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL
+  WHERE ${isOfObject(projectId, objectId)} AND v.deleted_at IS NULL
     AND ${indexes ? sql`v.version_index = ANY(${indexes}::int[])` : sql`TRUE`}
   RETURNING v.version_index`;
 
@@ -246,8 +250,8 @@ export const promoteQuery = (projectId: string, objectId: string) => sql`
   UPDATE object_versions SET is_latest = true
   WHERE project_id = ${projectId} AND object_id = ${objectId} AND version_index = (
     SELECT v.version_index FROM object_versions v
-    WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL
-      AND NOT EXISTS (SELECT FROM object_versions v WHERE ${named(projectId, objectId)} AND v.is_latest)
+    WHERE ${isOfObject(projectId, objectId)} AND v.deleted_at IS NULL
+      AND NOT EXISTS (SELECT FROM object_versions v WHERE ${isOfObject(projectId, objectId)} AND v.is_latest)
     ORDER BY v.version_index DESC LIMIT 1)`;
 
 /** The live versions that words mean, each for the object of the name beside it. */
@@ -255,7 +259,7 @@ export const referredQuery = (
   projectId: string,
   names: readonly string[],
   words: readonly string[],
-): Sql<Called> => versionsCalled(projectId, names, words, LIVE);
+): Sql<ResolvedVersion> => resolvedVersions(projectId, names, words, LIVE);
 
 /** Those of the names and words that meant a version once, which is deleted. */
 export const deletedQuery = (
@@ -263,7 +267,7 @@ export const deletedQuery = (
   names: readonly string[],
   words: readonly string[],
 ): Sql<{ object_id: string; word: string }> =>
-  sql`SELECT DISTINCT d.object_id, d.word FROM (${versionsCalled(projectId, names, words, DELETED)}) d`;
+  sql`SELECT DISTINCT d.object_id, d.word FROM (${resolvedVersions(projectId, names, words, DELETED)}) d`;
 
 /** Texts of values, by object and index. */
 export const valuesQuery = (projectId: string, names: string[], indexes: number[]) => sql<{

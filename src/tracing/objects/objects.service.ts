@@ -22,8 +22,8 @@ import {
   demoteQuery,
   latestIndexQuery,
   lockQuery,
-  type Index,
-  type NewVersion,
+  type VersionIndex,
+  type NewObjectVersion,
   objectsQuery,
   promoteQuery,
   publishQuery,
@@ -31,7 +31,7 @@ import {
   smallValueQuery,
   versionQuery,
 } from './objects.query.js';
-import { spelledOut } from './spelled-out.js';
+import { resolveAliases } from './spelled-out.js';
 import { OBJECTS } from './object-version.entity.js';
 
 /** For the doors, which take the same requests. */
@@ -54,7 +54,7 @@ export class ObjectsService {
     const { project_id: projectId, object_id: objectId } = obj;
     const digest = isLarge(val) ? await largeDigest(val, caller.owner) : objectDigest(val);
     assertExpected('obj.expected_digest', obj.expected_digest, digest);
-    const version: NewVersion = {
+    const version: NewObjectVersion = {
       projectId,
       objectId,
       digest,
@@ -73,7 +73,7 @@ export class ObjectsService {
     return this.database.alone(lockQuery(projectId, objectId), work, 'long');
   }
 
-  private publish(version: NewVersion, caller: Caller): Promise<Index> {
+  private publish(version: NewObjectVersion, caller: Caller): Promise<VersionIndex> {
     return this.database.alone(lockQuery(version.projectId, version.objectId), async () => {
       await caller.assertValid();
       await this.database.query(demoteQuery(version.projectId, version.objectId));
@@ -145,7 +145,7 @@ export class ObjectsService {
 
   private async meant(projectId: string, objectId: string, words: string[]): Promise<number[]> {
     const names = words.map(() => objectId);
-    const spelled = await spelledOut(this.database, projectId, names, words);
+    const spelled = await resolveAliases(this.database, projectId, names, words);
     const rows = await this.database.query(referredQuery(projectId, names, spelled));
     const indexes = new Map(rows.map(({ word, version_index }) => [word, version_index]));
     return words.map((word, i) => {

@@ -10,7 +10,7 @@ import { Database } from '../../platform/database/database.js';
 import { type PathStep, textsAt } from '../../platform/json/json-paths.js';
 import { deletedQuery, referredQuery, valuesQuery } from './objects.query.js';
 import { isRowDigest } from './row-digests.js';
-import { spelledOut } from './spelled-out.js';
+import { resolveAliases } from './spelled-out.js';
 import { rowQuery } from './tables.query.js';
 
 /** Values are fetched for as many refs as have about this size together. */
@@ -18,18 +18,18 @@ const FETCHED_BYTES = 4 * 1024 * 1024;
 const ANSWERED_BYTES = 256 * 1024;
 
 /** A path inside one value. */
-interface Leg {
+interface RefSegment {
   /** The row that it begins at, of the table that the leg before leads to; null for the first, which begins at the version. */
   row: string | null;
   path: PathStep[];
 }
 
-interface Target {
+interface RefTarget {
   projectId: string;
   objectId: string;
   /** What stands for the version. */
   word: string;
-  legs: Leg[];
+  legs: RefSegment[];
   /** Null for a deleted version. */
   version: { index: number; sizeBytes: number } | null;
 }
@@ -45,7 +45,7 @@ export class RefsService {
    * @throws ApiError `invalid_request`, `forbidden`, `not_found`
    */
   async stream(refs: readonly string[], caller: Caller): Promise<Readable> {
-    const targets = refs.map((ref, i) => target(ref, `refs[${i}]`));
+    const targets = refs.map((ref, i) => refTarget(ref, `refs[${i}]`));
     for (const { projectId } of targets) caller.assertReaches(projectId);
     for (const projectId of new Set(targets.map((target) => target.projectId)))
       await this.resolve(
@@ -55,14 +55,14 @@ export class RefsService {
     return Readable.from(this.values(targets, caller, this.database.key), { highWaterMark: 1 });
   }
 
-  private async resolve(projectId: string, targets: Target[]): Promise<void> {
+  private async resolve(projectId: string, targets: RefTarget[]): Promise<void> {
     const names = targets.map(({ objectId }) => objectId);
     const words = targets.map(({ word }) => word);
-    const spelled = await spelledOut(this.database, projectId, names, words);
+    const spelled = await resolveAliases(this.database, projectId, names, words);
     for (const [i, target] of targets.entries()) target.word = spelled[i]!;
     const live = await this.database.query(referredQuery(projectId, ...columns(targets)));
     const versions = new Map(live.map((row) => [`${row.object_id}:${row.word}`, row]));
-    const others: Target[] = [];
+    const others: RefTarget[] = [];
     for (const target of targets) {
       const row = versions.get(targetName(target));
       if (row) target.version = { index: row.version_index, sizeBytes: row.size_bytes };
@@ -77,7 +77,7 @@ export class RefsService {
   }
 
   private async *values(
-    targets: readonly Target[],
+    targets: readonly RefTarget[],
     caller: Caller,
     key: () => string,
   ): AsyncGenerator<string[]> {
@@ -102,9 +102,9 @@ export class RefsService {
   }
 
   /** What the first leg of each target leads to. All are of one project. */
-  private async fetch(group: readonly Target[]): Promise<Map<Target, string | undefined>> {
-    const found = new Map<Target, string | undefined>();
-    const byVersion = new Map<string, Target[]>();
+  private async fetch(group: readonly RefTarget[]): Promise<Map<RefTarget, string | undefined>> {
+    const found = new Map<RefTarget, string | undefined>();
+    const byVersion = new Map<string, RefTarget[]>();
     for (const target of group) {
       if (!target.version) continue;
       const targets = byVersion.get(versionKey(target));
@@ -134,7 +134,7 @@ export class RefsService {
 
   /** Goes on from where the first leg leads. Undefined where a leg leads nowhere, as into a table that the caller may not see. */
   private async beyond(
-    { legs }: Target,
+    { legs }: RefTarget,
     from: string | undefined,
     caller: Caller,
   ): Promise<string | undefined> {
@@ -159,7 +159,7 @@ export class RefsService {
 
 const TABLE_REF = new RegExp(`^${SCHEME}:///([^/]+/[^/]+)/table/[^/]+$`);
 
-function target(ref: string, path: string): Target {
+function refTarget(ref: string, path: string): RefTarget {
   const parsed = parseRef(ref);
   if (!parsed || parsed.digest === null)
     throw invalidRequest([{ path, message: `must be an object or op ref: ${SHAPE}` }]);
@@ -168,15 +168,15 @@ function target(ref: string, path: string): Target {
     projectId,
     objectId: name,
     word: digest,
-    legs: pathLegs(parsed.path, path),
+    legs: refSegments(parsed.path, path),
     version: null,
   };
 }
 
 const SHAPE = `${WIRE.scheme}:///<entity>/<project>/object/<name>:<digest>`;
 
-function pathLegs(parts: readonly string[], path: string): Leg[] {
-  const legs: Leg[] = [{ row: null, path: [] }];
+function refSegments(parts: readonly string[], path: string): RefSegment[] {
+  const legs: RefSegment[] = [{ row: null, path: [] }];
   for (let i = 0; i < parts.length; i += 2) {
     const [edge, part] = parts.slice(i, i + 2);
     const word = part === undefined ? '' : unquoted(part);
@@ -200,17 +200,17 @@ function unquoted(word: string): string {
   }
 }
 
-const targetName = ({ objectId, word }: Target) => `${objectId}:${word}`;
-const versionKey = ({ objectId, version }: Target) => `${objectId}:v${version!.index}`;
+const targetName = ({ objectId, word }: RefTarget) => `${objectId}:${word}`;
+const versionKey = ({ objectId, version }: RefTarget) => `${objectId}:v${version!.index}`;
 
-const columns = (targets: readonly Target[]): [names: string[], words: string[]] => {
+const columns = (targets: readonly RefTarget[]): [names: string[], words: string[]] => {
   const distinct = [...new Map(targets.map((target) => [targetName(target), target])).values()];
   return [distinct.map(({ objectId }) => objectId), distinct.map(({ word }) => word)];
 };
 
 /** Neighbours of one project; a value more is added to a group as long as its values have not `FETCHED_BYTES` together. */
-function* groupTargets(targets: readonly Target[]): Generator<Target[]> {
-  let group: Target[] = [];
+function* groupTargets(targets: readonly RefTarget[]): Generator<RefTarget[]> {
+  let group: RefTarget[] = [];
   let sizes = new Map<string, number>();
   for (const target of targets) {
     const key = target.version ? versionKey(target) : '';

@@ -1,5 +1,11 @@
 import * as fc from 'fast-check';
-import { DIGEST_LENGTH, edited, joinedDigests, OutOfRange, type TableEdit } from './row-digests.js';
+import {
+  DIGEST_LENGTH,
+  applyEdits,
+  joinedDigests,
+  OutOfRange,
+  type TableEdit,
+} from './row-digests.js';
 
 const digest = (n: number) => String(n).padStart(DIGEST_LENGTH, 'd');
 const list = (rows: Buffer) =>
@@ -39,7 +45,7 @@ describe('edited', () => {
           touched.push(...expected.splice(index, 1));
           return [{ pop: index }];
         });
-        const answer = edited(table, done);
+        const answer = applyEdits(table, done);
         expect(list(answer.rows)).toEqual(expected);
         expect(answer.touched).toEqual(touched);
       }),
@@ -53,7 +59,7 @@ describe('edited', () => {
     [[{ pop: 0 }, { pop: 0 }], 1, 0],
     [[{ append: digest(1) }, { pop: 1 }, { pop: 1 }], 2, 1],
   ])('refuses %j outside the table', (edits, position, rows) => {
-    expect(() => edited(joinedDigests([digest(0)]), edits)).toThrow(
+    expect(() => applyEdits(joinedDigests([digest(0)]), edits)).toThrow(
       expect.objectContaining({ position, rows }) as OutOfRange,
     );
   });

@@ -25,11 +25,11 @@ export const joinedDigests = (digests: readonly string[]): Buffer =>
  * where an edit falls, so that the cost depends on the number of inserts and pops and hardly on the rows.
  * @throws OutOfRange
  */
-export function edited(
+export function applyEdits(
   rowDigests: Buffer,
   edits: readonly TableEdit[],
 ): { rows: Buffer; touched: string[] } {
-  const pieces = new Pieces(rowDigests);
+  const pieces = new PieceTable(rowDigests);
   const touched: string[] = [];
   let appended: string[] = [];
   let count = rowDigests.length / DIGEST_LENGTH;
@@ -61,20 +61,20 @@ export function edited(
 const MAX_PIECES = 128;
 
 /** Part of a buffer: a few numbers are cut and walked faster than views of it. */
-interface Piece {
+interface BufferPiece {
   source: Buffer;
   start: number;
   length: number;
 }
 
-interface Block {
+interface PieceBlock {
   length: number;
-  pieces: Piece[];
+  pieces: BufferPiece[];
 }
 
 /** Bytes in pieces that are cut and spliced instead of copied. */
-class Pieces {
-  private readonly blocks: Block[];
+class PieceTable {
+  private readonly blocks: PieceBlock[];
 
   constructor(bytes: Buffer) {
     this.blocks = [makeBlock([wholePiece(bytes)])];
@@ -105,7 +105,7 @@ class Pieces {
   }
 
   /** Makes a piece begin at the byte; answers where it stands. Behind the last byte that is the end. */
-  private cut(at: number): { block: Block; i: number } {
+  private cut(at: number): { block: PieceBlock; i: number } {
     let rest = at;
     let b = 0;
     while (b < this.blocks.length - 1 && rest >= this.blocks[b]!.length)
@@ -127,9 +127,9 @@ class Pieces {
   }
 }
 
-const wholePiece = (source: Buffer): Piece => ({ source, start: 0, length: source.length });
+const wholePiece = (source: Buffer): BufferPiece => ({ source, start: 0, length: source.length });
 
-const makeBlock = (pieces: Piece[]): Block => ({
+const makeBlock = (pieces: BufferPiece[]): PieceBlock => ({
   length: pieces.reduce((sum, { length }) => sum + length, 0),
   pieces,
 });

@@ -1,13 +1,13 @@
 import type { Database } from '../../platform/database/database.js';
-import { meantByAliases } from './labels.query.js';
-import { versionWord } from './version-word.js';
+import { aliasedVersions } from './labels.query.js';
+import { versionSelector } from './version-word.js';
 
 /**
  * Words for versions, each of the object of the name beside it, with `v<n>` in place of aliases; an unknown word
  * stays. A statement of its own: joined to the versions, its aliases would be too few for the planner to use the index
  * of all three columns.
  */
-export async function spelledOut(
+export async function resolveAliases(
   database: Database,
   projectId: string,
   names: readonly string[],
@@ -15,11 +15,11 @@ export async function spelledOut(
 ): Promise<string[]> {
   const pairs = words.map((word, i) => ({ name: names[i]!, word }));
   const aliases = pairs.filter(({ word }) => {
-    const means = versionWord(word);
+    const means = versionSelector(word);
     return typeof means === 'object' && 'alias' in means;
   });
   if (aliases.length === 0) return [...words];
-  const rows = await database.query(meantByAliases(projectId, aliases));
+  const rows = await database.query(aliasedVersions(projectId, aliases));
   const indexes = new Map(rows.map((row) => [`${row.object_id}:${row.alias}`, row.version_index]));
   return pairs.map(({ name, word }) => {
     const index = indexes.get(`${name}:${word}`);

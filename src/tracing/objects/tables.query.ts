@@ -44,7 +44,7 @@ const places = (projectId: string, digest: string, from: number, to: number | nu
     FROM tables t WHERE t.project_id = ${projectId} AND t.digest = ${digest}) p)`;
 
 /** Of type `json`; looked up row by row, so that no sort and no join carries the values. */
-const answered = (projectId: string) => sql`(
+const rowJson = (projectId: string) => sql`(
   SELECT row_to_json(o)::text FROM (
     SELECT r.digest, r.val, p.n AS original_index FROM table_rows r
     WHERE r.project_id = ${projectId} AND r.digest = p.digest) o)`;
@@ -67,7 +67,7 @@ export function tableRowsQuery(query: TableQueryDto): Sql {
   const digests = query.filter?.row_digests ?? [];
   if (sorts.length === 0 && digests.length === 0) {
     const to = limit === null ? null : offset + limit;
-    return sql`SELECT ${answered(projectId)} FROM ${places(projectId, digest, offset, to)} p`;
+    return sql`SELECT ${rowJson(projectId)} FROM ${places(projectId, digest, offset, to)} p`;
   }
   const order = orderBy(
     ROW,
@@ -84,7 +84,7 @@ export function tableRowsQuery(query: TableQueryDto): Sql {
         sql`SELECT r.val, r.is_opaque FROM table_rows r WHERE r.project_id = ${projectId} AND r.digest = d.digest`,
         'r',
       )})
-    SELECT ${answered(projectId)} FROM (
+    SELECT ${rowJson(projectId)} FROM (
       SELECT p.n, p.digest FROM p JOIN ranked USING (digest)
       ORDER BY ranked.rank, p.n LIMIT ${limit} OFFSET ${offset}) p`;
 }

@@ -4,11 +4,17 @@ import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { hasOpaqueEscapes } from '../../platform/json/json-grammar.js';
 import { valueAt } from '../../platform/json/json-text.js';
-import { inTurns, Turn } from '../../platform/time/turn.js';
+import { mapYielding, EventLoopTurn } from '../../platform/time/turn.js';
 import { Database } from '../../platform/database/database.js';
 import { assertExpected, objectDigest, tableDigest } from './digest.js';
 import { isLarge, largeDigest } from './large-digest.js';
-import { DIGEST_LENGTH, edited, joinedDigests, OutOfRange, type TableEdit } from './row-digests.js';
+import {
+  DIGEST_LENGTH,
+  applyEdits,
+  joinedDigests,
+  OutOfRange,
+  type TableEdit,
+} from './row-digests.js';
 import {
   MAX_ROWS,
   type TableCreatedDto,
@@ -72,8 +78,8 @@ export class TablesService {
     assertEdits(updates);
     const base = await this.rowDigests(project_id, base_digest);
     if (!base) throw new ApiError('not_found', `there is no table ${base_digest}`);
-    const found = await inTurns(texts, (text, i) => {
-      const word = updateWord(updates[i]!);
+    const found = await mapYielding(texts, (text, i) => {
+      const word = editKind(updates[i]!);
       return word === 'pop' ? [] : [valueAt(text, word, 'row')];
     });
     const rows = await newRows(found.flat(), caller);
@@ -150,7 +156,7 @@ export class TablesService {
 
 async function newRows(texts: readonly string[], { owner }: Caller): Promise<NewRow[]> {
   const rows: NewRow[] = [];
-  const turn = new Turn();
+  const turn = new EventLoopTurn();
   for (const val of texts) {
     if (turn.isOver) await turn.next();
     const digest = isLarge(val) ? await largeDigest(val, owner) : objectDigest(val);
@@ -174,12 +180,12 @@ function* cutBatches(rows: readonly NewRow[]): Generator<NewRow[]> {
   if (batch.length > 0) yield batch;
 }
 
-const WORDS = ['append', 'pop', 'insert'] as const;
+const EDIT_KINDS = ['append', 'pop', 'insert'] as const;
 
-const updateWord = (item: TableUpdateItemDto) => WORDS.find((word) => item[word])!;
+const editKind = (item: TableUpdateItemDto) => EDIT_KINDS.find((word) => item[word])!;
 
 function assertEdits(updates: readonly TableUpdateItemDto[]): void {
-  const odd = updates.findIndex((item) => WORDS.filter((word) => item[word]).length !== 1);
+  const odd = updates.findIndex((item) => EDIT_KINDS.filter((word) => item[word]).length !== 1);
   if (odd >= 0)
     throw invalidRequest([
       { path: `updates[${odd}]`, message: 'must have exactly one of append, pop and insert' },
@@ -201,11 +207,11 @@ function apply(base: Buffer, updates: readonly TableUpdateItemDto[], rows: reado
     return insert ? { insert: insert.index, digest } : { append: digest };
   });
   try {
-    return edited(base, edits);
+    return applyEdits(base, edits);
   } catch (error) {
     if (!(error instanceof OutOfRange)) throw error;
     const { position, rows } = error;
-    const path = `updates[${position}].${updateWord(updates[position]!)}.index`;
+    const path = `updates[${position}].${editKind(updates[position]!)}.index`;
     throw invalidRequest([{ path, message: `is outside the table, which has ${rows} rows then` }]);
   }
 }

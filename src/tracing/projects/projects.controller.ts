@@ -2,7 +2,7 @@ import { Body } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import {
   BasicAuth,
-  EitherAuth,
+  BasicOrBearerAuth,
   NoProjectField,
   Operation,
   Resource,
@@ -21,7 +21,7 @@ import {
 } from './projects.dto.js';
 import { ProjectsService } from './projects.service.js';
 
-@Resource('projects', EitherAuth(), 'projects')
+@Resource('projects', BasicOrBearerAuth(), 'projects')
 export class ProjectsController {
   constructor(private readonly projects: ProjectsService) {}
 

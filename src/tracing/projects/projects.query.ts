@@ -1,6 +1,6 @@
 // SQL: statistics.
 import { projectLock } from '../../platform/database/advisory-locks.js';
-import type { Marked } from '../../platform/database/marks-refresher.js';
+import type { MarkedStatistics } from '../../platform/database/marks-refresher.js';
 import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';
 import { join, sql, type Sql } from '../../platform/query/sql.js';
 import type { ProjectsQueryDto, ProjectStatsDto } from './projects.dto.js';
@@ -15,7 +15,7 @@ const LATEST_FIRST = [{ field: 'last_activity', direction: 'desc' }] as const;
 const PAGE = 100;
 
 /** A mark takes microseconds. */
-export const MARKED_PROJECTS: Marked = {
+export const MARKED_PROJECTS: MarkedStatistics = {
   marks: sql`project_marks`,
   lock: projectLock(0x70726f6a),
   atOnce: 10_000,
@@ -26,7 +26,7 @@ export const MARKED_PROJECTS: Marked = {
  * The row of a project, its marks, and those of its calls (docs/adr/0031-call-statistics.md), in one statement, so that all are
  * seen as of one moment.
  */
-const parts = (condition: (projectId: Sql) => Sql) => sql`
+const projectCounts = (condition: (projectId: Sql) => Sql) => sql`
   SELECT p.project_id, p.row_count, p.call_count, p.bytes, p.last_activity FROM projects p WHERE ${condition(sql`p.project_id`)}
   UNION ALL
   SELECT m.project_id, m.row_count, m.call_count, m.bytes, m.made_at FROM project_marks m WHERE ${condition(sql`m.project_id`)}
@@ -59,14 +59,14 @@ export const projectsQuery = (
     SELECT ${select(PROJECT, Object.keys(PROJECT))} FROM (
       SELECT s.project_id, sum(s.call_count)::bigint AS call_count, sum(s.bytes)::bigint AS bytes,
         max(s.last_activity) AS last_activity
-      FROM (${parts(isCovered(scopes))}) s GROUP BY s.project_id HAVING sum(s.row_count) > 0) t
+      FROM (${projectCounts(isCovered(scopes))}) s GROUP BY s.project_id HAVING sum(s.row_count) > 0) t
     ${orderBy(PROJECT, sort_by?.length ? sort_by : LATEST_FIRST, 'project_id')}
     ${page({ limit: limit ?? PAGE, offset })}) w`;
 
 /** How many calls of a project can be seen. */
 export const callCountQuery = (projectId: string) => sql<{ count: string }>`
   SELECT coalesce(sum(s.call_count), 0)::bigint AS count
-  FROM (${parts((id) => sql`${id} = ${projectId}`)}) s`;
+  FROM (${projectCounts((id) => sql`${id} = ${projectId}`)}) s`;
 
 /** The sums of a project's marks; nulls where there were none. */
 export interface MarkSums {
@@ -99,13 +99,13 @@ export const emptyDelete = (projectId: string) =>
   sql`DELETE FROM projects WHERE project_id = ${projectId} AND row_count = 0 AND bytes = 0`;
 
 /** The numbers and the time, as texts, that calls add to a project. */
-export interface Added {
+export interface AddedTotals {
   calls: string;
   bytes: string;
   at: string;
 }
 
-export const markInsert = (projectId: string, { calls, bytes, at }: Added) => sql`
+export const markInsert = (projectId: string, { calls, bytes, at }: AddedTotals) => sql`
   INSERT INTO project_marks (project_id, row_count, call_count, bytes, made_at)
   VALUES (${projectId}, ${calls}::bigint, ${calls}::bigint, ${bytes}::bigint, ${at}::timestamptz)`;
 

@@ -9,7 +9,7 @@ import type {
   ProjectStatsDto,
 } from './projects.dto.js';
 import {
-  type Added,
+  type AddedTotals,
   callCountQuery,
   markInsert,
   projectsQuery,
@@ -60,7 +60,7 @@ export class ProjectsService {
   }
 
   /** Adds calls, and bytes of calls, to what a project holds. */
-  async add(projectId: string, added: Added): Promise<void> {
+  async add(projectId: string, added: AddedTotals): Promise<void> {
     await this.database.query(markInsert(projectId, added));
   }
 }

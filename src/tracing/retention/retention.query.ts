@@ -2,14 +2,14 @@
 import { sql } from '../../platform/query/sql.js';
 
 /** A policy, and the instants before which something is to go; null where nothing is. */
-export interface Due {
+export interface DuePolicy {
   project_id: string;
   calls_before: string | null;
   payloads_before: string | null;
   payload_cursor: { id: string; started: string | null } | null;
 }
 
-export const duePolicies = () => sql<Due>`
+export const duePolicies = () => sql<DuePolicy>`
   SELECT project_id, (now() - make_interval(days => calls_days))::text AS calls_before,
     (now() - make_interval(days => payload_days))::text AS payloads_before, payload_cursor
   FROM retention_policies WHERE calls_days IS NOT NULL OR payload_days IS NOT NULL ORDER BY project_id`;

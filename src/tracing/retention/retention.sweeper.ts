@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import {
-  type BeforeCursor,
-  type Candidate,
+  type ErasingCursor,
+  type CallCursor,
   CallsErasingService,
   FIRST_CALLS,
 } from '../calls/erasing/calls-erasing.service.js';
@@ -15,7 +15,7 @@ import { ErasingsService, addCounts } from '../../platform/erasing/erasings.serv
 import { Pace } from '../../platform/erasing/pace.js';
 import { DatabaseClock } from './database-clock.js';
 import { RetentionPolicy } from './retention-policy.entity.js';
-import { type Due, duePolicies, walksRestart } from './retention.query.js';
+import { type DuePolicy, duePolicies, walksRestart } from './retention.query.js';
 
 /** One replica erases what projects no longer keep. */
 const SWEEP = oneLock(125_779_852_814_702);
@@ -77,7 +77,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
   }
 
   /** Rows that were erased, by what they were. */
-  private async apply(policy: Due): Promise<RowCounts> {
+  private async apply(policy: DuePolicy): Promise<RowCounts> {
     const { project_id, calls_before, payloads_before, payload_cursor } = policy;
     let erased: RowCounts = {};
     const add = (counts: RowCounts) => {
@@ -94,8 +94,8 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     before: string,
     add: (counts: RowCounts) => void,
   ): Promise<void> {
-    for (let cursor: BeforeCursor | null = FIRST_CALLS; cursor;) {
-      const at: BeforeCursor = cursor;
+    for (let cursor: ErasingCursor | null = FIRST_CALLS; cursor;) {
+      const at: ErasingCursor = cursor;
       const done = await this.batch(() => this.calls.eraseBefore(projectId, before, at));
       if (done === TAKEN) return;
       add(done.counts);
@@ -106,7 +106,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
   private async erasePayloads(
     projectId: string,
     before: string,
-    cursor: Candidate | null,
+    cursor: CallCursor | null,
     add: (counts: RowCounts) => void,
   ): Promise<void> {
     for (let after = cursor; ;) {
@@ -138,7 +138,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     }
   }
 
-  private async walk(projectId: string, before: string, after: Candidate | null) {
+  private async walk(projectId: string, before: string, after: CallCursor | null) {
     const done = await this.calls.erasePayloads(projectId, before, after);
     if (done.after)
       await this.database

@@ -11,7 +11,7 @@ import {
   PageDto,
   SortBy,
 } from '../../platform/http/dto.js';
-import type { Position } from '../../platform/query/after.js';
+import type { ListPosition } from '../../platform/query/after.js';
 import type { Sort } from '../../platform/query/columns.js';
 import { type CallSource, IsSources } from '../sources.dto.js';
 
@@ -47,7 +47,7 @@ export class ThreadsQueryDto extends PageDto {
    * Answers the threads behind this one, in place of `offset`: its values of the fields in `sort_by` (without:
    * `last_updated`), and its `thread_id`.
    */
-  @IsAfter() after?: Position | null;
+  @IsAfter() after?: ListPosition | null;
 }
 
 /** A thread, by its turns. Durations are null while no turn has ended. */

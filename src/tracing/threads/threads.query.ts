@@ -1,7 +1,7 @@
 // SQL: statistics.
 import { projectLock } from '../../platform/database/advisory-locks.js';
-import type { Marked } from '../../platform/database/marks-refresher.js';
-import { isAfter, partsAfter } from '../../platform/query/after.js';
+import type { MarkedStatistics } from '../../platform/database/marks-refresher.js';
+import { isAfter, rangesAfter } from '../../platform/query/after.js';
 import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';
 import { allOf, isListed, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import { PRODUCTION, SOURCES } from '../sources.dto.js';
@@ -58,7 +58,7 @@ export function threadsQuery(query: ThreadsQueryDto): Sql {
   const position = { columns: THREAD, sorts, tieBreaker: 'thread_id' };
   const wanted = {
     isBehind: isAfter(after, position) ?? sql`TRUE`,
-    parts: partsAfter(after, position),
+    parts: rangesAfter(after, position),
     rows: sql`${order} ${pageLimit(query.limit, query.offset)}`,
     needsDetails: sort_by?.some(({ field }) => field.endsWith('_duration_ms')) ?? false,
   };
@@ -86,7 +86,7 @@ const ofSources = (sources: ThreadsFilterDto['sources']) =>
  * `rows` are what comes before a page and the page, in order, of the threads `isBehind` its `after`, or of each of the
  * `parts` that these have; `needsDetails` when the order depends on `DETAILS`.
  */
-interface Page {
+interface ThreadsPage {
   isBehind: Sql;
   parts: Sql[];
   rows: Sql;
@@ -100,7 +100,7 @@ interface Page {
 function threadsInWindow(
   projectId: string,
   { after_datetime, before_datetime, thread_ids, sources }: ThreadsFilterDto,
-  { isBehind, rows, needsDetails }: Page,
+  { isBehind, rows, needsDetails }: ThreadsPage,
 ): Sql {
   const isInside = allOf(
     after_datetime && sql`c.started_at > ${after_datetime}::timestamptz`,
@@ -124,7 +124,7 @@ function threadsInWindow(
 function currentThreads(
   projectId: string,
   { thread_ids, sources }: ThreadsFilterDto,
-  { isBehind, parts, rows, needsDetails }: Page,
+  { isBehind, parts, rows, needsDetails }: ThreadsPage,
 ): Sql {
   const counted = ofSources(sources);
   const others = counted && turnsOfOthers(projectId, counted);
@@ -164,7 +164,7 @@ const STORED = sql`t.thread_id, t.turn_count, t.start_time, t.last_updated, t.fi
     t.p50_turn_duration_ms, t.p99_turn_duration_ms`;
 
 /** Marks of 5000 threads of ten turns take 0.15 s. */
-export const MARKED_THREADS: Marked = {
+export const MARKED_THREADS: MarkedStatistics = {
   marks: sql`thread_marks`,
   lock: projectLock(0x74687264),
   atOnce: 5000,

@@ -55,7 +55,7 @@ export const turnCalls = (
  * The first and the last calls of a turn with more calls than `turnCalls` answers: of those of its project that began in its
  * time, at most `most` from either end, those of its trace.
  */
-export const turnEdges = (projectId: string, turnId: string, most: number): Sql<TurnCall> => {
+export const firstLastCalls = (projectId: string, turnId: string, most: number): Sql<TurnCall> => {
   const edge = (order: Sql) => sql`(
     SELECT c.* FROM calls t CROSS JOIN LATERAL (
       SELECT c.trace_id, c.id, c.started_at, c.ended_at, c.operation, c.inputs, c.output FROM calls c

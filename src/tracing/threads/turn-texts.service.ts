@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
 import { readAnswer, readQuestion, type TurnText } from '../../platform/json/turn-text.js';
-import { printed } from '../../platform/json/decimal.js';
+import { printDecimals } from '../../platform/json/decimal.js';
 import type { Sql } from '../../platform/query/sql.js';
-import { Turn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import {
   callDocuments,
   type CallDocuments,
   type TurnCall,
   turnCalls,
-  turnEdges,
+  firstLastCalls,
 } from './turn-texts.query.js';
 import { MAX_TEXT, type TurnTextsDto } from './threads.dto.js';
 
@@ -48,7 +48,7 @@ export class TurnTextsService {
   async query({ project_id, turn_ids }: TurnTextsDto): Promise<string> {
     const found = await this.find(project_id, turn_ids);
     const turns = turn_ids.map((turn_id) => ({ turn_id, ...(found.get(turn_id) ?? NEITHER) }));
-    return printed({ turns });
+    return printDecimals({ turns });
   }
 
   /** The texts of turns by the ids of their calls. */
@@ -75,7 +75,7 @@ export class TurnTextsService {
     for (const [id, some] of calls) {
       if (some.length < MAX_TURN_CALLS) continue;
       const known = new Set(some.map((call) => call.id));
-      for (const call of await this.rows(turnEdges(projectId, id, MAX_TURN_CALLS))) {
+      for (const call of await this.rows(firstLastCalls(projectId, id, MAX_TURN_CALLS))) {
         if (!known.has(call.id)) some.push(call);
         known.add(call.id);
       }
@@ -89,7 +89,7 @@ export class TurnTextsService {
     calls: readonly TurnCall[],
     read: typeof readAnswer,
   ): Promise<CallText | null> {
-    const turn = new Turn();
+    const turn = new EventLoopTurn();
     let best: CallText | null = null;
     for (let from = 0; from < Math.min(calls.length, MAX_READ_CALLS); from += CALLS_AT_ONCE) {
       const some = calls.slice(from, from + CALLS_AT_ONCE);

@@ -2,10 +2,10 @@ import { isObject } from '../../platform/json/is-object.js';
 import { type CountName, DIALECTS } from './dialects.js';
 
 /** The entry of a model in `summary.usage`, as some client or provider wrote it. */
-export type Usage = Readonly<Record<string, unknown>>;
+export type UsageEntry = Readonly<Record<string, unknown>>;
 
 /** One name of a count. */
-export interface Spelling {
+export interface CountSpelling {
   name: string;
   count: CountName;
   path: readonly string[];
@@ -19,12 +19,12 @@ export const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0;
 
 /** Counts that most entries have; the others make it worth to look what lies inside what. */
-const PLAIN = new Set<CountName>(['prompt', 'completion', 'total', 'requests']);
+const PLAIN_COUNTS = new Set<CountName>(['prompt', 'completion', 'total', 'requests']);
 
 /** The names of each count, those of earlier dialects first. */
-const SPELLINGS = new Map<CountName, Spelling[]>();
+const SPELLINGS = new Map<CountName, CountSpelling[]>();
 /** The names by the member of an entry that they begin with. Each write reads usage: only what an entry has is looked at. */
-const BY_MEMBER = new Map<string, Spelling[]>();
+const BY_MEMBER = new Map<string, CountSpelling[]>();
 for (const { names, apart = [] } of DIALECTS)
   for (const [count, spelled] of Object.entries(names) as [CountName, string | string[]][])
     for (const name of [spelled].flat()) {
@@ -42,11 +42,11 @@ for (const { names, apart = [] } of DIALECTS)
 /** The names that lead to counts, and the members that they begin with: all, or those of what lies inside or beside the sums. */
 export const spelledMembers = (which: 'all' | 'details' = 'all'): string[] =>
   [...BY_MEMBER].flatMap(([member, known]) =>
-    which === 'all' || known.every(({ count }) => !PLAIN.has(count)) ? [member] : [],
+    which === 'all' || known.every(({ count }) => !PLAIN_COUNTS.has(count)) ? [member] : [],
   );
 
 /** The names of the table for a count, or some of them. @throws Error for a name that the table has not */
-export function spellings(count: CountName, ...names: string[]): readonly Spelling[] {
+export function spellings(count: CountName, ...names: string[]): readonly CountSpelling[] {
   const all = SPELLINGS.get(count) ?? [];
   if (names.length === 0) return all;
   return names.map((name) => {
@@ -64,10 +64,10 @@ export class UsageCounts {
   hasOtherUnit = false;
   /** Members `input_…` and `output_…` that the table does not have: users of Langfuse name details as they like. */
   readonly others: Record<'input' | 'output', unknown[]> = { input: [], output: [] };
-  private readonly values = new Map<Spelling, unknown>();
+  private readonly values = new Map<CountSpelling, unknown>();
   private readonly told = new Set<CountName>();
 
-  constructor(usage: Usage) {
+  constructor(usage: UsageEntry) {
     for (const member of Object.keys(usage)) {
       const known = BY_MEMBER.get(member);
       if (!known) this.addOther(member, usage[member]);
@@ -76,7 +76,7 @@ export class UsageCounts {
   }
 
   /** The first number above 0, else 0 where one is 0. */
-  first(names: readonly Spelling[]): { amount: number; spelling: Spelling } | undefined {
+  first(names: readonly CountSpelling[]): { amount: number; spelling: CountSpelling } | undefined {
     let zero: ReturnType<UsageCounts['first']>;
     for (const spelling of names) {
       const amount = this.values.get(spelling);
@@ -92,22 +92,22 @@ export class UsageCounts {
     return this.told.has(count);
   }
 
-  amount(names: readonly Spelling[]): number {
+  amount(names: readonly CountSpelling[]): number {
     return this.first(names)?.amount ?? 0;
   }
 
   /** The values of names that are no counts. */
-  broken(names: readonly Spelling[]): unknown[] {
+  broken(names: readonly CountSpelling[]): unknown[] {
     return names
       .map((spelling) => this.values.get(spelling))
       .filter((value) => value !== undefined && !isCount(value));
   }
 
-  private add(spelling: Spelling, value: unknown): void {
+  private add(spelling: CountSpelling, value: unknown): void {
     if (value === null || value === undefined || isLedInto(spelling, value)) return;
     this.values.set(spelling, value);
     this.told.add(spelling.count);
-    if (value !== 0 && !PLAIN.has(spelling.count)) this.hasMore = true;
+    if (value !== 0 && !PLAIN_COUNTS.has(spelling.count)) this.hasMore = true;
   }
 
   private addOther(member: string, value: unknown): void {
@@ -123,17 +123,21 @@ export class UsageCounts {
 }
 
 /** An object is no count that is broken where other names lead into it: `inputTokens` and `inputTokens.total`. */
-const isLedInto = ({ name, path }: Spelling, value: unknown): boolean =>
+const isLedInto = ({ name, path }: CountSpelling, value: unknown): boolean =>
   isObject(value) &&
   path.length === 1 &&
   BY_MEMBER.get(name)!.some((other) => other.path.length > 1);
 
-function valueOf(usage: Usage, member: string, { name, path, modality }: Spelling): unknown {
+function valueOf(
+  usage: UsageEntry,
+  member: string,
+  { name, path, modality }: CountSpelling,
+): unknown {
   if (member === name) return usage[member];
   const value = path.reduce<unknown>(
     (found, part) =>
       typeof found === 'object' && found !== null && Object.hasOwn(found, part)
-        ? (found as Usage)[part]
+        ? (found as UsageEntry)[part]
         : undefined,
     usage,
   );
@@ -142,7 +146,7 @@ function valueOf(usage: Usage, member: string, { name, path, modality }: Spellin
 
 const MAX_MODALITIES = 16;
 
-const isOf = ({ modality, ttl }: Usage, name: string): boolean =>
+const isOf = ({ modality, ttl }: UsageEntry, name: string): boolean =>
   [modality, ttl].some(
     (one) => typeof one === 'string' && one.toLowerCase() === name.toLowerCase(),
   );

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { placed, type Share } from './placement.js';
+import { placeTokens, type TokenShare } from './placement.js';
 
-const share = (more: Partial<Share>): Share => ({
+const share = (more: Partial<TokenShare>): TokenShare => ({
   side: 'input',
   count: 0,
   isApart: false,
@@ -9,8 +9,8 @@ const share = (more: Partial<Share>): Share => ({
 });
 const cached = (count: number, isApart = false) => share({ count, isApart, isCached: true });
 const reasoning = (count: number, isApart = false) => share({ side: 'output', count, isApart });
-const apart = (total: number | undefined, ...shares: Share[]) => {
-  const { input, output } = placed({ prompt: 820, completion: 40, total }, shares);
+const apart = (total: number | undefined, ...shares: TokenShare[]) => {
+  const { input, output } = placeTokens({ prompt: 820, completion: 40, total }, shares);
   return [input, output];
 };
 
@@ -48,7 +48,7 @@ describe('placed', () => {
   /** At most nine, of which two are cached. */
   const shares = fc
     .tuple(fc.array(aShare, { maxLength: 5 }), fc.array(aShare, { maxLength: 2 }))
-    .map(([others, cached]): Share[] => [
+    .map(([others, cached]): TokenShare[] => [
       ...others,
       ...cached.map((one) => ({ ...one, side: 'input' as const, isCached: true })),
     ]);
@@ -57,7 +57,8 @@ describe('placed', () => {
     fc.assert(
       fc.property(sides, shares, fc.nat(255), (sides, list, bits) => {
         const isApart = list.map((_, i) => (bits & (1 << i)) !== 0);
-        const most = (side: Share['side']) => (side === 'input' ? sides.prompt : sides.completion);
+        const most = (side: TokenShare['side']) =>
+          side === 'input' ? sides.prompt : sides.completion;
         const inside = list.filter((_, i) => !isApart[i]);
         const isPossible =
           inside.every(({ side, count }) => count <= most(side)) &&
@@ -66,7 +67,7 @@ describe('placed', () => {
           (sum, { count }, i) => sum + (isApart[i] ? count : 0),
           sides.prompt + sides.completion,
         );
-        const { input, output, isSum } = placed({ ...sides, total }, list);
+        const { input, output, isSum } = placeTokens({ ...sides, total }, list);
         expect(isSum || !isPossible).toBe(true);
         const isTotal = sides.prompt + sides.completion + input + output === total;
         expect(isTotal).toBe(isSum);

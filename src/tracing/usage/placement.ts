@@ -1,5 +1,5 @@
 /** Tokens that lie among those of the prompt or of the completion, or apart from them. */
-export interface Share {
+export interface TokenShare {
   side: 'input' | 'output';
   count: number;
   /** Where no total tells. */
@@ -8,14 +8,14 @@ export interface Share {
   isCached?: boolean;
 }
 
-interface Sides {
+interface SideTotals {
   prompt: number;
   completion: number;
   total: number | undefined;
 }
 
 /** How many tokens lie apart, and whether the total is the sum of this reading. */
-export interface Placement {
+export interface TokenPlacement {
   input: number;
   output: number;
   isSum: boolean;
@@ -25,7 +25,7 @@ export interface Placement {
  * Decides which shares lie apart. Where a total is the sum of a reading, that reading counts: of several the one that differs
  * least from what the names say. Else the names decide. More tokens than their side has cannot lie among them.
  */
-export function placed(sides: Sides, all: readonly Share[]): Placement {
+export function placeTokens(sides: SideTotals, all: readonly TokenShare[]): TokenPlacement {
   const shares = all.filter(({ count }) => count > 0);
   let usual = shares.map((share) => share.isApart || share.count > sideOf(sides, share));
   if (!cachedFit(sides, shares, usual))
@@ -40,22 +40,26 @@ export function placed(sides: Sides, all: readonly Share[]): Placement {
   return reading;
 }
 
-const sideOf = ({ prompt, completion }: Sides, { side }: Share) =>
+const sideOf = ({ prompt, completion }: SideTotals, { side }: TokenShare) =>
   side === 'input' ? prompt : completion;
 
-const cachedFit = ({ prompt }: Sides, shares: readonly Share[], isApart: readonly boolean[]) =>
+const cachedFit = (
+  { prompt }: SideTotals,
+  shares: readonly TokenShare[],
+  isApart: readonly boolean[],
+) =>
   shares.reduce((sum, { count, isCached }, i) => sum + (isCached && !isApart[i] ? count : 0), 0) <=
   prompt;
 
-const fits = (sides: Sides, shares: readonly Share[], isApart: readonly boolean[]) =>
+const fits = (sides: SideTotals, shares: readonly TokenShare[], isApart: readonly boolean[]) =>
   cachedFit(sides, shares, isApart) &&
   shares.every((share, i) => isApart[i] || share.count <= sideOf(sides, share));
 
 function placement(
-  { prompt, completion, total }: Sides,
-  shares: readonly Share[],
+  { prompt, completion, total }: SideTotals,
+  shares: readonly TokenShare[],
   isApart: readonly boolean[],
-): Placement {
+): TokenPlacement {
   const apart = { input: 0, output: 0 };
   shares.forEach(({ side, count }, i) => {
     if (isApart[i]) apart[side] += count;

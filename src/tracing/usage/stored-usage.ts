@@ -1,18 +1,18 @@
 import { isObject } from '../../platform/json/is-object.js';
 import { storable } from '../../platform/query/columns.js';
-import { type Usage, UsageCounts } from './counts.js';
-import { type Details, KINDS, kindsIn, type Tokens } from './tokens.js';
+import { type UsageEntry, UsageCounts } from './counts.js';
+import { type TokenDetails, TOKEN_KINDS, kindsIn, type Tokens } from './tokens.js';
 import { entryTokens, requestsIn } from './usage.js';
 
 /** A usage that was read: kinds whose number of tokens it does not say, or not in a way that can be read, are unknown. */
-export interface UsageRead {
+export interface ParsedUsage {
   tokens: Tokens;
-  details: Details;
+  details: TokenDetails;
   unknown: ReadonlySet<keyof Tokens>;
 }
 
 /** Reads an entry of `summary.usage`. `isGross` says how its client counts: `countsGross`. */
-export function readUsage(usage: Usage, isGross: boolean): UsageRead {
+export function parseUsageEntry(usage: UsageEntry, isGross: boolean): ParsedUsage {
   const { tokens, details, unknown } = entryTokens(new UsageCounts(usage), isGross);
   return { tokens, details, unknown: kindsIn(unknown) };
 }
@@ -35,7 +35,7 @@ export interface StoredUsage extends Partial<Tokens> {
   /** Of the first entry: `USAGE_READER`. */
   reader?: number;
   /** Counts of `DETAILS`, where one is not 0. */
-  details?: Details;
+  details?: TokenDetails;
 }
 
 /**
@@ -58,13 +58,13 @@ export function storedUsage(usage: unknown): StoredUsage[] | null {
   return read;
 }
 
-function storedEntry(llmId: string, entry: Usage): StoredUsage {
+function storedEntry(llmId: string, entry: UsageEntry): StoredUsage {
   const counts = new UsageCounts(entry);
   const { tokens, unknown, ...net } = entryTokens(counts, false);
   let { details } = net;
   const stored: StoredUsage = { llm_id: storable(llmId) };
   if (stored.llm_id !== llmId) stored.sent_llm_id = JSON.stringify(llmId);
-  for (const kind of KINDS) if (tokens[kind] > 0) stored[kind] = tokens[kind];
+  for (const kind of TOKEN_KINDS) if (tokens[kind] > 0) stored[kind] = tokens[kind];
   if (tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens > 0) {
     const gross = entryTokens(counts, true);
     if (gross.tokens.prompt_tokens !== tokens.prompt_tokens) {
@@ -84,9 +84,9 @@ export const sentName = ({ llm_id, sent_llm_id }: StoredUsage): string =>
   sent_llm_id === undefined ? llm_id : (JSON.parse(sent_llm_id) as string);
 
 /** What `storedUsage` left out put back. `countsGross` is of the client of the call. */
-export function usageRead(stored: StoredUsage, countsGross: boolean): UsageRead {
+export function parseStoredUsage(stored: StoredUsage, countsGross: boolean): ParsedUsage {
   const { gross_prompt_tokens: gross, unknown_kinds: unknown = 0 } = stored;
-  const tokens = Object.fromEntries(KINDS.map((kind) => [kind, stored[kind] ?? 0]));
+  const tokens = Object.fromEntries(TOKEN_KINDS.map((kind) => [kind, stored[kind] ?? 0]));
   if (countsGross && gross !== undefined) tokens['prompt_tokens'] = gross;
   return {
     tokens: tokens as unknown as Tokens,

@@ -7,7 +7,7 @@ export interface Tokens {
 }
 
 /** The kinds of tokens; a kind that is unknown has the bit of its place. */
-export const KINDS = [
+export const TOKEN_KINDS = [
   'prompt_tokens',
   'completion_tokens',
   'cache_read_input_tokens',
@@ -16,7 +16,7 @@ export const KINDS = [
 export const [PROMPT, ANSWER, READ, CREATED] = [1, 2, 4, 8];
 
 export const kindsIn = (bits: number): ReadonlySet<keyof Tokens> =>
-  new Set(KINDS.filter((_, i) => bits & (1 << i)));
+  new Set(TOKEN_KINDS.filter((_, i) => bits & (1 << i)));
 
 /** Tokens of the prompt, whether a cache served them or not. */
 export const inputTokens = (tokens: Tokens): number =>
@@ -42,10 +42,14 @@ export const DETAILS = [
 export type DetailName = (typeof DETAILS)[number][0];
 
 /** Counts of `DETAILS`, in their order; null when all are 0. Those of one kind are never more than the tokens of that kind. */
-export type Details = readonly number[] | null;
+export type TokenDetails = readonly number[] | null;
 
 /** What is left of details behind those of `below`, and at most as many as there are tokens. */
-export function detailsLeft(own: Details, below: Details | undefined, tokens: Tokens): Details {
+export function detailsLeft(
+  own: TokenDetails,
+  below: TokenDetails | undefined,
+  tokens: Tokens,
+): TokenDetails {
   if (!own) return null;
   const left = { ...tokens };
   const details = DETAILS.map(([, kind], i) => {
@@ -56,5 +60,5 @@ export function detailsLeft(own: Details, below: Details | undefined, tokens: To
   return details.some((count) => count > 0) ? details : null;
 }
 
-export const detailsTogether = (a: Details, b: Details): Details =>
+export const addDetails = (a: TokenDetails, b: TokenDetails): TokenDetails =>
   a && b ? DETAILS.map((_, i) => (a[i] ?? 0) + (b[i] ?? 0)) : (a ?? b);

@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { DIALECTS } from './dialects.js';
-import { countsGross, readUsage, sentName, storedUsage, usageRead } from './stored-usage.js';
+import {
+  countsGross,
+  parseUsageEntry,
+  sentName,
+  storedUsage,
+  parseStoredUsage,
+} from './stored-usage.js';
 import { DETAILS } from './tokens.js';
 import { reportedUsage } from './usage.js';
 
@@ -16,7 +22,8 @@ const COLUMNS = [
   ['tool_use'],
 ] as const;
 
-const counts = (usage: Record<string, unknown>) => Object.values(readUsage(usage, false).tokens);
+const counts = (usage: Record<string, unknown>) =>
+  Object.values(parseUsageEntry(usage, false).tokens);
 
 describe('readUsage', () => {
   it.each<[string, Record<string, unknown>, number[]]>([
@@ -109,7 +116,7 @@ describe('readUsage', () => {
       ['prompt_tokens', 'cache_creation_input_tokens'],
     ],
   ])('of %j does not know %j', (usage, unknown) => {
-    expect([...readUsage(usage, false).unknown]).toEqual(unknown);
+    expect([...parseUsageEntry(usage, false).unknown]).toEqual(unknown);
   });
 });
 
@@ -127,7 +134,7 @@ describe('any entry', () => {
   it('has no negative counts, and no more details than tokens', () => {
     fc.assert(
       fc.property(anyEntry(some), fc.boolean(), (usage, isGross) => {
-        const { tokens, details } = readUsage(usage, isGross);
+        const { tokens, details } = parseUsageEntry(usage, isGross);
         const left: Record<string, number> = { ...tokens };
         DETAILS.forEach(([, kind], i) => (left[kind]! -= details?.[i] ?? 0));
         for (const count of [...Object.values(left), ...(details ?? [])])
@@ -143,8 +150,8 @@ describe('any entry', () => {
         const entry = Object.fromEntries(
           Object.entries(usage).filter(([name]) => !TOTALS.includes(name)),
         );
-        const said = readUsage(entry, false);
-        const reported = readUsage(reportedUsage(entry), false);
+        const said = parseUsageEntry(entry, false);
+        const reported = parseUsageEntry(reportedUsage(entry), false);
         const isUnknown = said.unknown.size > 0;
         expect([...reported.unknown]).toEqual(expect.arrayContaining([...said.unknown]));
         expect(isUnknown ? said : reported).toEqual(said);
@@ -186,7 +193,7 @@ describe('storedUsage', () => {
         expect(stored.map(sentName)).toEqual(Object.keys(usage));
         for (const one of stored) {
           const said = usage[sentName(one)]!;
-          expect(usageRead(one, isGross)).toEqual(readUsage(said, isGross));
+          expect(parseStoredUsage(one, isGross)).toEqual(parseUsageEntry(said, isGross));
           const { requests } = said;
           expect(one.requests).toBe(
             Number.isSafeInteger(requests) && Number(requests) >= 0 ? requests : undefined,

@@ -1,12 +1,12 @@
-import { isCount, type Spelling, spellings, type Usage, UsageCounts } from './counts.js';
+import { isCount, type CountSpelling, spellings, type UsageEntry, UsageCounts } from './counts.js';
 import type { CountName } from './dialects.js';
-import { placed, type Share } from './placement.js';
+import { placeTokens, type TokenShare } from './placement.js';
 import {
   ANSWER,
   CREATED,
   DETAILS,
   type DetailName,
-  type Details,
+  type TokenDetails,
   detailsLeft,
   inputTokens,
   PROMPT,
@@ -17,7 +17,7 @@ import {
 /** The tokens of an entry, and a bit for each kind whose number it does not say, or not in a way that can be read. */
 export interface EntryTokens {
   tokens: Tokens;
-  details: Details;
+  details: TokenDetails;
   unknown: number;
 }
 
@@ -42,7 +42,7 @@ const RESPONSES = {
   completion: spellings('completion', 'output_tokens'),
 };
 /** What lies inside a sum of chat completions and responses: `isOfBoth`. */
-const OF_BOTH: Partial<Record<CountName, readonly Spelling[]>> = {
+const COMBINED_SUM: Partial<Record<CountName, readonly CountSpelling[]>> = {
   prompt: [...CHAT.prompt, ...RESPONSES.prompt],
   completion: [...CHAT.completion, ...RESPONSES.completion],
   cache_read: spellings('cache_read', 'prompt_tokens_details.cached_tokens', 'input_tokens_details.cached_tokens'), // prettier-ignore
@@ -50,11 +50,11 @@ const OF_BOTH: Partial<Record<CountName, readonly Spelling[]>> = {
   reasoning: spellings('reasoning', 'completion_tokens_details.reasoning_tokens', 'output_tokens_details.reasoning_tokens'), // prettier-ignore
 };
 /** Anthropic's names, which others took over: beside its own input tokens they lie apart. */
-const ANTHROPIC: Partial<Record<CountName, readonly Spelling[]>> = {
+const ANTHROPIC: Partial<Record<CountName, readonly CountSpelling[]>> = {
   cache_read: spellings('cache_read', 'cache_read_input_tokens'),
   cache_write: spellings('cache_write', 'cache_creation_input_tokens'),
 };
-const NOT_ANTHROPIC = [...CHAT.prompt, ...OF_BOTH.cache_read!, ...OF_BOTH.cache_write!];
+const NOT_ANTHROPIC = [...CHAT.prompt, ...COMBINED_SUM.cache_read!, ...COMBINED_SUM.cache_write!];
 
 /** Langfuse's names of details that are not among its `input` and `output`. */
 const LANGFUSE_DETAIL = /^(input|output|cache_read|cache_creation)_(?!tokens$)[^.[]*$/;
@@ -66,7 +66,7 @@ export const requestsIn = (counts: UsageCounts): number | undefined =>
   counts.first(REQUESTS)?.amount;
 
 /** A sum of chat completions and responses, as SDKs make it for a parent: its total is that of both together. */
-function isOfBoth(counts: UsageCounts): boolean {
+function isCombinedSum(counts: UsageCounts): boolean {
   const all = [CHAT.prompt, RESPONSES.prompt, CHAT.completion, RESPONSES.completion];
   const [chat, responses, ...answers] = all.map((names) => counts.amount(names)) as [
     number,
@@ -82,7 +82,7 @@ const isOfLangfuse = (counts: UsageCounts): boolean =>
   [LANGFUSE.prompt, LANGFUSE.completion].some((names) => counts.first(names));
 
 /** How an entry is to be read. */
-class Entry {
+class EntryReader {
   private readonly isOfLangfuse: boolean;
   private readonly isOfBoth: boolean;
 
@@ -91,11 +91,11 @@ class Entry {
     private readonly isGross: boolean,
   ) {
     this.isOfLangfuse = isOfLangfuse(counts);
-    this.isOfBoth = !this.isOfLangfuse && isOfBoth(counts);
+    this.isOfBoth = !this.isOfLangfuse && isCombinedSum(counts);
   }
 
   amount(name: CountName): number {
-    const both = this.isOfBoth && OF_BOTH[name];
+    const both = this.isOfBoth && COMBINED_SUM[name];
     const sum = both ? both.reduce((sum, one) => sum + this.counts.amount([one]), 0) : 0;
     return sum || (this.find(name)?.amount ?? 0);
   }
@@ -112,7 +112,7 @@ class Entry {
   }
 
   /** Details that only Langfuse has. */
-  get others(): Share[] {
+  get others(): TokenShare[] {
     if (!this.isOfLangfuse) return [];
     return (['input', 'output'] as const).map((side) => ({
       side,
@@ -153,7 +153,7 @@ const WRITES = ['cache_write', 'cache_write_5m', 'cache_write_1h'] as const;
 
 function countTokens(counts: UsageCounts, isGross: boolean): Omit<EntryTokens, 'unknown'> {
   if (counts.hasOtherUnit) return { tokens: NO_TOKENS, details: null };
-  const entry = new Entry(counts, isGross);
+  const entry = new EntryReader(counts, isGross);
   const [prompt, completion] = [entry.amount('prompt'), entry.amount('completion')];
   if (!counts.hasMore)
     return {
@@ -161,13 +161,13 @@ function countTokens(counts: UsageCounts, isGross: boolean): Omit<EntryTokens, '
       details: null,
     };
   const total = counts.first(TOTAL)?.amount;
-  const share = (side: Share['side'], ...names: CountName[]): Share => ({
+  const share = (side: TokenShare['side'], ...names: CountName[]): TokenShare => ({
     side,
     count: names.reduce((sum, name) => sum + entry.amount(name), 0),
     isApart: names.some((name) => entry.isApart(name)),
   });
   const read = entry.amount('cache_read');
-  const cached = (count: number): Share => ({
+  const cached = (count: number): TokenShare => ({
     side: 'input',
     count,
     // a client that counts one of them apart does so with both
@@ -185,7 +185,7 @@ function countTokens(counts: UsageCounts, isGross: boolean): Omit<EntryTokens, '
   ];
   const readings = entry.written.map((written) => ({
     written,
-    ...placed({ prompt, completion, total }, [cached(written), ...rest]),
+    ...placeTokens({ prompt, completion, total }, [cached(written), ...rest]),
   }));
   const { written, input, output } = readings.find(({ isSum }) => isSum) ?? readings[0]!;
   const tokens = {
@@ -198,7 +198,7 @@ function countTokens(counts: UsageCounts, isGross: boolean): Omit<EntryTokens, '
 }
 
 /** The count of each of `DETAILS`. Where a cache served some of the audio, the prompt's own audio is the rest. */
-const COUNT_OF: Record<DetailName, CountName> = {
+const DETAIL_COUNTS: Record<DetailName, CountName> = {
   audio_input_tokens: 'audio_input',
   image_input_tokens: 'image_input',
   video_input_tokens: 'video_input',
@@ -211,14 +211,16 @@ const COUNT_OF: Record<DetailName, CountName> = {
   cache_read_image_tokens: 'image_cache_read',
   cache_creation_1h_input_tokens: 'cache_write_1h',
 };
-const OF_CACHE: Partial<Record<DetailName, CountName>> = {
+const CACHED_DETAIL_COUNTS: Partial<Record<DetailName, CountName>> = {
   audio_input_tokens: 'audio_cache_read',
   image_input_tokens: 'image_cache_read',
 };
 
-function detailsOf(entry: Entry, tokens: Tokens): Details {
-  const told = DETAILS.map(([name]) => entry.amount(COUNT_OF[name]));
-  const cached = DETAILS.map(([name]) => (OF_CACHE[name] ? entry.amount(OF_CACHE[name]) : 0));
+function detailsOf(entry: EntryReader, tokens: Tokens): TokenDetails {
+  const told = DETAILS.map(([name]) => entry.amount(DETAIL_COUNTS[name]));
+  const cached = DETAILS.map(([name]) =>
+    CACHED_DETAIL_COUNTS[name] ? entry.amount(CACHED_DETAIL_COUNTS[name]) : 0,
+  );
   return detailsLeft(told, cached, tokens);
 }
 
@@ -257,7 +259,7 @@ export const REPORTED: readonly (readonly [string, readonly CountName[]])[] = [
   ['total_tokens', ['total']],
   ['cache_read_input_tokens', ['cache_read']],
   ['cache_creation_input_tokens', [...WRITES]],
-  ...Object.entries(COUNT_OF).map(([member, count]) => [member, [count]] as const),
+  ...Object.entries(DETAIL_COUNTS).map(([member, count]) => [member, [count]] as const),
 ];
 
 const REPORTED_SPELLINGS = new Map(
@@ -268,7 +270,7 @@ const REPORTED_SPELLINGS = new Map(
  * An entry of a model from the usage that a span or an observation tells, whatever its dialect: its prompt tokens hold the cached
  * ones, its completion tokens all that the model wrote. What cannot be read is repeated, so that it stays unknown.
  */
-export function reportedUsage(usage: Usage): Record<string, unknown> {
+export function reportedUsage(usage: UsageEntry): Record<string, unknown> {
   const counts = new UsageCounts(usage);
   if (counts.hasOtherUnit) return { unit: usage['unit'], ...pickNumbers(usage) };
   const { tokens } = countTokens(counts, false);
@@ -307,7 +309,7 @@ const brokenText = (value: unknown) =>
     ? value
     : (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, 64);
 
-const pickNumbers = (usage: Usage) =>
+const pickNumbers = (usage: UsageEntry) =>
   Object.fromEntries(
     ['input', 'output', 'total'].flatMap((name) =>
       typeof usage[name] === 'number' ? [[name, usage[name]]] : [],

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { ByteBuffer } from '../byte-buffer.js';
-import type { Chunk } from './builds.query.js';
+import type { PackedChunk } from './builds.query.js';
 import type { Split } from './groups.js';
 
 const gzip = promisify(zlib.gzip);
@@ -22,7 +22,7 @@ export class Packer {
   private readonly text = new ByteBuffer();
   private split: Split = 'train';
 
-  constructor(private readonly store: (chunk: Chunk) => Promise<void>) {}
+  constructor(private readonly store: (chunk: PackedChunk) => Promise<void>) {}
 
   async add(line: readonly Buffer[], split: Split): Promise<void> {
     if (split !== this.split) await this.flush();
@@ -41,7 +41,7 @@ export class Packer {
   }
 }
 
-type Packed = AsyncIterable<Pick<Chunk, 'text'>>;
+type Packed = AsyncIterable<Pick<PackedChunk, 'text'>>;
 
 /** The bytes of chunks in pieces. */
 export async function* unpackChunks(chunks: Packed): AsyncGenerator<Buffer> {

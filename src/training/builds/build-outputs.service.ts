@@ -4,18 +4,24 @@ import { addEventBefore, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import type { Context } from '../../platform/http/context.js';
 import { ApiError } from '../../platform/errors.js';
-import { Turn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import { Busy } from '../../platform/refusals.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { STALLED_AFTER_MS } from '../../platform/database/row-stream.js';
-import { type Slot, Slots } from '../../platform/database/slots.js';
+import { type ConnectionSlot, ConnectionSlots } from '../../platform/database/slots.js';
 import { TrainingJobsService } from '../jobs/training-jobs.service.js';
 import { unpackChunks, toJsonArray, cutLines, joinPieces } from './build-bytes.js';
 import type { BuildExportDto, BuildSubmitDto, BuildSubmittedDto } from './builds.dto.js';
-import { buildQuery, type BuildRow, type Chunk, chunksQuery, jobInsert } from './builds.query.js';
-import { type Converted, type ExportOptions, exportRows } from './exports.js';
-import { makersLock } from '../made-of-calls.query.js';
+import {
+  buildQuery,
+  type BuildRow,
+  type PackedChunk,
+  chunksQuery,
+  jobInsert,
+} from './builds.query.js';
+import { type ConvertedFormat, type ExportOptions, exportRows } from './exports.js';
+import { derivedDataLock } from '../made-of-calls.query.js';
 import type { Split } from './groups.js';
 import type { LintDto } from './build-facts.dto.js';
 import { lintFailed, type LintRules, Lints } from './lints.js';
@@ -32,7 +38,7 @@ const AT_ONCE = 3;
 /** Hands builds to trainers: as training jobs, or as files. */
 @Injectable()
 export class BuildOutputsService {
-  private readonly slots = new Slots(AT_ONCE);
+  private readonly slots = new ConnectionSlots(AT_ONCE);
 
   constructor(
     private readonly database: Database,
@@ -82,7 +88,7 @@ export class BuildOutputsService {
     buildId: string,
     job: { id: string; logBatchId: string | null },
   ): Promise<void> {
-    await this.database.query(makersLock(projectId)); // an erasing has either ended, or will find the job
+    await this.database.query(derivedDataLock(projectId)); // an erasing has either ended, or will find the job
     await this.find(projectId, buildId);
     await this.database.query(jobInsert(projectId, buildId, job));
   }
@@ -104,7 +110,7 @@ export class BuildOutputsService {
     { projectId, split }: { projectId: string; split: Split },
   ): AsyncGenerator<Buffer> {
     let isFirst = true;
-    const turn = new Turn();
+    const turn = new EventLoopTurn();
     for await (const piece of toJsonArray(this.readChunks(projectId, build, split))) {
       if (isFirst) yield Buffer.from('{"trajectory_groups":[');
       isFirst = false;
@@ -156,7 +162,11 @@ export class BuildOutputsService {
   private async handOver(
     { project_id: projectId, build_id, format, split }: BuildExportDto,
     by: Caller,
-    { pieces, lints, slot }: { pieces: AsyncIterable<Buffer>; lints: LintDto[]; slot: Slot },
+    {
+      pieces,
+      lints,
+      slot,
+    }: { pieces: AsyncIterable<Buffer>; lints: LintDto[]; slot: ConnectionSlot },
   ): Promise<{ pieces: Readable; lints: LintDto[] }> {
     const detail = { format, split: split ?? 'all' };
     const event = { action: BUILD_EXPORT, by, projectId, target: build_id, detail };
@@ -165,7 +175,7 @@ export class BuildOutputsService {
   }
 
   /** Frees the slot when the reader has read or left. A reader that takes nothing is cut, sooner while another key waits. */
-  private watch(pieces: AsyncIterable<Buffer>, slot: Slot): Readable {
+  private watch(pieces: AsyncIterable<Buffer>, slot: ConnectionSlot): Readable {
     let stalled: NodeJS.Timeout | undefined;
     const taken = async function* () {
       for await (const piece of pieces) {
@@ -192,7 +202,7 @@ export class BuildOutputsService {
     projectId: string,
     { id, num_chunks }: BuildRow,
     split: Split | 'all',
-  ): AsyncGenerator<Chunk> {
+  ): AsyncGenerator<PackedChunk> {
     for (let seq = -1; seq < num_chunks - 1;) {
       const chunks = await this.database.query(chunksQuery(projectId, id, seq));
       if (chunks.length === 0) throw new Error('the build was erased while it was read');
@@ -213,7 +223,7 @@ export class BuildOutputsService {
 
 /** What an export leaves out or loses, which its header says: rows are made once to know it. */
 async function exportLints(
-  format: Converted,
+  format: ConvertedFormat,
   groups: AsyncIterable<Buffer>,
   { rules, signal, ...options }: ExportOptions & { rules: LintRules; signal: AbortSignal },
 ): Promise<LintDto[]> {

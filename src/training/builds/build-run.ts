@@ -1,20 +1,25 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../platform/errors.js';
-import { Turn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import type { BuildCountsDto, BuildFactsDto, HintDto, LintDto } from './build-facts.dto.js';
-import { Census } from './census.js';
+import { BuildStatistics } from './census.js';
 import { readCredits } from './credits.js';
-import { groupLine, type Split, type Trajectory } from './groups.js';
+import { groupLine, type Split, type GroupTrajectory } from './groups.js';
 import { Hints } from './hints.js';
 import { creditedPart, type History } from './histories.js';
 import { Lints } from './lints.js';
 import type { LintCode } from './recipe.dto.js';
 import type { Recipe } from './recipe.js';
-import type { Selection } from './units.query.js';
-import { readSaid, type ReadSaid, computeReward, type Said } from './rewards.js';
+import type { UnitSelection } from './units.query.js';
+import {
+  parseUnitFeedback,
+  type ParsedUnitFeedback,
+  computeReward,
+  type UnitFeedback,
+} from './rewards.js';
 import { type Rollout, makeRollout } from './rollout.js';
 import { hashParts } from './turns.js';
-import type { Member, Unit, UnitCalls } from './unit-calls.js';
+import type { UnitWithMembers, Unit, UnitCalls } from './unit-calls.js';
 
 /** The text of one group: it is one line, which a trainer reads whole. */
 const MAX_GROUP_LENGTH = 64 * 1024 * 1024;
@@ -22,7 +27,7 @@ const MAX_GROUP_LENGTH = 64 * 1024 * 1024;
 const PART_LENGTH = 256 * 1024;
 
 /** A unit that will be in a group, if nothing is wrong with it. */
-export interface Labelled {
+export interface LabelledUnit {
   unit: Unit;
   hasFailed: boolean;
   key: string;
@@ -34,12 +39,12 @@ export interface BuiltGroup {
   /** In parts, with its line break. */
   line: Buffer[];
   split: Split;
-  trajectories: Trajectory[];
+  trajectories: GroupTrajectory[];
   /** What went in: texts of calls, and feedback. */
-  inputs: Input[];
+  inputs: BuildInputDigest[];
 }
 
-export interface Input {
+export interface BuildInputDigest {
   kind: 'call' | 'feedback';
   id: string;
   unitId: string;
@@ -51,7 +56,7 @@ export interface BuildPlan {
   recipe: Recipe;
   /** Where the recipe stands in the request. */
   path: string;
-  untrained: Selection['untrained'];
+  untrained: UnitSelection['untrained'];
   /** The build whose units are made anew. */
   of?: string;
   /** Takes the groups, in their order. */
@@ -60,7 +65,7 @@ export interface BuildPlan {
   goOn?: () => Promise<void>;
 }
 
-export interface Built {
+export interface BuildResult {
   as_of: string;
   counts: BuildCountsDto;
   lints: LintDto[];
@@ -69,20 +74,23 @@ export interface Built {
   digest: string;
 }
 
-interface Group {
+interface GroupInProgress {
   key: string;
   split: Split;
-  trajectories: Trajectory[];
+  trajectories: GroupTrajectory[];
   units: number;
-  inputs: Input[];
+  inputs: BuildInputDigest[];
   length: number;
 }
 
 /** A unit that will be in a group, with what is said on it. */
-type Scored = Labelled & { parents: ReadonlyMap<string, string | null>; said: Said[] };
+type ScoredUnit = LabelledUnit & {
+  parents: ReadonlyMap<string, string | null>;
+  said: UnitFeedback[];
+};
 
-interface Part {
-  said: ReadSaid[];
+interface TrajectoryPart {
+  said: ParsedUnitFeedback[];
   scored: string | null;
   choice: number;
   histories: History[];
@@ -105,13 +113,13 @@ export class BuildRun {
   };
   private readonly lints: Lints;
   private readonly hints = new Hints();
-  private readonly census = new Census();
+  private readonly census = new BuildStatistics();
   private readonly digest = createHash('sha256');
   private readonly seen = new Set<string>();
   /** On which side each prompt and each thread stands. */
   private readonly sides = new Map<string, Split>();
-  private readonly turn = new Turn();
-  private group: Group | undefined;
+  private readonly turn = new EventLoopTurn();
+  private group: GroupInProgress | undefined;
 
   constructor(
     private readonly plan: Pick<BuildPlan, 'recipe' | 'goOn'>,
@@ -127,7 +135,7 @@ export class BuildRun {
     await this.turn.next();
   }
 
-  isSettled({ unit, members: { isWaiting, hasTooMany } }: Member): boolean {
+  isSettled({ unit, members: { isWaiting, hasTooMany } }: UnitWithMembers): boolean {
     if (isWaiting) {
       this.counts.waiting++;
       this.hints.add('waiting');
@@ -136,7 +144,7 @@ export class BuildRun {
   }
 
   /** Whether the unit has a reward, or with credit by turn one of its turns. Its feedback is evaluated here, once. */
-  hasReward({ unit, members }: Member, said: Said[]): boolean {
+  hasReward({ unit, members }: UnitWithMembers, said: UnitFeedback[]): boolean {
     const { recipe } = this.plan;
     const { hasFailed, parents, candidates, unread } = members;
     if (hasFailed && recipe.reward.exception === 'skip') {
@@ -147,7 +155,7 @@ export class BuildRun {
     }
     const calls = [...candidates.map(({ id }) => id), ...unread];
     const rewards = readCredits(calls, { parents, said }, recipe.reward).map((credit) =>
-      computeReward(recipe.reward, readSaid(credit.said), { hasFailed, choice: 0 }),
+      computeReward(recipe.reward, parseUnitFeedback(credit.said), { hasFailed, choice: 0 }),
     );
     const known = rewards.filter(({ total }) => total !== null);
     if (known.length === 0) {
@@ -181,11 +189,11 @@ export class BuildRun {
     this.hints.add(code, units);
   }
 
-  beginGroup({ key, split }: Labelled): void {
+  beginGroup({ key, split }: LabelledUnit): void {
     this.group = { key, split, trajectories: [], units: 0, inputs: [], length: 0 };
   }
 
-  async addUnit(labelled: Scored, read: UnitCalls): Promise<void> {
+  async addUnit(labelled: ScoredUnit, read: UnitCalls): Promise<void> {
     const { unit, said } = labelled;
     const { calls, unread, last, isTooLarge } = read;
     if (isTooLarge) {
@@ -209,7 +217,7 @@ export class BuildRun {
   }
 
   /** Notes what is wrong with a unit. True when it has to be left out. */
-  private isRefused({ unit, split }: Labelled, rollout: Rollout): boolean {
+  private isRefused({ unit, split }: LabelledUnit, rollout: Rollout): boolean {
     const { maxSteps } = this.plan.recipe;
     const [oldest] = rollout.steps;
     const findings: { code: LintCode; call: string }[] = [...rollout.findings];
@@ -229,7 +237,7 @@ export class BuildRun {
     return dropping.length > 0;
   }
 
-  private add(labelled: Scored, rollout: Rollout, texts: UnitCalls['texts']): void {
+  private add(labelled: ScoredUnit, rollout: Rollout, texts: UnitCalls['texts']): void {
     const { unit, hasFailed } = labelled;
     const group = this.group!;
     group.units++;
@@ -263,11 +271,14 @@ export class BuildRun {
   }
 
   /** What becomes a trajectory of its own: the unit, each choice of a call, or what each score rewards. */
-  private *partsOf({ parents, said }: Scored, { histories, calls }: Rollout): Generator<Part> {
+  private *partsOf(
+    { parents, said }: ScoredUnit,
+    { histories, calls }: Rollout,
+  ): Generator<TrajectoryPart> {
     const { reward, select } = this.plan.recipe;
     for (const credit of readCredits(calls, { parents, said }, reward)) {
       const { scored } = credit;
-      const part = { said: readSaid(credit.said), scored };
+      const part = { said: parseUnitFeedback(credit.said), scored };
       if (select.unit === 'call')
         for (const [choice, one] of histories.entries())
           yield { ...part, scored: null, choice, histories: [one] };
@@ -330,7 +341,7 @@ export class BuildRun {
     return line;
   }
 
-  result(): Omit<Built, 'as_of'> {
+  result(): Omit<BuildResult, 'as_of'> {
     const { counts, lints, census, digest } = this;
     const hint = this.hints.hintFor(this.plan.recipe, counts.units);
     return { counts, lints: lints.list, hint, facts: census.facts, digest: digest.digest('hex') };
@@ -350,8 +361,8 @@ const splitSides = ({ root: { thread_id } }: Unit, { promptKey }: Rollout): stri
 ];
 
 /** What is wrong with a group as a whole. */
-function groupCodes(trajectories: readonly Trajectory[]): LintCode[] {
-  const differ = (of: (trajectory: Trajectory) => unknown) =>
+function groupCodes(trajectories: readonly GroupTrajectory[]): LintCode[] {
+  const differ = (of: (trajectory: GroupTrajectory) => unknown) =>
     new Set(trajectories.map(of)).size > 1;
   const isMixed: [LintCode, boolean][] = [
     ['zero_variance', !differ(({ reward }) => reward.total)],

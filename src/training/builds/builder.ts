@@ -1,16 +1,16 @@
-import { byCodePoint } from '../../platform/json/by-code-point.js';
-import { groupedBy } from '../../platform/query/grouped-by.js';
+import { compareCodePoints } from '../../platform/json/by-code-point.js';
+import { groupBy } from '../../platform/query/grouped-by.js';
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
-import { type Built, type BuildPlan, BuildRun, type Labelled } from './build-run.js';
+import { type BuildResult, type BuildPlan, BuildRun, type LabelledUnit } from './build-run.js';
 import { dividedInto } from './groups.js';
 import type { RecipeSplitDto } from './recipe.dto.js';
 import type { Recipe } from './recipe.js';
-import { readPrompt } from './rollout.js';
-import { type Sided, sidesOfKeys } from './splits.js';
-import { asOfQuery, latestStepQuery, type RootRow, type Selection } from './units.query.js';
-import type { Member, Unit } from './unit-calls.js';
-import { type KeyPath, UnitsService } from './units.service.js';
+import { promptKeys } from './rollout.js';
+import { type SplitUnit, splitsByKey } from './splits.js';
+import { asOfQuery, latestStepQuery, type RootRow, type UnitSelection } from './units.query.js';
+import type { UnitWithMembers, Unit } from './unit-calls.js';
+import { type GroupKeyPath, UnitsService } from './units.service.js';
 
 /** Changes with what equal data is made into; builds of different versions are not compared. */
 export const BUILDER_VERSION = 2;
@@ -19,7 +19,7 @@ export const BUILDER_VERSION = 2;
 const ROOTS_AT_ONCE = 50;
 
 /** The same before its side is known. */
-type Keyed = Omit<Labelled, 'split'> & Sided;
+type KeyedUnit = Omit<LabelledUnit, 'split'> & SplitUnit;
 
 /**
  * Makes trajectory groups of recorded calls: first keys and rewards of all units, then one group after the other. Runs
@@ -33,7 +33,7 @@ export class Builder {
   ) {}
 
   /** @throws ApiError, InvalidQuery when the recipe cannot be used */
-  async build(plan: BuildPlan): Promise<Built> {
+  async build(plan: BuildPlan): Promise<BuildResult> {
     const { projectId, recipe } = plan;
     const { condition, keys } = this.units.check(projectId, recipe, plan.path);
     const [now] = await this.database.query(asOfQuery());
@@ -43,7 +43,7 @@ export class Builder {
     const roots = await this.units.select(selection);
     run.counts.units = roots.length;
     const keyed = await this.readLabels(selection, { roots, keys, run });
-    const sides = sidesOfKeys(keyed, recipe.split);
+    const sides = splitsByKey(keyed, recipe.split);
     for (const group of groupLabelled(keyed.map((one) => ({ ...one, split: sides.get(one.key)! }))))
       for (const part of dividedInto(group, recipe.group.max))
         await this.buildGroup(plan, part, run);
@@ -59,10 +59,10 @@ export class Builder {
 
   /** The units that have a reward, with their keys. */
   private async readLabels(
-    selection: Selection,
-    { roots, keys, run }: { roots: RootRow[]; keys: KeyPath[]; run: BuildRun },
-  ): Promise<Keyed[]> {
-    const labelled: Keyed[] = [];
+    selection: UnitSelection,
+    { roots, keys, run }: { roots: RootRow[]; keys: GroupKeyPath[]; run: BuildRun },
+  ): Promise<KeyedUnit[]> {
+    const labelled: KeyedUnit[] = [];
     for (let at = 0; at < roots.length; at += ROOTS_AT_ONCE) {
       await run.goOn();
       const some = roots.slice(at, at + ROOTS_AT_ONCE);
@@ -76,9 +76,9 @@ export class Builder {
   }
 
   private async readLabelled(
-    selection: Selection,
-    { part, keys, run }: { part: Member[]; keys: KeyPath[]; run: BuildRun },
-  ): Promise<Keyed[]> {
+    selection: UnitSelection,
+    { part, keys, run }: { part: UnitWithMembers[]; keys: GroupKeyPath[]; run: BuildRun },
+  ): Promise<KeyedUnit[]> {
     const { projectId, recipe } = selection;
     const settled = part.filter((one) => run.isSettled(one));
     const said = await this.units.readSaid(projectId, settled, recipe);
@@ -91,7 +91,7 @@ export class Builder {
       for await (const { calls } of this.units.readCalls(selection, asked)) {
         await run.goOn();
         const { unit } = asked[i++]!;
-        if (calls[0]) prompts.set(unit, `prompt=${readPrompt(calls[0]).promptKey}`);
+        if (calls[0]) prompts.set(unit, `prompt=${promptKeys(calls[0]).promptKey}`);
       }
     }
     return withKeys.flatMap(({ unit, members: { hasFailed }, key: path }) => {
@@ -101,7 +101,7 @@ export class Builder {
     });
   }
 
-  private async buildGroup(plan: BuildPlan, group: Labelled[], run: BuildRun): Promise<void> {
+  private async buildGroup(plan: BuildPlan, group: LabelledUnit[], run: BuildRun): Promise<void> {
     const { projectId, recipe } = plan;
     const units = group.map(({ unit }) => unit);
     let i = 0;
@@ -121,7 +121,7 @@ export class Builder {
 }
 
 /** The first key that has a value; null when that is the prompt, or none has one. */
-function groupKey({ root }: Unit, keys: KeyPath[]): string | null {
+function groupKey({ root }: Unit, keys: GroupKeyPath[]): string | null {
   let at = 0;
   for (const { name, value } of keys) {
     if (value === null) return null;
@@ -138,15 +138,15 @@ function splitKey({ root }: Unit, { by }: RecipeSplitDto): string | null {
 }
 
 /** Groups in their order, the units of each in theirs: the training side first, then by code point. */
-function groupLabelled(labelled: Labelled[]): Labelled[][] {
-  const groups = groupedBy(labelled, ({ key }) => key);
+function groupLabelled(labelled: LabelledUnit[]): LabelledUnit[][] {
+  const groups = groupBy(labelled, ({ key }) => key);
   const inOrder = [...groups.values()].map((group) =>
     group.toSorted(
       ({ unit: a }, { unit: b }) =>
-        byCodePoint(a.root.started_at, b.root.started_at) || byCodePoint(a.id, b.id),
+        compareCodePoints(a.root.started_at, b.root.started_at) || compareCodePoints(a.id, b.id),
     ),
   );
   return inOrder.toSorted(
-    ([a], [b]) => byCodePoint(b!.split, a!.split) || byCodePoint(a!.key, b!.key),
+    ([a], [b]) => compareCodePoints(b!.split, a!.split) || compareCodePoints(a!.key, b!.key),
   );
 }

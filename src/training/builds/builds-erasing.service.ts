@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/audit/add-event.js';
 import { Database } from '../../platform/database/database.js';
-import { MadeOfCalls } from '../../tracing/calls/erasing/made-of-calls.service.js';
+import { DerivedDataRegistry } from '../../tracing/calls/erasing/made-of-calls.service.js';
 import { TrainingJobsService } from '../jobs/training-jobs.service.js';
 import {
   buildsForget,
@@ -10,7 +10,7 @@ import {
   goneCalls,
   jobsForget,
 } from './builds.query.js';
-import { deletersLock, makersLock } from '../made-of-calls.query.js';
+import { callDeletionLock, derivedDataLock } from '../made-of-calls.query.js';
 import { TaintedService } from '../tainted/tainted.service.js';
 import { BUILDS } from './build.entity.js';
 
@@ -24,10 +24,10 @@ export class BuildsErasing {
     private readonly database: Database,
     private readonly jobs: TrainingJobsService,
     private readonly tainted: TaintedService,
-    calls: MadeOfCalls,
+    calls: DerivedDataRegistry,
   ) {
     calls.register({
-      lock: deletersLock,
+      lock: callDeletionLock,
       made: buildsOfCalls,
       forget: (projectId, builds, purgedBy) => this.forget(projectId, builds, purgedBy),
     });
@@ -39,7 +39,7 @@ export class BuildsErasing {
    */
   async forgetGone(projectId: string, buildId: string): Promise<void> {
     await this.database.transaction(async () => {
-      await this.database.query(makersLock(projectId));
+      await this.database.query(derivedDataLock(projectId));
       const [gone] = await this.database.query(goneCalls(projectId, buildId));
       if (gone) await this.forget(projectId, [buildId], null);
     });

@@ -1,7 +1,7 @@
 import { Body, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
-import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
+import { Idempotent, IdempotentInHandler } from '../../platform/auth/idempotency.js';
 import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonArray, jsonLines } from '../../platform/http/json-rows.js';
@@ -52,7 +52,7 @@ export class BuildsController {
 
   /** Makes trajectory groups of recorded calls by a recipe, and keeps them. */
   @Operation('build/create', 'writer')
-  @IdempotentItself()
+  @IdempotentInHandler()
   async create(@Body() body: BuildCreateDto, @Ctx() context: Context): Promise<BuildCreatedDto> {
     const created = await this.builds.create(body, context);
     await this.erasing.forgetGone(body.project_id, created.build_id);

@@ -35,7 +35,7 @@ import {
   PreviewFactsDto,
   RewardFactsDto,
 } from './build-facts.dto.js';
-import { FORMATS, type Format } from './exports.js';
+import { FORMATS, type ExportFormat } from './exports.js';
 import { STATUSES as JOB_STATUSES } from '../jobs/training-job.entity.js';
 import { refTo } from '../trajectory-rules.js';
 import { LINT_CODES, type LintCode } from './recipe.dto.js';
@@ -114,7 +114,7 @@ export class BuildSubmittedDto {
 export class BuildExportDto {
   @IsProjectId() project_id!: string;
   @IsUUID() build_id!: string;
-  @IsIn(FORMATS) @ApiProperty({ enum: FORMATS }) format!: Format;
+  @IsIn(FORMATS) @ApiProperty({ enum: FORMATS }) format!: ExportFormat;
   @IsOptional() @IsIn(['train', 'eval', 'all']) split?: 'train' | 'eval' | 'all' | null;
   /**
    * In place of the recipe's `reward.threshold`. `openai-sft` and `trl-sft` leave out trajectories with a lower reward, and

@@ -2,7 +2,7 @@
 import { column, type Columns, orderBy, page, wireTime } from '../../platform/query/columns.js';
 import { allOf, isOneOf, sql, type Sql } from '../../platform/query/sql.js';
 import { WIRE } from '../../platform/http/wire.js';
-import type { BuiltGroup, Input } from './build-run.js';
+import type { BuiltGroup, BuildInputDigest } from './build-run.js';
 import type { BuildsQueryDto } from './builds.dto.js';
 import type { Split } from './groups.js';
 import { textsSha256 } from './units.query.js';
@@ -34,17 +34,25 @@ export const buildInsert = (build: NewBuild) => sql`
     ${build.mode}, ${build.builderVersion}, ${build.asOf}::timestamptz, ${build.digest}, ${build.manifestDigest},
     ${build.numChunks}, ${build.counts}::json, ${build.lints}::json, ${build.facts}::json, ${build.userId})`;
 
-export interface Chunk {
+export interface PackedChunk {
   seq: number;
   split: Split;
   text: Buffer;
 }
 
-export const chunkInsert = (projectId: string, buildId: string, { seq, split, text }: Chunk) =>
+export const chunkInsert = (
+  projectId: string,
+  buildId: string,
+  { seq, split, text }: PackedChunk,
+) =>
   sql`INSERT INTO build_chunks (project_id, build_id, seq, split, text)
     VALUES (${projectId}, ${buildId}, ${seq}, ${split}, ${text})`;
 
-export const inputsInsert = (projectId: string, buildId: string, inputs: readonly Input[]) => sql`
+export const inputsInsert = (
+  projectId: string,
+  buildId: string,
+  inputs: readonly BuildInputDigest[],
+) => sql`
   INSERT INTO build_inputs (project_id, build_id, kind, id, sha256)
   SELECT ${projectId}, ${buildId}::uuid, i.* FROM unnest(${inputs.map(({ kind }) => kind)}::text[],
     ${inputs.map(({ id }) => id)}::text[], ${inputs.map(({ sha256 }) => sha256)}::text[]) i
@@ -90,7 +98,7 @@ export const buildQuery = (projectId: string, id: string) => sql<BuildRow>`
   FROM builds WHERE project_id = ${projectId} AND id = ${id}::uuid`;
 
 /** The next chunks of a build behind `seq`, in order. */
-export const chunksQuery = (projectId: string, buildId: string, seq: number) => sql<Chunk>`
+export const chunksQuery = (projectId: string, buildId: string, seq: number) => sql<PackedChunk>`
   SELECT seq, split, text FROM build_chunks
   WHERE project_id = ${projectId} AND build_id = ${buildId}::uuid AND seq > ${seq} ORDER BY seq LIMIT 4`;
 

@@ -7,9 +7,9 @@ import type { Context } from '../../platform/http/context.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
-import { Slots } from '../../platform/database/slots.js';
+import { ConnectionSlots } from '../../platform/database/slots.js';
 import { Packer } from './build-bytes.js';
-import type { Built, BuildPlan } from './build-run.js';
+import type { BuildResult, BuildPlan } from './build-run.js';
 import { Builder, BUILDER_VERSION } from './builder.js';
 import type {
   BuildCreatedDto,
@@ -42,12 +42,12 @@ const SAMPLES = 3;
 const AT_ONCE = 3;
 
 /** No unit of a build is left to train on. */
-class NothingLeft extends Error {}
+class NoUnitsLeft extends Error {}
 
 /** Makes builds of recorded calls, and hands them to trainers. */
 @Injectable()
 export class BuildsService {
-  private readonly slots = new Slots(AT_ONCE);
+  private readonly slots = new ConnectionSlots(AT_ONCE);
 
   constructor(
     private readonly database: Database,
@@ -68,7 +68,7 @@ export class BuildsService {
       room -= bytes;
       samples.push(Buffer.concat(line).toString('utf8').trimEnd());
     };
-    const plan = { projectId, ...known, take, goOn: () => stillThere(context) };
+    const plan = { projectId, ...known, take, goOn: () => assertClientPresent(context) };
     const { as_of, counts, lints, hint, facts, digest } = await this.inSnapshot(
       async () => this.builder.build({ ...plan, untrained: await this.findUntrained(body, known) }),
       this.database.readMs,
@@ -89,7 +89,7 @@ export class BuildsService {
     return this.inSnapshot(async () => {
       const known = await this.recipes.find(body);
       const untrained = await this.findUntrained(body, known);
-      const check = (built: Built) => refuse(built, body);
+      const check = (built: BuildResult) => assertAcceptable(built, body);
       return this.make(
         { projectId: body.project_id, ...known, untrained, check },
         body.mode,
@@ -114,22 +114,22 @@ export class BuildsService {
       digest: old.recipe_digest,
       path,
     };
-    const check = ({ counts }: Built) => {
-      if (counts.groups === counts.eval_groups) throw new NothingLeft();
+    const check = ({ counts }: BuildResult) => {
+      if (counts.groups === counts.eval_groups) throw new NoUnitsLeft();
     };
     try {
       const plan = { projectId, ...known, untrained: null, of, check };
       const make = () => this.make(plan, 'all', context);
       return (await this.inSnapshot(make, STATEMENT_MS.bulk)).build_id;
     } catch (error) {
-      if (error instanceof NothingLeft) return null;
+      if (error instanceof NoUnitsLeft) return null;
       throw error;
     }
   }
 
   /** Makes a build and keeps it, if it passes the check. In a snapshot. */
   private async make(
-    plan: Omit<BuildPlan, 'take' | 'goOn'> & KnownRecipe & { check: (built: Built) => void },
+    plan: Omit<BuildPlan, 'take' | 'goOn'> & KnownRecipe & { check: (built: BuildResult) => void },
     mode: BuildCreateDto['mode'],
     context: Context,
   ): Promise<BuildCreatedDto> {
@@ -144,7 +144,11 @@ export class BuildsService {
       await this.database.query(unitsInsert(projectId, id, groups++, group));
       await this.database.query(inputsInsert(projectId, id, group.inputs));
     };
-    const built = await this.builder.build({ ...plan, take, goOn: () => stillThere(context) });
+    const built = await this.builder.build({
+      ...plan,
+      take,
+      goOn: () => assertClientPresent(context),
+    });
     await packer.flush();
     plan.check(built);
     const manifestDigest = await this.manifestDigest(projectId, id);
@@ -215,7 +219,10 @@ export class BuildsService {
 }
 
 /** @throws ApiError when lints of level error are not accepted, or the digest is not the expected one */
-function refuse({ lints, digest }: Built, { accept, expected_digest }: BuildCreateDto): void {
+function assertAcceptable(
+  { lints, digest }: BuildResult,
+  { accept, expected_digest }: BuildCreateDto,
+): void {
   const errors = lints.filter(({ level, code }) => level === 'error' && !accept?.includes(code));
   if (errors.length > 0) throw lintFailed(lints, errors);
   if (typeof expected_digest === 'string' && expected_digest !== digest)
@@ -226,7 +233,7 @@ function refuse({ lints, digest }: Built, { accept, expected_digest }: BuildCrea
 }
 
 /** @throws ApiError when the key was revoked, Error when the client has left */
-async function stillThere({ caller, signal }: Context): Promise<void> {
+async function assertClientPresent({ caller, signal }: Context): Promise<void> {
   if (signal.aborted) throw new ApiError('request_timeout', 'the client has left');
   await caller.assertValid();
 }

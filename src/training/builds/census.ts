@@ -1,30 +1,30 @@
 import type { BinDto, BuildFactsDto, RewardFactsDto, SpreadDto } from './build-facts.dto.js';
-import type { Split, Trajectory } from './groups.js';
+import type { Split, GroupTrajectory } from './groups.js';
 
 const BINS = 10;
 
 /** Counts what goes into a build: some numbers for each trajectory. */
-export class Census {
+export class BuildStatistics {
   private readonly rewards: number[] = [];
   private readonly evalRewards: number[] = [];
   private readonly tokens: number[] = [];
   private readonly turns: number[] = [];
   private readonly metrics = new Map<string, { sum: number; count: number }>();
-  private readonly sizes = new Tally();
-  private readonly models = new Tally();
-  private readonly dialects = new Tally();
-  private readonly reasons = new Tally();
+  private readonly sizes = new NameCounts();
+  private readonly models = new NameCounts();
+  private readonly dialects = new NameCounts();
+  private readonly reasons = new NameCounts();
   private severalHistories = 0;
   private equalGroups = 0;
 
-  add(group: readonly Trajectory[], split: Split): void {
+  add(group: readonly GroupTrajectory[], split: Split): void {
     this.sizes.add(String(group.length));
     const first = group[0]!.reward.total;
     if (group.every(({ reward }) => reward.total === first)) this.equalGroups++;
     for (const trajectory of group) this.addOne(trajectory, split);
   }
 
-  private addOne({ reward, histories, rollout, tokens }: Trajectory, split: Split): void {
+  private addOne({ reward, histories, rollout, tokens }: GroupTrajectory, split: Split): void {
     this.rewards.push(reward.total);
     if (split === 'eval') this.evalRewards.push(reward.total);
     this.tokens.push(tokens);
@@ -73,7 +73,7 @@ export class Census {
 }
 
 /** How often each name occurred: the most frequent ones. */
-class Tally {
+class NameCounts {
   private readonly found = new Map<string, number>();
 
   add(name: string): void {

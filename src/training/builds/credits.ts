@@ -1,19 +1,19 @@
 import type { Recipe } from './recipe.js';
-import type { Said } from './rewards.js';
+import type { UnitFeedback } from './rewards.js';
 
 /** Calls that are rewarded by the same feedback. */
 export interface Credit {
   /** The call that the feedback is on; null where the feedback of all calls rewards all of them. */
   scored: string | null;
   calls: ReadonlySet<string>;
-  said: Said[];
+  said: UnitFeedback[];
 }
 
 /** Stands for the turns of the thread, other than those above a call. */
 const THREAD = '';
 
 /** For each term, the call whose feedback counts; null where there is none. Calls without feedback share that of their parent. */
-type Nearest = readonly (string | null)[];
+type NearestCalls = readonly (string | null)[];
 
 /**
  * Which feedback rewards which of these calls of a model, by the recipe: that of all calls of the unit, or for each term
@@ -21,12 +21,12 @@ type Nearest = readonly (string | null)[];
  */
 export function readCredits(
   calls: readonly string[],
-  { parents, said }: { parents: ReadonlyMap<string, string | null>; said: Said[] },
+  { parents, said }: { parents: ReadonlyMap<string, string | null>; said: UnitFeedback[] },
   { terms, credit, inherit }: Recipe['reward'],
 ): Credit[] {
   if (credit === 'unit' && inherit === null) return [{ scored: null, calls: new Set(calls), said }];
   const nearest = new NearestFeedback(parents, said, terms.length);
-  const credits = new Map<Nearest, { calls: Set<string> }>();
+  const credits = new Map<NearestCalls, { calls: Set<string> }>();
   for (const call of calls) {
     const found = nearest.of(call);
     const known = credits.get(found) ?? { calls: new Set<string>() };
@@ -45,14 +45,14 @@ export function readCredits(
 }
 
 class NearestFeedback {
-  private readonly known = new Map<string, Nearest>();
+  private readonly known = new Map<string, NearestCalls>();
   /** For each call with feedback, the terms that it says something of. */
   private readonly terms = new Map<string, Set<number>>();
-  private readonly top: Nearest;
+  private readonly top: NearestCalls;
 
   constructor(
     private readonly parents: ReadonlyMap<string, string | null>,
-    said: readonly Said[],
+    said: readonly UnitFeedback[],
     count: number,
   ) {
     for (const { call, values } of said) {
@@ -67,7 +67,7 @@ class NearestFeedback {
     );
   }
 
-  of(call: string): Nearest {
+  of(call: string): NearestCalls {
     const climbed: string[] = [];
     const seen = new Set<string>();
     let at: string | null | undefined = call;
@@ -85,7 +85,7 @@ class NearestFeedback {
   }
 
   /** The same list where the call says nothing. */
-  private below(call: string, above: Nearest): Nearest {
+  private below(call: string, above: NearestCalls): NearestCalls {
     const terms = this.terms.get(call);
     return terms && terms.size > 0 ? above.map((on, i) => (terms.has(i) ? call : on)) : above;
   }

@@ -1,6 +1,6 @@
-import type { Choice, Json, Recorded } from './recorded.js';
+import type { Choice, RecordedJson, RecordedCall } from './recorded.js';
 import { isObject } from '../../platform/json/is-object.js';
-import { parsedText, type Turn, readTurn } from './turns.js';
+import { parsedText, type HistoryMessage, readHistoryMessage } from './turns.js';
 
 /*
  * Dialects whose messages have a form of their own. They become messages in OpenAI's form; what an instrumentation lost
@@ -8,12 +8,14 @@ import { parsedText, type Turn, readTurn } from './turns.js';
  */
 
 const text = (value: unknown) => (typeof value === 'string' ? value : null);
-const list = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
+const list = (value: unknown): RecordedJson[] =>
+  Array.isArray(value) ? value.filter(isObject) : [];
 const asText = (value: unknown) =>
   typeof value === 'string' ? value : JSON.stringify(value ?? null);
 
 /** A message is printed as it is compared: members in this order, absent ones left out. */
-const turn = (message: Json): Turn => readTurn(message, JSON.stringify(message));
+const toHistoryMessage = (message: RecordedJson): HistoryMessage =>
+  readHistoryMessage(message, JSON.stringify(message));
 
 const toolCall = (id: unknown, name: unknown, args: unknown) => ({
   id: text(id) ?? '',
@@ -21,14 +23,18 @@ const toolCall = (id: unknown, name: unknown, args: unknown) => ({
   function: { name: text(name) ?? '', arguments: asText(args ?? {}) },
 });
 
-interface Parts {
+interface MessageParts {
   texts: string[];
   calls: object[];
-  results: Json[];
+  results: RecordedJson[];
 }
 
 /** Of a message with parts: one message, or one for each result of a tool. */
-function toMessages(role: string, { texts, calls, results }: Parts, name: unknown): Json[] {
+function toMessages(
+  role: string,
+  { texts, calls, results }: MessageParts,
+  name: unknown,
+): RecordedJson[] {
   if (results.length > 0) return results;
   const content = texts.length > 0 || calls.length === 0 ? texts.join('') : null;
   return [
@@ -43,8 +49,8 @@ function toMessages(role: string, { texts, calls, results }: Parts, name: unknow
 
 // OpenTelemetry's `gen_ai.*`
 
-function genAiParts(parts: Json[]): Parts {
-  const found: Parts = { texts: [], calls: [], results: [] };
+function genAiParts(parts: RecordedJson[]): MessageParts {
+  const found: MessageParts = { texts: [], calls: [], results: [] };
   for (const part of parts) {
     if (part['type'] === 'tool_call')
       found.calls.push(toolCall(part['id'], part['name'], part['arguments']));
@@ -60,7 +66,7 @@ function genAiParts(parts: Json[]): Parts {
 }
 
 /** Older ones have `content` and flat tool calls in place of parts. */
-function genAiMessage(message: Json): Json[] {
+function genAiMessage(message: RecordedJson): RecordedJson[] {
   const { role, name, parts, content, tool_calls: calls } = message;
   if (Array.isArray(parts)) return toMessages(text(role) ?? '', genAiParts(list(parts)), name);
   const flat = list(calls).map((call) => {
@@ -80,7 +86,7 @@ function genAiMessage(message: Json): Json[] {
   ];
 }
 
-export function genAiMessages(inputs: Json): Turn[] | null {
+export function genAiMessages(inputs: RecordedJson): HistoryMessage[] | null {
   const messages = inputs['messages'] as unknown[];
   if (!messages.every((message) => isObject(message) && typeof message['role'] === 'string'))
     return null;
@@ -89,14 +95,14 @@ export function genAiMessages(inputs: Json): Turn[] | null {
   );
   const system =
     instructions.length > 0 ? [{ role: 'system', content: instructions.join('\n') }] : [];
-  return [...system, ...(messages as Json[]).flatMap(genAiMessage)].map(turn);
+  return [...system, ...(messages as RecordedJson[]).flatMap(genAiMessage)].map(toHistoryMessage);
 }
 
 export function genAiChoices(messages: unknown[]): Choice[] | null {
   if (!messages.every(isObject)) return null;
   return messages.map((message, index) => {
     const [answer] = genAiMessage({ ...message, role: 'assistant' });
-    return toChoice(index, answer!, finished(text(message['finish_reason'])), null);
+    return toChoice(index, answer!, toFinishReason(text(message['finish_reason'])), null);
   });
 }
 
@@ -108,7 +114,7 @@ export function genAiTools(tools: unknown): string | null {
   return found.length > 0 ? JSON.stringify(found) : null;
 }
 
-const functionTool = (tool: Json, parameters: unknown) => ({
+const functionTool = (tool: RecordedJson, parameters: unknown) => ({
   type: 'function',
   function: {
     name: text(tool['name']) ?? '',
@@ -117,21 +123,21 @@ const functionTool = (tool: Json, parameters: unknown) => ({
   },
 });
 
-const FINISHED = ['stop', 'length', 'tool_calls', 'content_filter'];
+const FINISH_REASONS = ['stop', 'length', 'tool_calls', 'content_filter'];
 
 /** In OpenAI's words, which are all that trainers take. */
-function finished(reason: string | null): string | null {
+function toFinishReason(reason: string | null): string | null {
   const word = reason?.replace('-', '_').replace(/^tool_call$/, 'tool_calls') ?? null;
-  return word === null || FINISHED.includes(word) ? word : 'stop';
+  return word === null || FINISH_REASONS.includes(word) ? word : 'stop';
 }
 
 function toChoice(
   index: number,
-  message: Json,
+  message: RecordedJson,
   finishReason: string | null,
-  logprobs: Json[] | null,
+  logprobs: RecordedJson[] | null,
 ): Choice {
-  const answered = turn(message);
+  const answered = toHistoryMessage(message);
   const content = logprobs && { content: logprobs };
   return {
     text: `{"finish_reason":${JSON.stringify(finishReason ?? 'stop')},"index":${index},"message":${answered.text},"logprobs":${JSON.stringify(content)}}`,
@@ -149,8 +155,8 @@ function toChoice(
 
 // Vercel's `ai.*`
 
-function vercelParts(content: Json[]): Parts {
-  const found: Parts = { texts: [], calls: [], results: [] };
+function vercelParts(content: RecordedJson[]): MessageParts {
+  const found: MessageParts = { texts: [], calls: [], results: [] };
   for (const part of content) {
     const { type, toolCallId, toolName } = part;
     if (type === 'tool-call')
@@ -172,19 +178,19 @@ const resultContent = (result: unknown) =>
     ? result['value']
     : result;
 
-export function vercelMessages(messages: unknown[]): Turn[] | null {
+export function vercelMessages(messages: unknown[]): HistoryMessage[] | null {
   if (!messages.every((message) => isObject(message) && typeof message['role'] === 'string'))
     return null;
-  return (messages as Json[])
+  return (messages as RecordedJson[])
     .flatMap(({ role, content }) =>
       Array.isArray(content)
         ? toMessages(role as string, vercelParts(list(content)), undefined)
         : [{ role, content: content ?? null }],
     )
-    .map(turn);
+    .map(toHistoryMessage);
 }
 
-export function vercelChoices({ output, attributes }: Recorded): Choice[] | null {
+export function vercelChoices({ output, attributes }: RecordedCall): Choice[] | null {
   const calls = list(output['tool_calls']).map((call) =>
     toolCall(call['toolCallId'], call['toolName'], call['input'] ?? call['args']),
   );
@@ -196,10 +202,10 @@ export function vercelChoices({ output, attributes }: Recorded): Choice[] | null
     content,
     ...(calls.length > 0 && { tool_calls: calls }),
   };
-  return [toChoice(0, message, finished(reason), vercelLogprobs(attributes))];
+  return [toChoice(0, message, toFinishReason(reason), vercelLogprobs(attributes))];
 }
 
-function vercelLogprobs(attributes: Json): Json[] | null {
+function vercelLogprobs(attributes: RecordedJson): RecordedJson[] | null {
   const given = attributes['ai.response.providerMetadata'];
   const metadata = typeof given === 'string' ? parsedText(given) : given;
   const openai = isObject(metadata) ? metadata['openai'] : null;

@@ -1,5 +1,5 @@
 import { textsIn } from '../../platform/json/json-text.js';
-import { parsedText, type Turn, readTurn } from './turns.js';
+import { parsedText, type HistoryMessage, readHistoryMessage } from './turns.js';
 
 /*
  * The groups of a build as exports read them. What goes into a row is the text as it was recorded: a number such as
@@ -7,11 +7,11 @@ import { parsedText, type Turn, readTurn } from './turns.js';
  */
 
 /** A message, and whether it is a choice to train. Members are JSON texts; null for absent ones, and for null. */
-export interface Told {
+export interface ExportedMessage {
   role: string;
   content: string | null;
   name: string | null;
-  calls: ToldCall[];
+  calls: ExportedToolCall[];
   answers: string | null;
   reasoning: string | null;
   isTrained: boolean;
@@ -19,21 +19,21 @@ export interface Told {
   text: string;
 }
 
-interface ToldCall {
+interface ExportedToolCall {
   id: string;
   name: string;
   args: string;
 }
 
 /** A history as it is exported. */
-export interface Exported {
-  told: Told[];
+export interface ExportedHistory {
+  told: ExportedMessage[];
   /** JSON text; null for none. */
   tools: string | null;
 }
 
 export interface ExportedRollout {
-  histories: Exported[];
+  histories: ExportedHistory[];
   reward: number;
   /** JSON texts. */
   metrics: string;
@@ -55,13 +55,13 @@ const TRAJECTORY = {
 } as const;
 
 /** The trajectory of a build that a text is. */
-export function rolloutIn(trajectory: string): ExportedRollout {
+export function readExportedRollout(trajectory: string): ExportedRollout {
   const found = textsIn(trajectory, TRAJECTORY)!;
   const metadata = JSON.parse(found.metadata!) as Record<string, unknown>;
   const others = (found.additional_histories ?? []) as (typeof found)[];
   return {
     histories: [found, ...others].map(({ messages_and_choices: turns, tools }) => ({
-      told: (turns as string[]).map(readTold),
+      told: (turns as string[]).map(readExportedMessage),
       tools: tools === undefined || /^(null|\[\s*\])$/.test(tools) ? null : tools,
     })),
     reward: JSON.parse(found.reward!) as number,
@@ -86,7 +86,7 @@ const MESSAGE = {
   reasoning: true,
 } as const;
 
-function readTold(text: string): Told {
+function readExportedMessage(text: string): ExportedMessage {
   const message = textsIn(text, { message: true })?.message;
   const found = textsIn(message ?? text, MESSAGE)!;
   const calls = (found.tool_calls ?? []) as Exclude<
@@ -118,7 +118,7 @@ const nonEmpty = (json: string | undefined) =>
  * Keys of messages, equal for those that say the same. Ids of tool calls are random: they are compared by the order in
  * which they appear.
  */
-export function messageKeys(told: readonly Told[]): string[] {
+export function messageKeys(told: readonly ExportedMessage[]): string[] {
   const ids = new Map<string, string>();
   const renamed = (id: string) => {
     if (!ids.has(id)) ids.set(id, `#${ids.size}`);
@@ -127,13 +127,17 @@ export function messageKeys(told: readonly Told[]): string[] {
   return told.map((one) => {
     const { text } = one;
     const message = one.isTrained ? textsIn(text, { message: true })!.message! : text;
-    const turn: Turn = readTurn(JSON.parse(message) as Record<string, unknown>, message, renamed);
+    const turn: HistoryMessage = readHistoryMessage(
+      JSON.parse(message) as Record<string, unknown>,
+      message,
+      renamed,
+    );
     return `${one.reasoning ?? ''}\n${turn.canonical}`;
   });
 }
 
 /** How a trainer wants messages. */
-export interface Form {
+export interface MessageForm {
   /** TRL renders the arguments of tool calls itself, and wants objects. */
   args: 'text' | 'object';
   /** Where reasoning stands; null where the form has no place for it. */
@@ -141,7 +145,7 @@ export interface Form {
 }
 
 /** A message in a form, as JSON text. `more` are members that a format adds, each with a comma before it. */
-export function messageText(told: Told, form: Form, more = ''): string {
+export function messageText(told: ExportedMessage, form: MessageForm, more = ''): string {
   const { role, name, calls, answers, reasoning } = told;
   const content = told.content ?? (calls.length > 0 && form.reasoning !== 'part' ? 'null' : '""');
   const isPart = reasoning !== null && form.reasoning === 'part';
@@ -165,7 +169,7 @@ function partsText(reasoning: string, content: string): string {
   return `[${thinking},{"type":"text","text":${content}}]`;
 }
 
-const callText = ({ id, name, args }: ToldCall, { args: form }: Form): string =>
+const callText = ({ id, name, args }: ExportedToolCall, { args: form }: MessageForm): string =>
   `{"id":${id},"type":"function","function":{"name":${name},"arguments":${form === 'text' ? argumentsText(args) : argumentsObject(args)}}}`;
 
 /** As OpenAI has them: the text of a JSON value, as a JSON string. */

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { type Converted, type ExportOptions, exportRows } from './exports.js';
+import { type ConvertedFormat, type ExportOptions, exportRows } from './exports.js';
 
 const ALL: ExportOptions = { minReward: null, minMargin: 0 };
 const call = (id: string) => ({
@@ -31,7 +31,11 @@ const trajectory = (reward: number, end: string, more: object = {}) => ({
 });
 const line = (...trajectories: object[]) =>
   JSON.stringify({ trajectories, metadata: { group_key: 'k', split: 'train' } });
-const rows = async (format: Converted, text: string, options: Partial<ExportOptions> = {}) => {
+const rows = async (
+  format: ConvertedFormat,
+  text: string,
+  options: Partial<ExportOptions> = {},
+) => {
   const found: any[] = [];
   const groups = Readable.from([Buffer.from(text)]);
   for await (const row of exportRows(format, groups, { ...ALL, ...options }))
@@ -167,7 +171,11 @@ describe('an export', () => {
     ]);
   });
 
-  const noted = async (format: Converted, text: string, options: Partial<ExportOptions> = {}) => {
+  const noted = async (
+    format: ConvertedFormat,
+    text: string,
+    options: Partial<ExportOptions> = {},
+  ) => {
     const found: string[] = [];
     const note: ExportOptions['note'] = (code) => found.push(code);
     const made = await rows(format, text, { ...options, note });

@@ -1,13 +1,13 @@
 import { skipValue } from '../../platform/json/json-grammar.js';
-import { Turn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import {
-  type Exported,
+  type ExportedHistory,
   type ExportedRollout,
-  type Form,
+  type MessageForm,
   messageKeys,
   messageText,
-  rolloutIn,
-  type Told,
+  readExportedRollout,
+  type ExportedMessage,
 } from './exported-turns.js';
 import type { LintCode } from './recipe.dto.js';
 import { traceText } from './verifiers-traces.js';
@@ -24,9 +24,9 @@ export const FORMATS = [
   'verifiers',
   'prompts',
 ] as const;
-export type Format = (typeof FORMATS)[number];
+export type ExportFormat = (typeof FORMATS)[number];
 /** What a build is converted into: a format, for ART groups stay as they are; or the rows of a job of ours. */
-export type Converted = Exclude<Format, 'art'> | 'sft';
+export type ConvertedFormat = Exclude<ExportFormat, 'art'> | 'sft';
 
 export interface ExportOptions {
   minReward: number | null;
@@ -37,7 +37,7 @@ export interface ExportOptions {
   label?: (isGood: boolean) => void;
 }
 
-interface Group {
+interface ExportedGroup {
   rollouts: ExportedRollout[];
   /** JSON text. */
   key: string;
@@ -45,13 +45,13 @@ interface Group {
 
 /** Converts groups into JSON texts, one at a time. */
 export async function* exportRows(
-  format: Converted,
+  format: ConvertedFormat,
   groups: AsyncIterable<Buffer>,
   options: ExportOptions,
 ): AsyncGenerator<Buffer> {
-  const turn = new Turn();
+  const turn = new EventLoopTurn();
   for await (const line of groups) {
-    const group = await groupIn(line.toString('utf8'));
+    const group = await readExportedGroup(line.toString('utf8'));
     for (const row of WRITERS[format](group, options)) {
       if (turn.isOver) await turn.next();
       yield Buffer.from(row);
@@ -59,22 +59,23 @@ export async function* exportRows(
   }
 }
 
-type Writer = (group: Group, options: ExportOptions) => Iterable<string>;
+type Writer = (group: ExportedGroup, options: ExportOptions) => Iterable<string>;
 
-const OPENAI: Form = { args: 'text', reasoning: null };
-const OWN: Form = { args: 'text', reasoning: 'reasoning_content' };
-const TRL: Form = { args: 'object', reasoning: 'reasoning_content' };
-const TINKER: Form = { args: 'text', reasoning: 'part' };
+const OPENAI: MessageForm = { args: 'text', reasoning: null };
+const OWN_FORM: MessageForm = { args: 'text', reasoning: 'reasoning_content' };
+const TRL: MessageForm = { args: 'object', reasoning: 'reasoning_content' };
+const TINKER: MessageForm = { args: 'text', reasoning: 'part' };
 
-const WRITERS: Record<Converted, Writer> = {
+const WRITERS: Record<ConvertedFormat, Writer> = {
   *'openai-sft'({ rollouts }, options) {
-    for (const [history, rollout] of good(rollouts, options)) {
+    for (const [history, rollout] of trainableHistories(rollouts, options)) {
       noteReasoning(history.told, rollout, options);
       yield weightedText(history, OPENAI);
     }
   },
   *sft({ rollouts }, options) {
-    for (const [history] of good(rollouts, options)) yield weightedText(history, OWN);
+    for (const [history] of trainableHistories(rollouts, options))
+      yield weightedText(history, OWN_FORM);
   },
   *'openai-dpo'({ rollouts }, options) {
     for (const { prompt, chosen, rejected, tools, best } of makePairs(rollouts, options)) {
@@ -95,7 +96,7 @@ const WRITERS: Record<Converted, Writer> = {
   },
   /** A completion is one turn of the assistant: TRL trains everything in it. */
   *'trl-sft'({ rollouts }, options) {
-    for (const [{ told, tools }] of good(rollouts, options))
+    for (const [{ told, tools }] of trainableHistories(rollouts, options))
       for (const [prompt, turn] of trainedTurns(told))
         yield `{"prompt":${prompt(TRL)},"completion":${listText([turn], TRL)}${withTools(tools)}}`;
   },
@@ -132,11 +133,11 @@ const WRITERS: Record<Converted, Writer> = {
   },
 };
 
-const listText = (told: readonly Told[], form: Form): string =>
+const listText = (told: readonly ExportedMessage[], form: MessageForm): string =>
   `[${told.map((one) => messageText(one, form)).join(',')}]`;
 
 /** A conversation whose turns of the assistant that are not trained have no weight. */
-function weightedText({ told, tools }: Exported, form: Form): string {
+function weightedText({ told, tools }: ExportedHistory, form: MessageForm): string {
   const messages = told.map((one) =>
     messageText(one, form, one.role === 'assistant' && !one.isTrained ? ',"weight":0' : ''),
   );
@@ -146,7 +147,7 @@ function weightedText({ told, tools }: Exported, form: Form): string {
 const withTools = (tools: string | null) => (tools === null ? '' : `,"tools":${tools}`);
 
 function noteReasoning(
-  told: readonly Told[],
+  told: readonly ExportedMessage[],
   { callId }: ExportedRollout,
   { note }: ExportOptions,
 ): void {
@@ -155,20 +156,20 @@ function noteReasoning(
 }
 
 /** What the model was asked before its first answer. */
-function readPrompt(told: Told[]): Told[] {
+function readPrompt(told: ExportedMessage[]): ExportedMessage[] {
   const end = told.findIndex(({ role }) => role === 'assistant');
   return end < 0 ? told : told.slice(0, end);
 }
 
 /** Histories with something to learn, up to the last thing the assistant says. */
-function good(
+function trainableHistories(
   rollouts: ExportedRollout[],
   { minReward }: ExportOptions,
-): [Exported, ExportedRollout][] {
+): [ExportedHistory, ExportedRollout][] {
   return rollouts
     .filter(({ reward }) => minReward === null || reward >= minReward)
     .flatMap((rollout) =>
-      rollout.histories.map((history): [Exported, ExportedRollout] => {
+      rollout.histories.map((history): [ExportedHistory, ExportedRollout] => {
         const end = history.told.findLastIndex(({ role }) => role === 'assistant');
         return [{ ...history, told: history.told.slice(0, end + 1) }, rollout];
       }),
@@ -177,11 +178,13 @@ function good(
 }
 
 /** Each choice to train, with what came before it: as long together as the recorded requests. */
-function* trainedTurns(told: Told[]): Generator<[prompt: (form: Form) => string, turn: Told]> {
+function* trainedTurns(
+  told: ExportedMessage[],
+): Generator<[prompt: (form: MessageForm) => string, turn: ExportedMessage]> {
   let text = '';
-  let form: Form | undefined;
+  let form: MessageForm | undefined;
   let until = 0;
-  const promptUpTo = (end: number) => (wanted: Form) => {
+  const promptUpTo = (end: number) => (wanted: MessageForm) => {
     if (form !== wanted) [text, form, until] = ['', wanted, 0];
     for (; until < end; until++)
       text += `${until > 0 ? ',' : ''}${messageText(told[until]!, wanted)}`;
@@ -196,16 +199,19 @@ function ktoLabel(reward: number, members: number, { minReward }: ExportOptions)
   return reward === 0 && members === 1 ? null : reward > 0;
 }
 
-interface Pair {
-  prompt: Told[];
-  chosen: Told;
-  rejected: Told;
+interface PreferencePair {
+  prompt: ExportedMessage[];
+  chosen: ExportedMessage;
+  rejected: ExportedMessage;
   tools: string | null;
   best: ExportedRollout;
 }
 
 /** The best rollout against the worst, where they begin to differ, if that is where the model speaks. */
-function makePairs(rollouts: ExportedRollout[], { minMargin, note }: ExportOptions): Pair[] {
+function makePairs(
+  rollouts: ExportedRollout[],
+  { minMargin, note }: ExportOptions,
+): PreferencePair[] {
   const sorted = rollouts.toSorted((a, b) => b.reward - a.reward);
   const [best, worst] = [sorted[0]!, sorted.at(-1)!];
   if (best.reward === worst.reward || best.reward - worst.reward < minMargin) {
@@ -226,15 +232,15 @@ function makePairs(rollouts: ExportedRollout[], { minMargin, note }: ExportOptio
 const TRAJECTORIES = '{"trajectories":[';
 
 /** The trajectories of a group, one read after the other. The members stand as `groupLine` has them. */
-async function groupIn(line: string): Promise<Group> {
-  const turn = new Turn();
+async function readExportedGroup(line: string): Promise<ExportedGroup> {
+  const turn = new EventLoopTurn();
   const rollouts: ExportedRollout[] = [];
   let end = TRAJECTORIES.length - 1;
   do {
     if (turn.isOver) await turn.next();
     const start = end + 1;
     end = skipValue(line, start);
-    rollouts.push(rolloutIn(line.slice(start, end)));
+    rollouts.push(readExportedRollout(line.slice(start, end)));
   } while (line[end] === ',');
   const { metadata } = JSON.parse(line.slice(end).replace('],', '{')) as {
     metadata: { group_key: string };

@@ -4,7 +4,7 @@ import type { Rollout } from './rollout.js';
 import type { Unit } from './unit-calls.js';
 
 /** A trajectory as it goes into a group. */
-export interface Trajectory {
+export interface GroupTrajectory {
   unit: Unit;
   /** Of the choices of one call: which. */
   choice: number;
@@ -31,7 +31,7 @@ export function dividedInto<T>(list: readonly T[], max: number): T[][] {
 export function* groupLine(
   key: string,
   split: Split,
-  trajectories: readonly Trajectory[],
+  trajectories: readonly GroupTrajectory[],
 ): Generator<string> {
   yield '{"trajectories":[';
   for (const [i, trajectory] of trajectories.entries()) {
@@ -58,7 +58,7 @@ function* trajectoryJson({
   histories,
   rollout,
   reward,
-}: Trajectory): Generator<string> {
+}: GroupTrajectory): Generator<string> {
   const [first, ...others] = histories as [History, ...History[]];
   const { steps } = rollout;
   const policy = steps.length > 0 && {

@@ -3,16 +3,16 @@ import type { Recipe } from './recipe.js';
 import type { LintCode } from './recipe.dto.js';
 
 /** Why a unit is not in a build: it was counted so, or a lint left it out. */
-export type LeftOut = 'waiting' | 'unlabelled' | 'failed' | 'empty' | 'no_key' | LintCode;
+export type LeftOutReason = 'waiting' | 'unlabelled' | 'failed' | 'empty' | 'no_key' | LintCode;
 
 /** Lints whose units are always left out, whatever the recipe does about the lint. */
-const ALWAYS: LeftOut[] = ['reward_nan', 'scored_call_unread'];
+const ALWAYS: LeftOutReason[] = ['reward_nan', 'scored_call_unread'];
 
 /** Counts why units are left out, to name the setting of the recipe that leaves out most. */
 export class Hints {
-  private readonly leftOut = new Map<LeftOut, number>();
+  private readonly leftOut = new Map<LeftOutReason, number>();
 
-  add(reason: LeftOut, units = 1): void {
+  add(reason: LeftOutReason, units = 1): void {
     this.leftOut.set(reason, (this.leftOut.get(reason) ?? 0) + units);
   }
 
@@ -27,7 +27,7 @@ export class Hints {
   }
 }
 
-function helpfulSetting(reason: LeftOut, { llm, group }: Recipe): Omit<HintDto, 'units'> {
+function helpfulSetting(reason: LeftOutReason, { llm, group }: Recipe): Omit<HintDto, 'units'> {
   switch (reason) {
     case 'waiting':
       return { setting: 'select.settle_s', value: 0 };

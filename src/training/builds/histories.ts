@@ -1,7 +1,7 @@
 import { textsIn } from '../../platform/json/json-text.js';
 import type { LlmCall, PromptIds } from './llm-calls.js';
 import type { Choice } from './recorded.js';
-import { hashParts, type Turn } from './turns.js';
+import { hashParts, type HistoryMessage } from './turns.js';
 
 /** A conversation as a model saw it: messages, and the choices to train. */
 export interface History {
@@ -13,13 +13,13 @@ export interface History {
   /** Of the last call, with what it sampled; null when it is not known. */
   tokens: number | null;
   /** The choices to train, in their order. */
-  trained: Trained[];
+  trained: TrainedChoice[];
   /** Ids of the calls in it. */
   calls: string[];
 }
 
 /** A choice to train. */
-interface Trained {
+interface TrainedChoice {
   /** Its place in the turns. */
   at: number;
   call: string;
@@ -41,13 +41,13 @@ export function creditedPart(history: History, calls: ReadonlySet<string>): Hist
 }
 
 /** The problems found while joining calls, and at which call. */
-export interface Oddity {
+export interface HistoryProblem {
   code: 'tokens_not_prefix' | 'tool_call_orphan' | 'tool_args_reserialised';
   call: string;
 }
 
 /** Where a history ends, so that a call can go on from there. */
-interface Head {
+interface HistoryHead {
   history: History;
   /** All that was sent and then sampled up to here; null when it is not known. */
   tokenIds: { sent: number[]; sampled: number[] } | null;
@@ -64,8 +64,8 @@ interface Head {
  */
 export class Histories {
   readonly list: History[] = [];
-  readonly oddities: Oddity[] = [];
-  private readonly heads = new Map<string, Head>();
+  readonly oddities: HistoryProblem[] = [];
+  private readonly heads = new Map<string, HistoryHead>();
 
   /** `isTrained` says whether the choices are to be trained; else they are messages like others. */
   add(call: LlmCall, isTrained: boolean): void {
@@ -81,7 +81,7 @@ export class Histories {
     const forks = others.map((choice) => {
       const turns = call.messages.map(({ text }) => text);
       const history = { ...opened(call).history, turns, calls: [call.id] };
-      const fork: Head = { ...main, history, open: new Set(main.open) };
+      const fork: HistoryHead = { ...main, history, open: new Set(main.open) };
       this.list.push(history);
       return [choice, fork] as const;
     });
@@ -90,7 +90,7 @@ export class Histories {
   }
 
   /** The longest history that the call goes on from, and how many messages of the call are in it. */
-  private findHead(call: LlmCall, states: string[]): { head: Head | null; from: number } {
+  private findHead(call: LlmCall, states: string[]): { head: HistoryHead | null; from: number } {
     for (let from = states.length - 1; from > 0; from--) {
       const head = this.heads.get(states[from]!);
       if (!head) continue;
@@ -105,16 +105,16 @@ export class Histories {
   }
 
   /** The same arguments in another spelling: the next call was not sent what was sampled. */
-  private compareArguments({ sampled }: Head, call: LlmCall, from: number): void {
+  private compareArguments({ sampled }: HistoryHead, call: LlmCall, from: number): void {
     const sent = call.messages[from - 1]!.toolArguments;
     if (!call.isReserialised && sampled.some((args, i) => args !== sent[i]))
       this.oddities.push({ code: 'tool_args_reserialised', call: call.id });
   }
 
-  private append(head: Head, turns: Turn[], call: string): void {
+  private append(head: HistoryHead, turns: HistoryMessage[], call: string): void {
     let isOrphan = false;
     for (const turn of turns) {
-      isOrphan = answer(head.open, turn) || isOrphan;
+      isOrphan = answerToolCalls(head.open, turn) || isOrphan;
       head.history.turns.push(turn.text);
     }
     if (isOrphan || head.open.size > 0) this.oddities.push({ code: 'tool_call_orphan', call });
@@ -123,7 +123,7 @@ export class Histories {
   }
 
   private choose(
-    head: Head,
+    head: HistoryHead,
     call: LlmCall,
     { choice, isTrained, before }: { choice: Choice; isTrained: boolean; before: string },
   ): void {
@@ -135,7 +135,7 @@ export class Histories {
         message: choice.turn.text,
         sampled: choice.logprobs?.length ?? choice.tokenIds?.length ?? 0,
       });
-    history.turns.push(isTrained ? trainable(choice, call.promptTokenIds) : choice.turn.text);
+    history.turns.push(isTrained ? trainableText(choice, call.promptTokenIds) : choice.turn.text);
     history.state = nextState(before, choice.turn);
     history.tokens = countTokens(call, choice);
     for (const id of choice.turn.toolCalls) head.open.add(id);
@@ -148,14 +148,14 @@ export class Histories {
 }
 
 /** A choice with the tokens that were sent for it, without which ART does not train it. */
-function trainable({ text, tokenIds }: Choice, prompt: PromptIds | null): string {
+function trainableText({ text, tokenIds }: Choice, prompt: PromptIds | null): string {
   if (!prompt || !tokenIds || textsIn(text, { prompt_token_ids: true })?.prompt_token_ids)
     return text;
   return `${text.slice(0, -1)},"prompt_token_ids":${prompt.text}}`;
 }
 
 /** Takes what a message answers from the open tool calls. True when it answers none, or leaves one unanswered. */
-function answer(open: Set<string>, turn: Turn): boolean {
+function answerToolCalls(open: Set<string>, turn: HistoryMessage): boolean {
   if (turn.answers !== null) return !open.delete(turn.answers);
   const isLate = open.size > 0;
   open.clear();
@@ -163,14 +163,14 @@ function answer(open: Set<string>, turn: Turn): boolean {
   return isLate;
 }
 
-const opened = ({ tools }: LlmCall): Head => ({
+const opened = ({ tools }: LlmCall): HistoryHead => ({
   history: { tools, turns: [], state: '', tokens: null, trained: [], calls: [] },
   tokenIds: null,
   open: new Set(),
   sampled: [],
 });
 
-const nextState = (state: string, turn: Turn) => hashParts([state, turn.canonical]);
+const nextState = (state: string, turn: HistoryMessage) => hashParts([state, turn.canonical]);
 
 /** The state before the messages of a call, and behind each of them. */
 function hashStates({ toolsKey, messages }: LlmCall): string[] {
@@ -180,7 +180,7 @@ function hashStates({ toolsKey, messages }: LlmCall): string[] {
 }
 
 /** True also where the tokens of one of them are not known. */
-function isPrefix(head: Head['tokenIds'], prompt: number[] | null): boolean {
+function isPrefix(head: HistoryHead['tokenIds'], prompt: number[] | null): boolean {
   if (!head || !prompt) return true;
   const { sent, sampled } = head;
   return (

@@ -3,7 +3,7 @@ import { jsonAt, wireTime } from '../../platform/query/columns.js';
 import { isListed, sql, type Sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../../tracing/visible-calls.js';
 import { lookedUp } from '../../platform/query/plans.js';
-import { INPUTS, isOfModel } from '../calls-of-model.query.js';
+import { INPUTS, isCallOfModel } from '../calls-of-model.query.js';
 
 /** Calls of each kind of edge that are answered. */
 export const MAX_CALLS = 1000;
@@ -59,10 +59,10 @@ export const jobsOfCheckpoint = (projectId: string, modelId: string, step: numbe
 /** The newest calls of a model, by the name under which they asked for it, or its usage was counted. */
 export const callsOfModel = (projectId: string, name: string) => sql<{ id: string }>`
   SELECT c.id FROM calls c
-  WHERE ${visibleIn(projectId)} AND ${isOfModel(name)}
+  WHERE ${visibleIn(projectId)} AND ${isCallOfModel(name)}
   ORDER BY c.started_at DESC, c.id LIMIT ${MAX_CALLS + 1}`;
 
-export interface Checkpoint {
+export interface LineageCheckpoint {
   model_id: string;
   model: string | null;
   step: number;
@@ -86,7 +86,7 @@ export const marksQuery = (
 export const makersOfCalls = (
   projectId: string,
   ids: string[],
-): Sql<Checkpoint & { call_id: string }> => sql`
+): Sql<LineageCheckpoint & { call_id: string }> => sql`
   SELECT DISTINCT c.id AS call_id, m.id AS model_id, m.name AS model, k.step FROM (
     SELECT c.id, ${jsonAt(INPUTS, ['model']).sql} AS model FROM calls c
     WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}

@@ -10,7 +10,7 @@ import type {
 import {
   buildsOfInputs,
   callsOfModel,
-  type Checkpoint,
+  type LineageCheckpoint,
   type InputEdge,
   inputsOfBuilds,
   type JobEdge,
@@ -23,7 +23,7 @@ import {
 } from './lineage.query.js';
 import { Model } from '../models/model.entity.js';
 
-type Node = LineageEdgeDto['from'];
+type LineageNode = LineageEdgeDto['from'];
 
 /** Answers the lineage. Every request is about one project and finds nothing of another one. */
 @Injectable()
@@ -48,7 +48,7 @@ export class LineageService {
 
   private async markTainted(projectId: string, edges: LineageEdgeDto[]): Promise<void> {
     const nodes = edges.flatMap(({ from, to }) => [from, to]);
-    const ids = (type: Node['type']) => [
+    const ids = (type: LineageNode['type']) => [
       ...new Set(nodes.flatMap((node) => (node.type === type ? nodeKey(node)[1]! : []))),
     ];
     const among = { builds: ids('build'), jobs: ids('job'), models: ids('checkpoint') };
@@ -89,7 +89,7 @@ export class LineageService {
     edges.jobs(jobs);
     const builds = build_id ? [build_id] : jobs.flatMap((job) => job.build_id ?? []);
     edges.inputs(await this.database.query(inputsOfBuilds(projectId, [...new Set(builds)])));
-    const checkpoints = new Map<string, Checkpoint>();
+    const checkpoints = new Map<string, LineageCheckpoint>();
     for (const job of jobs)
       if (job.step !== null)
         checkpoints.set(`${job.model_id} ${job.step}`, { ...job, step: job.step });
@@ -101,7 +101,11 @@ export class LineageService {
     for (const checkpoint of checkpoints.values()) await this.madeBy(projectId, checkpoint, edges);
   }
 
-  private async madeBy(projectId: string, checkpoint: Checkpoint, edges: Edges): Promise<void> {
+  private async madeBy(
+    projectId: string,
+    checkpoint: LineageCheckpoint,
+    edges: Edges,
+  ): Promise<void> {
     const { model, step } = checkpoint;
     if (model === null) return;
     const calls = await this.database.query(callsOfModel(projectId, `${model}:step${step}`));
@@ -133,19 +137,19 @@ class Edges {
     }
   }
 
-  made(checkpoint: Checkpoint, call: string): void {
+  made(checkpoint: LineageCheckpoint, call: string): void {
     this.add(checkpointNode(checkpoint), { type: 'call', id: call });
   }
 
-  private add(from: Node, to: Node): void {
+  private add(from: LineageNode, to: LineageNode): void {
     this.found.set(JSON.stringify([from, to]), { from, to });
   }
 }
 
-const nodeKey = (node: Node): string[] =>
+const nodeKey = (node: LineageNode): string[] =>
   node.type === 'checkpoint' ? [node.type, node.model_id, String(node.step)] : [node.type, node.id];
 
-const checkpointNode = ({ model_id, model, step }: Checkpoint): LineageCheckpointDto => ({
+const checkpointNode = ({ model_id, model, step }: LineageCheckpoint): LineageCheckpointDto => ({
   type: 'checkpoint',
   model_id,
   model,

@@ -1,11 +1,11 @@
 import { ApiError } from '../../platform/errors.js';
 import type { LintDto } from './build-facts.dto.js';
-import { LINT_CODES, type LintCode, type LintDoes } from './recipe.dto.js';
+import { LINT_CODES, type LintCode, type LintAction } from './recipe.dto.js';
 
 /** How many examples of a lint are named. */
 const MAX_EXAMPLES = 5;
 
-export type LintRules = Readonly<Record<LintCode, LintDoes>>;
+export type LintRules = Readonly<Record<LintCode, LintAction>>;
 
 /** Counts what is found. */
 export class Lints {

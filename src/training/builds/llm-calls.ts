@@ -1,5 +1,5 @@
 import { memberTexts, objectText, textsIn } from '../../platform/json/json-text.js';
-import { parseLight } from '../../platform/json/json-weight.js';
+import { parseBounded } from '../../platform/json/json-weight.js';
 import {
   genAiChoices,
   genAiMessages,
@@ -8,12 +8,17 @@ import {
   vercelMessages,
   vercelTools,
 } from './dialects.js';
-import type { CallTexts, Choice, Json, Logprob, Recorded } from './recorded.js';
+import type { CallTexts, Choice, RecordedJson, Logprob, RecordedCall } from './recorded.js';
 import { isObject } from '../../platform/json/is-object.js';
-import { cleaned, sortedJson, type Turn, readTurn } from './turns.js';
-import { countsGross, readUsage } from '../../tracing/usage/stored-usage.js';
+import {
+  stripPythonMembers,
+  sortedJson,
+  type HistoryMessage,
+  readHistoryMessage,
+} from './turns.js';
+import { countsGross, parseUsageEntry } from '../../tracing/usage/stored-usage.js';
 import { inputTokens } from '../../tracing/usage/tokens.js';
-import { assembled } from '../../tracing/streams.js';
+import { assembleStream } from '../../tracing/streams.js';
 
 /** A call of a model, whichever instrumentation recorded it. */
 export interface LlmCall {
@@ -21,7 +26,7 @@ export interface LlmCall {
   dialect: Dialect;
   /** Names of the model: as it was asked for, as it answered, and as its usage was counted where that is a checkpoint. */
   models: string[];
-  messages: Turn[];
+  messages: HistoryMessage[];
   /** JSON text of the tools; null for none. */
   tools: string | null;
   /** Equal for tools that say the same. */
@@ -63,17 +68,17 @@ export function readLlmCall(texts: CallTexts): LlmCall | 'too_long' | 'unread' |
   const unread = isOfModel(recorded) ? 'unread' : null;
   if (!Array.isArray(recorded.inputs['messages'])) return unread;
   if (isTooLong(recorded)) return 'too_long';
-  const read = openAi(recorded) ?? vercel(recorded) ?? genAi(recorded);
+  const read = readOpenAiCall(recorded) ?? readVercelCall(recorded) ?? readGenAiCall(recorded);
   return read && read.choices.length > 0 && read.messages.length > 0 ? read : unread;
 }
 
 /** Whatever asks a model names it, and says what is to be answered; what answers like one has choices. */
-const isOfModel = (recorded: Recorded): boolean => {
+const isOfModel = (recorded: RecordedCall): boolean => {
   const choices = recorded.output['choices'];
   return readModels(recorded).length > 0 || (Array.isArray(choices) && choices.length > 0);
 };
 
-function isTooLong({ inputs, output }: Recorded): boolean {
+function isTooLong({ inputs, output }: RecordedCall): boolean {
   const isLonger = (list: unknown, max: number) => Array.isArray(list) && list.length > max;
   return (
     isLonger(inputs['messages'], MAX_MESSAGES) ||
@@ -82,12 +87,14 @@ function isTooLong({ inputs, output }: Recorded): boolean {
   );
 }
 
-function parsedCall(given: CallTexts): Recorded | null {
-  const [inputs, answer, attributes] = [given.inputs, given.output, given.attributes].map(parsed);
+function parsedCall(given: CallTexts): RecordedCall | null {
+  const [inputs, answer, attributes] = [given.inputs, given.output, given.attributes].map(
+    parseOrNull,
+  );
   if (!isObject(inputs) || answer === null) return null;
-  const whole = assembled(answer, given.output!);
+  const whole = assembleStream(answer, given.output!);
   const [output, texts] =
-    whole === null ? [answer, given] : [parsed(whole), { ...given, output: whole }];
+    whole === null ? [answer, given] : [parseOrNull(whole), { ...given, output: whole }];
   return {
     inputs,
     output: isObject(output) ? output : {},
@@ -97,29 +104,29 @@ function parsedCall(given: CallTexts): Recorded | null {
 }
 
 /** Null for what would take far more memory than its text. */
-function parsed(json: string | null): unknown {
+function parseOrNull(json: string | null): unknown {
   if (json === null) return null;
   try {
-    return parseLight(json);
+    return parseBounded(json);
   } catch {
     return null;
   }
 }
 
 /** weave's integration for OpenAI, and OpenInference, whose `input.value` and `output.value` are the same bodies. */
-function openAi(recorded: Recorded): LlmCall | null {
+function readOpenAiCall(recorded: RecordedCall): LlmCall | null {
   const { inputs, output, texts } = recorded;
   if (!Array.isArray(output['choices'])) return null;
   const found = textsIn(texts.inputs!, { messages: [true], tools: true });
   const answered = textsIn(texts.output!, { choices: [true], prompt_token_ids: true });
-  const messages = readTurns(inputs['messages'] as unknown[], found?.messages as string[]);
+  const messages = readMessages(inputs['messages'] as unknown[], found?.messages as string[]);
   const choices = openAiChoices(output['choices'], answered?.choices as string[]);
   if (!messages || !choices) return null;
   const tools = Array.isArray(inputs['tools']) && inputs['tools'].length > 0;
   return {
     ...common(recorded, 'openai'),
     messages,
-    ...readTools(tools ? cleaned(found!.tools!) : null),
+    ...readTools(tools ? stripPythonMembers(found!.tools!) : null),
     choices,
     promptTokenIds:
       promptIds(output['prompt_token_ids'], answered?.prompt_token_ids) ??
@@ -130,7 +137,7 @@ function openAi(recorded: Recorded): LlmCall | null {
 
 const promptIds = (value: unknown, text: string | undefined): PromptIds | null => {
   const ids = numbers(value);
-  return ids && text !== undefined ? { ids, text: cleaned(text) } : null;
+  return ids && text !== undefined ? { ids, text: stripPythonMembers(text) } : null;
 };
 
 /** Some clients attach them to the choice. */
@@ -142,10 +149,12 @@ const ofChoice = (choice: unknown, read: Choice | undefined): PromptIds | null =
       )
     : null;
 
-function readTurns(messages: unknown[], texts: string[]): Turn[] | null {
+function readMessages(messages: unknown[], texts: string[]): HistoryMessage[] | null {
   if (!messages.every((message) => isObject(message) && typeof message['role'] === 'string'))
     return null;
-  return messages.map((message, i) => readTurn(message as Json, cleaned(texts[i]!)));
+  return messages.map((message, i) =>
+    readHistoryMessage(message as RecordedJson, stripPythonMembers(texts[i]!)),
+  );
 }
 
 function openAiChoices(list: unknown[], texts: string[]): Choice[] | null {
@@ -153,8 +162,8 @@ function openAiChoices(list: unknown[], texts: string[]): Choice[] | null {
   for (const [i, choice] of list.entries()) {
     if (!isObject(choice) || !isObject(choice['message'])) return null;
     const { message } = choice;
-    const json = cleaned(texts[i]!);
-    const turn = readTurn(message, textsIn(json, { message: true })!.message!);
+    const json = stripPythonMembers(texts[i]!);
+    const turn = readHistoryMessage(message, textsIn(json, { message: true })!.message!);
     choices.push({
       text: json,
       turn,
@@ -172,7 +181,7 @@ export function withMessage(choice: Choice, message: string): Choice {
   return {
     ...choice,
     text: withMember(choice.text, 'message', message),
-    turn: readTurn(JSON.parse(message) as Json, message),
+    turn: readHistoryMessage(JSON.parse(message) as RecordedJson, message),
   };
 }
 
@@ -181,7 +190,7 @@ export const withMember = (object: string, name: string, value: string): string 
   objectText(memberTexts(object).set(name, value));
 
 /** Tool calls and reasoning are sampled too, in a spelling of the model's own. */
-function onlyContent(message: Json, { toolCalls }: Turn): string | null {
+function onlyContent(message: RecordedJson, { toolCalls }: HistoryMessage): string | null {
   const hasMore = toolCalls.length > 0 || message['reasoning_content'] || message['reasoning'];
   return hasMore ? null : textOrNull(message['content']);
 }
@@ -196,7 +205,7 @@ function readLogprobs(logprobs: unknown): Logprob[] | null {
 }
 
 /** The conventions of OpenTelemetry, as OpenLLMetry and others write them. */
-function genAi(recorded: Recorded): LlmCall | null {
+function readGenAiCall(recorded: RecordedCall): LlmCall | null {
   const { inputs, output } = recorded;
   if (readModels(recorded).length === 0 || !Array.isArray(output['messages'])) return null;
   const messages = genAiMessages(inputs);
@@ -212,7 +221,7 @@ function genAi(recorded: Recorded): LlmCall | null {
   };
 }
 
-function vercel(recorded: Recorded): LlmCall | null {
+function readVercelCall(recorded: RecordedCall): LlmCall | null {
   const { inputs, attributes } = recorded;
   const operation = textOrNull(attributes['ai.operationId']) ?? '';
   if (!/[.]do(?:Generate|Stream)$/.test(operation)) return null;
@@ -230,10 +239,10 @@ function vercel(recorded: Recorded): LlmCall | null {
 }
 
 /** What is read alike in all dialects. */
-function common(recorded: Recorded, dialect: Dialect) {
+function common(recorded: RecordedCall, dialect: Dialect) {
   const { texts, inputs, output, attributes } = recorded;
   const usage = isObject(output['usage']) ? output['usage'] : parseUsage(texts.usage);
-  const { tokens, unknown } = readUsage(usage, countsGross(attributes['weave']));
+  const { tokens, unknown } = parseUsageEntry(usage, countsGross(attributes['weave']));
   const extra = isObject(inputs['extra_body']) ? inputs['extra_body'] : {};
   const parameters = readParameters(attributes);
   const setting = (name: string) =>
@@ -256,20 +265,20 @@ function common(recorded: Recorded, dialect: Dialect) {
 
 /** Checkpoints that a call is counted under: the gateway knows them where the client asked for the newest one. */
 function checkpointNames(json: string | null): string[] {
-  const usage = parsed(json);
+  const usage = parseOrNull(json);
   return isObject(usage) ? Object.keys(usage).filter((name) => /:step\d{1,9}$/.test(name)) : [];
 }
 
 /** Of one model: a call has one. */
-function parseUsage(json: string | null): Json {
-  const usage = parsed(json);
+function parseUsage(json: string | null): RecordedJson {
+  const usage = parseOrNull(json);
   const [first] = isObject(usage) ? Object.values(usage) : [];
   return isObject(first) ? first : {};
 }
 
-function readParameters(attributes: Json): Json {
+function readParameters(attributes: RecordedJson): RecordedJson {
   const given = attributes['llm.invocation_parameters'];
-  const parameters = typeof given === 'string' ? parsed(given) : given;
+  const parameters = typeof given === 'string' ? parseOrNull(given) : given;
   return isObject(parameters) ? parameters : {};
 }
 
@@ -281,7 +290,7 @@ const MODELS = [
   'ai.response.model',
 ];
 
-const readModels = ({ inputs, output, attributes }: Recorded): string[] => [
+const readModels = ({ inputs, output, attributes }: RecordedCall): string[] => [
   ...new Set(
     [inputs['model'], output['model'], ...MODELS.map((name) => attributes[name])].flatMap(
       (model) => readName(model) || [],

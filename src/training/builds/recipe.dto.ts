@@ -59,63 +59,63 @@ const IsScale = () =>
   );
 
 /** What a recipe may have done about a lint. */
-const LINT_DOES = ['error', 'warn', 'drop', 'ignore'] as const;
-export type LintDoes = (typeof LINT_DOES)[number];
+const LINT_ACTIONS = ['error', 'warn', 'drop', 'ignore'] as const;
+export type LintAction = (typeof LINT_ACTIONS)[number];
 
-const isDoes = (value: unknown) => (LINT_DOES as readonly unknown[]).includes(value);
+const isLintAction = (value: unknown) => (LINT_ACTIONS as readonly unknown[]).includes(value);
 
 const isGiven = (_: object, value: unknown) => value !== undefined;
-const IsDoes = () => applyDecorators(ValidateIf(isGiven), IsIn(LINT_DOES));
+const IsLintAction = () => applyDecorators(ValidateIf(isGiven), IsIn(LINT_ACTIONS));
 
 const IsStaleRule = () =>
   applyDecorators(
     ValidateIf(isGiven),
     rule(
       'isStaleRule',
-      `must be one of ${LINT_DOES.join(', ')}, or {max_steps, do}, with a whole number from 0 and one of these`,
+      `must be one of ${LINT_ACTIONS.join(', ')}, or {max_steps, do}, with a whole number from 0 and one of these`,
       (value) =>
-        isDoes(value) ||
+        isLintAction(value) ||
         (isObject(value) &&
           Number.isInteger(value['max_steps']) &&
           (value['max_steps'] as number) >= 0 &&
-          isDoes(value['do'])),
+          isLintAction(value['do'])),
     ),
   );
 
 /** Every lint, and what is done about it where the recipe says nothing. docs/training.md says what each prevents. */
 export class RecipeLintDto {
-  @IsDoes() logprobs_missing: LintDoes = 'error';
-  @IsDoes() logprobs_incomplete: LintDoes = 'error';
-  @IsDoes() tokens_not_prefix: LintDoes = 'warn';
-  @IsDoes() sampling_not_policy: LintDoes = 'warn';
-  @IsDoes() zero_variance: LintDoes = 'warn';
-  @IsDoes() small_group: LintDoes = 'drop';
-  @IsDoes() mixed_prompt: LintDoes = 'warn';
-  @IsDoes() mixed_tools: LintDoes = 'warn';
-  @IsDoes() mixed_policy: LintDoes = 'warn';
+  @IsLintAction() logprobs_missing: LintAction = 'error';
+  @IsLintAction() logprobs_incomplete: LintAction = 'error';
+  @IsLintAction() tokens_not_prefix: LintAction = 'warn';
+  @IsLintAction() sampling_not_policy: LintAction = 'warn';
+  @IsLintAction() zero_variance: LintAction = 'warn';
+  @IsLintAction() small_group: LintAction = 'drop';
+  @IsLintAction() mixed_prompt: LintAction = 'warn';
+  @IsLintAction() mixed_tools: LintAction = 'warn';
+  @IsLintAction() mixed_policy: LintAction = 'warn';
   /** A policy is stale that lies further behind its newest checkpoint. */
-  @IsStaleRule() stale_policy: LintDoes | { max_steps: number; do: LintDoes } = 'warn';
-  @IsDoes() train_eval_leak: LintDoes = 'error';
-  @IsDoes() duplicate: LintDoes = 'warn';
-  @IsDoes() too_long: LintDoes = 'drop';
-  @IsDoes() truncated: LintDoes = 'warn';
-  @IsDoes() failures_excluded: LintDoes = 'warn';
-  @IsDoes() label_coverage: LintDoes = 'warn';
-  @IsDoes() reward_conflict: LintDoes = 'warn';
-  @IsDoes() reward_nan: LintDoes = 'error';
-  @IsDoes() tool_call_orphan: LintDoes = 'warn';
-  @IsDoes() tool_args_reserialised: LintDoes = 'warn';
-  @IsDoes() tool_args_healed: LintDoes = 'warn';
+  @IsStaleRule() stale_policy: LintAction | { max_steps: number; do: LintAction } = 'warn';
+  @IsLintAction() train_eval_leak: LintAction = 'error';
+  @IsLintAction() duplicate: LintAction = 'warn';
+  @IsLintAction() too_long: LintAction = 'drop';
+  @IsLintAction() truncated: LintAction = 'warn';
+  @IsLintAction() failures_excluded: LintAction = 'warn';
+  @IsLintAction() label_coverage: LintAction = 'warn';
+  @IsLintAction() reward_conflict: LintAction = 'warn';
+  @IsLintAction() reward_nan: LintAction = 'error';
+  @IsLintAction() tool_call_orphan: LintAction = 'warn';
+  @IsLintAction() tool_args_reserialised: LintAction = 'warn';
+  @IsLintAction() tool_args_healed: LintAction = 'warn';
   /** Only where `build.token_exact` is set. Such units are always left out. */
-  @IsDoes() token_inexact: LintDoes = 'error';
-  @IsDoes() call_unread: LintDoes = 'warn';
+  @IsLintAction() token_inexact: LintAction = 'error';
+  @IsLintAction() call_unread: LintAction = 'warn';
   /** Such units are always left out. */
-  @IsDoes() scored_call_unread: LintDoes = 'warn';
-  @IsDoes() kto_imbalance: LintDoes = 'warn';
-  @IsDoes() kto_unsigned: LintDoes = 'warn';
-  @IsDoes() dpo_tie: LintDoes = 'warn';
-  @IsDoes() dpo_same: LintDoes = 'warn';
-  @IsDoes() reasoning_lost: LintDoes = 'warn';
+  @IsLintAction() scored_call_unread: LintAction = 'warn';
+  @IsLintAction() kto_imbalance: LintAction = 'warn';
+  @IsLintAction() kto_unsigned: LintAction = 'warn';
+  @IsLintAction() dpo_tie: LintAction = 'warn';
+  @IsLintAction() dpo_same: LintAction = 'warn';
+  @IsLintAction() reasoning_lost: LintAction = 'warn';
 }
 
 export type LintCode = keyof RecipeLintDto;

@@ -16,7 +16,7 @@ import {
   RecipeTrainDto,
 } from './recipe.dto.js';
 
-export interface Term extends RecipeTermDto {
+export interface RewardTerm extends RecipeTermDto {
   missing: number | 'skip';
   /** Under which the trajectory's metrics hold what the term is worth. */
   metric: string;
@@ -29,7 +29,7 @@ export interface Recipe {
   build: RecipeBuildDto;
   purpose: Purpose;
   reward: Pick<RecipeRewardDto, 'exception' | 'credit' | 'inherit' | 'threshold'> & {
-    terms: Term[];
+    terms: RewardTerm[];
   };
   group: RecipeGroupDto;
   split: RecipeSplitDto;
@@ -40,7 +40,7 @@ export interface Recipe {
 }
 
 /** Of any object that is published: `_class_name`, `_bases`, `_type`, `name`, `description`, `ref`. */
-const OF_OBJECTS = /^_|^(name|description|ref)$/;
+const OBJECT_MEMBERS = /^_|^(name|description|ref)$/;
 
 const STALE_AFTER_STEPS = 4;
 
@@ -69,55 +69,61 @@ export function readRecipe(value: unknown, path: string): Recipe {
   const given = isObject(value) ? ownMembers(value) : value;
   assertValid(RecipeDto, given, path, { isStrict: true });
   const recipe = given as RecipeDto;
-  const reward = filled(RecipeRewardDto, recipe.reward);
+  const reward = withDefaults(RecipeRewardDto, recipe.reward);
   const purpose = recipe.purpose ?? 'rl';
-  const group = { ...filled(RecipeGroupDto, DEFAULTS[purpose].group), ...givenIn(recipe.group) };
+  const group = {
+    ...withDefaults(RecipeGroupDto, DEFAULTS[purpose].group),
+    ...presentMembers(recipe.group),
+  };
   if (group.min > 1 && group.min * 2 - 1 > group.max) {
     const message = 'must be at least twice min, less one, so that a large group can be divided';
     throw invalidRequest([{ path: `${path}.group.max`, message }]);
   }
-  const select = filled(RecipeSelectDto, recipe.select);
+  const select = withDefaults(RecipeSelectDto, recipe.select);
   if (reward.inherit && select.unit !== 'call') {
     const message = 'is for select.unit "call": other units have the scores of all their calls';
     throw invalidRequest([{ path: `${path}.reward.inherit`, message }]);
   }
-  const lint = { ...filled(RecipeLintDto, DEFAULTS[purpose].lint), ...givenIn(recipe.lint) };
+  const lint = {
+    ...withDefaults(RecipeLintDto, DEFAULTS[purpose].lint),
+    ...presentMembers(recipe.lint),
+  };
   const { stale_policy: stale } = lint;
   return {
     purpose,
     select,
-    llm: filled(RecipeLlmDto, recipe.llm),
-    build: filled(RecipeBuildDto, recipe.build),
+    llm: withDefaults(RecipeLlmDto, recipe.llm),
+    build: withDefaults(RecipeBuildDto, recipe.build),
     reward: { ...reward, terms: readTerms(reward) },
     group,
-    split: filled(RecipeSplitDto, recipe.split),
+    split: withDefaults(RecipeSplitDto, recipe.split),
     lints: { ...lint, stale_policy: typeof stale === 'string' ? stale : stale.do },
     maxSteps: typeof stale === 'string' ? STALE_AFTER_STEPS : stale.max_steps,
-    train: filled(RecipeTrainDto, recipe.train),
+    train: withDefaults(RecipeTrainDto, recipe.train),
   };
 }
 
 const ownMembers = (recipe: object) =>
-  Object.fromEntries(Object.entries(recipe).filter(([name]) => !OF_OBJECTS.test(name)));
+  Object.fromEntries(Object.entries(recipe).filter(([name]) => !OBJECT_MEMBERS.test(name)));
 
 /** The defaults of a part, replaced by what is given; null means absent. */
-function filled<T extends object>(
+function withDefaults<T extends object>(
   Part: new () => T,
   given: Partial<T> | null | undefined,
 ): Pick<T, keyof T> {
-  return { ...new Part(), ...givenIn(given) };
+  return { ...new Part(), ...presentMembers(given) };
 }
 
 /** The members that are given; null means absent. */
-const givenIn = <T extends object>(given: T | null | undefined): Partial<T> =>
+const presentMembers = <T extends object>(given: T | null | undefined): Partial<T> =>
   Object.fromEntries(
     Object.entries(given ?? {}).filter(([, value]) => value !== null),
   ) as Partial<T>;
 
 /** Two terms that read the same type are told apart by their paths. */
-function readTerms({ sum, missing }: RecipeRewardDto): Term[] {
+function readTerms({ sum, missing }: RecipeRewardDto): RewardTerm[] {
   return sum.map((given, i) => {
-    const term = filled(RecipeTermDto, given);
+    const term = withDefaults(RecipeTermDto, given);
     const { feedback, path } = term;
     const isShared = sum.some((other, k) => k !== i && other.feedback === feedback);
     const metric = isShared ? `${feedback}:${path}` : feedback;

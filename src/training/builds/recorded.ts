@@ -1,4 +1,4 @@
-import type { Turn } from './turns.js';
+import type { HistoryMessage } from './turns.js';
 
 /** The stored texts of a call. */
 export interface CallTexts {
@@ -10,13 +10,13 @@ export interface CallTexts {
   usage: string | null;
 }
 
-export type Json = Record<string, unknown>;
+export type RecordedJson = Record<string, unknown>;
 
 /** The part of a call that the readers of the dialects see. */
-export interface Recorded {
-  inputs: Json;
-  output: Json;
-  attributes: Json;
+export interface RecordedCall {
+  inputs: RecordedJson;
+  output: RecordedJson;
+  attributes: RecordedJson;
   texts: CallTexts;
 }
 
@@ -24,7 +24,7 @@ export interface Recorded {
 export interface Choice {
   /** The whole choice as JSON text. */
   text: string;
-  turn: Turn;
+  turn: HistoryMessage;
   finishReason: string | null;
   /** Null when there are none. */
   logprobs: Logprob[] | null;

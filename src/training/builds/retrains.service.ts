@@ -17,7 +17,7 @@ const RETRAIN = auditAction('models.retrain');
 /** Jobs that a request queues: each may need a build. */
 const MAX_JOBS = 20;
 
-type Link = MakerRow & { build_id: string };
+type RetrainLink = MakerRow & { build_id: string };
 
 /** Trains again without purged calls what was trained on them. */
 @Injectable()
@@ -69,7 +69,7 @@ export class RetrainsService {
    * @throws ApiError when it is not tainted, or one of the jobs has no recipe
    */
   private async findLinks({ project_id, model_id, step }: RetrainDto) {
-    const links: Link[] = [];
+    const links: RetrainLink[] = [];
     let fromStep = step;
     for (const row of await this.database.query(makersQuery(project_id, model_id, step))) {
       if (row.step !== fromStep) continue;
@@ -92,7 +92,7 @@ export class RetrainsService {
   }
 
   private async retrainOne(
-    { job_id: retrains, build_id }: Link,
+    { job_id: retrains, build_id }: RetrainLink,
     { project_id, model_id }: RetrainDto,
     context: Context,
   ): Promise<Pick<RetrainedJobDto, 'outcome' | 'job_id'>> {

@@ -1,9 +1,9 @@
 import { aRecipe } from '../../../test/support/rollouts.js';
 import { readRecipe } from './recipe.js';
-import { readSaid, computeReward } from './rewards.js';
+import { parseUnitFeedback, computeReward } from './rewards.js';
 
 const said = (id: string, ...values: (string | null)[]) =>
-  readSaid([{ id, call: 'c', sha256: id, values }])[0]!;
+  parseUnitFeedback([{ id, call: 'c', sha256: id, values }])[0]!;
 const of = (sum: object[], more: object = {}) =>
   readRecipe(aRecipe({ reward: { sum, ...more } }), 'recipe').reward;
 const PASSED = { feedback: 'f', path: 'passed', map: { true: 1, false: 0 } };

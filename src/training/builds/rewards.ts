@@ -1,7 +1,7 @@
-import type { Recipe, Term } from './recipe.js';
+import type { Recipe, RewardTerm } from './recipe.js';
 
 /** One piece of feedback on a unit: what stands at the path of each term of its type, as JSON text. */
-export interface Said {
+export interface UnitFeedback {
   id: string;
   /** The call that it is on. */
   call: string;
@@ -12,10 +12,10 @@ export interface Said {
 }
 
 /** The same with the values that the texts spell. */
-export type ReadSaid = Omit<Said, 'values'> & { values: unknown[] };
+export type ParsedUnitFeedback = Omit<UnitFeedback, 'values'> & { values: unknown[] };
 
 /** Reads the texts once for all choices. */
-export const readSaid = (said: readonly Said[]): ReadSaid[] =>
+export const parseUnitFeedback = (said: readonly UnitFeedback[]): ParsedUnitFeedback[] =>
   said.map(({ values, ...one }) => ({
     ...one,
     values: values.map((json) => (json === null ? null : JSON.parse(json))),
@@ -29,7 +29,7 @@ export interface Reward {
   /** Earlier feedback of a type says something else. */
   isInConflict: boolean;
   /** The feedback that counted. */
-  used: Pick<Said, 'id' | 'sha256'>[];
+  used: Pick<UnitFeedback, 'id' | 'sha256'>[];
 }
 
 /**
@@ -38,11 +38,11 @@ export interface Reward {
  */
 export function computeReward(
   { terms, exception }: Pick<Recipe['reward'], 'terms' | 'exception'>,
-  said: readonly ReadSaid[],
+  said: readonly ParsedUnitFeedback[],
   { hasFailed, choice }: { hasFailed: boolean; choice: number },
 ): Reward {
   const reward: Reward = { total: 0, metrics: {}, isInConflict: false, used: [] };
-  const used = new Map<string, Pick<Said, 'id' | 'sha256'>>();
+  const used = new Map<string, Pick<UnitFeedback, 'id' | 'sha256'>>();
   for (const [i, term] of terms.entries()) {
     const known = termValues(term, i, said, choice);
     const counted = term.take === 'last' ? known.slice(0, 1) : known;
@@ -50,7 +50,7 @@ export function computeReward(
     const values = known.map((one) => one.value);
     if (term.take === 'last')
       reward.isInConflict ||= values.some((value) => !Object.is(value, values[0]));
-    const value = values.length > 0 ? TAKEN[term.take](values) : term.missing;
+    const value = values.length > 0 ? AGGREGATES[term.take](values) : term.missing;
     if (value === 'skip') reward.total = null;
     else {
       reward.metrics[term.metric] = value;
@@ -65,7 +65,7 @@ export function computeReward(
 const sumValues = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
 
 /** What values make together; the latest comes first. */
-const TAKEN: Record<Term['take'], (values: readonly number[]) => number> = {
+const AGGREGATES: Record<RewardTerm['take'], (values: readonly number[]) => number> = {
   last: ([latest]) => latest!,
   sum: sumValues,
   mean: (values) => sumValues(values) / values.length,
@@ -73,15 +73,20 @@ const TAKEN: Record<Term['take'], (values: readonly number[]) => number> = {
 };
 
 /** The values of feedback that the term understands, the latest first. */
-function termValues(term: Term, index: number, said: readonly ReadSaid[], choice: number) {
+function termValues(
+  term: RewardTerm,
+  index: number,
+  said: readonly ParsedUnitFeedback[],
+  choice: number,
+) {
   return said.flatMap((one) => {
-    const value = worth(term, one.values[index], choice);
+    const value = feedbackWorth(term, one.values[index], choice);
     return value === null ? [] : [{ said: one, value }];
   });
 }
 
 /** Null when the term does not know the value, NaN when it should be a number and is not. */
-function worth({ map, scale }: Term, given: unknown, choice: number): number | null {
+function feedbackWorth({ map, scale }: RewardTerm, given: unknown, choice: number): number | null {
   const value: unknown = Array.isArray(given) ? given[choice] : given;
   if (value === null || value === undefined) return null;
   if (map) {

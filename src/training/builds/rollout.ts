@@ -1,4 +1,4 @@
-import { inTurns } from '../../platform/time/turn.js';
+import { mapYielding } from '../../platform/time/turn.js';
 import { healArguments } from './healing.js';
 import { Histories, type History } from './histories.js';
 import type { LintCode, RecipeBuildDto } from './recipe.dto.js';
@@ -37,9 +37,9 @@ export async function makeRollout(
   recipe: Recipe,
 ): Promise<Rollout | null> {
   const histories = new Histories();
-  const facts = new Facts(recipe.build);
+  const facts = new RolloutFacts(recipe.build);
   const healed = healArguments(calls);
-  await inTurns(calls, (call) => {
+  await mapYielding(calls, (call) => {
     const policy = policyStep(recipe.llm.policy, call.models);
     histories.add(call, policy !== null);
     if (policy) facts.add(call, policy.step);
@@ -54,7 +54,7 @@ export async function makeRollout(
       ...histories.oddities,
       ...lengthFindings(histories, recipe.build),
     ],
-    ...readPrompt(calls[0]!),
+    ...promptKeys(calls[0]!),
     models: sorted(models),
     steps: [...steps].toSorted((a, b) => a - b),
     dialects: sorted(dialects),
@@ -66,7 +66,7 @@ export async function makeRollout(
 const sorted = (texts: Set<string>) => [...texts].toSorted((a, b) => (a < b ? -1 : 1));
 
 /** The prompt of a model before its first answer. */
-export function readPrompt({ messages, toolsKey }: LlmCall) {
+export function promptKeys({ messages, toolsKey }: LlmCall) {
   const end = messages.findIndex(({ role }) => role === 'assistant');
   const asked = end < 0 ? messages : messages.slice(0, end);
   const messagesKey = hashParts(asked.map(({ canonical }) => canonical));
@@ -75,7 +75,7 @@ export function readPrompt({ messages, toolsKey }: LlmCall) {
 }
 
 /** What the trained calls of a rollout have in common, and what is wrong with them. */
-class Facts {
+class RolloutFacts {
   readonly findings: Finding[] = [];
   readonly models = new Set<string>();
   readonly steps = new Set<number>();

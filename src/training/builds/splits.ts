@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { byCodePoint } from '../../platform/json/by-code-point.js';
+import { compareCodePoints } from '../../platform/json/by-code-point.js';
 import type { Split } from './groups.js';
 import type { RecipeSplitDto } from './recipe.dto.js';
 
 /** What keeps a unit on one side: its group, and the thread or the user that the recipe splits by. */
-export interface Sided {
+export interface SplitUnit {
   key: string;
   /** Null where there is none. */
   side: string | null;
@@ -14,8 +14,11 @@ export interface Sided {
  * The side of each group key, by the hash of salt and key. Groups with units of the same thread or user stand on one side:
  * they are joined, and the first key of those that are joined decides.
  */
-export function sidesOfKeys(units: readonly Sided[], split: RecipeSplitDto): Map<string, Split> {
-  const joined = new Joined();
+export function splitsByKey(
+  units: readonly SplitUnit[],
+  split: RecipeSplitDto,
+): Map<string, Split> {
+  const joined = new JoinedKeys();
   const sides = new Map<string, string>();
   for (const { key, side } of units) {
     const other = side === null ? key : (sides.get(side) ?? key);
@@ -33,7 +36,7 @@ function chooseSplit(key: string, { salt, eval_percent }: RecipeSplitDto): Split
 }
 
 /** Disjoint sets of keys, each named by its first key by code point. Paths are halved, so all joins take nearly linear time. */
-class Joined {
+class JoinedKeys {
   private readonly parents = new Map<string, string>();
 
   find(key: string): string {
@@ -47,7 +50,10 @@ class Joined {
   }
 
   join(a: string, b: string): void {
-    const [first, second] = [this.find(a), this.find(b)].toSorted(byCodePoint) as [string, string];
+    const [first, second] = [this.find(a), this.find(b)].toSorted(compareCodePoints) as [
+      string,
+      string,
+    ];
     if (first !== second) this.parents.set(second, first);
   }
 }

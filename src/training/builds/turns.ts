@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Cursor, skipValue } from '../../platform/json/json-grammar.js';
-import type { Span } from '../../platform/json/json-text.js';
-import { parseLight } from '../../platform/json/json-weight.js';
+import type { TextRange } from '../../platform/json/json-text.js';
+import { parseBounded } from '../../platform/json/json-weight.js';
 import { isObject } from '../../platform/json/is-object.js';
 
 /*
@@ -10,7 +10,7 @@ import { isObject } from '../../platform/json/is-object.js';
  */
 
 /** A message: its JSON text in OpenAI's form, and what is compared of it. */
-export interface Turn {
+export interface HistoryMessage {
   text: string;
   role: string;
   /** Equal for messages that say the same. */
@@ -27,7 +27,11 @@ type Json = Record<string, unknown>;
 const text = (value: unknown) => (typeof value === 'string' ? value : null);
 
 /** A message in OpenAI's form; `json` is its JSON text. `idKey` says by what ids of tool calls are compared. */
-export function readTurn(message: Json, json: string, idKey = (id: string) => id): Turn {
+export function readHistoryMessage(
+  message: Json,
+  json: string,
+  idKey = (id: string) => id,
+): HistoryMessage {
   const calls = readToolCalls(message);
   const role = text(message['role']) ?? '';
   return {
@@ -80,7 +84,7 @@ function argumentsKey(args: unknown): string {
  */
 export function parsedText(json: string): unknown {
   try {
-    const value = parseLight(json);
+    const value = parseBounded(json);
     skipValue(json, 0); // throws when it is too deep
     return value;
   } catch {
@@ -115,7 +119,7 @@ const IS_PYTHON = /"_(?:type|class_name|bases)"/;
  * The text without what weave adds to objects of Python's classes, and on one line. A copy: a slice would keep the whole
  * document that it was taken from.
  */
-export function cleaned(json: string): string {
+export function stripPythonMembers(json: string): string {
   const oneLine = /[\r\n]/.test(json) ? json.replaceAll(/[\r\n]/g, ' ') : json;
   const cuts = IS_PYTHON.test(oneLine) ? new PythonMembers(oneLine).spans : [];
   const kept: string[] = [];
@@ -130,7 +134,7 @@ export function cleaned(json: string): string {
 
 /** The spans of such members, each with one comma. Each value is visited once, at any depth. */
 class PythonMembers {
-  readonly spans: Span[] = [];
+  readonly spans: TextRange[] = [];
 
   constructor(text: string) {
     this.skip(new Cursor(text, 0));
@@ -142,11 +146,11 @@ class PythonMembers {
   }
 
   private itemsEnd(items: Cursor): number {
-    const found: Span[] = [];
+    const found: TextRange[] = [];
     let isPython = false;
     let kept = items.at + 1;
     /** Where a member begins that goes up to the next one, and where it ends. */
-    let cut: Span | undefined;
+    let cut: TextRange | undefined;
     while (items.next()) {
       const { key, keyAt } = items;
       if (cut) found.push([cut[0], keyAt]);

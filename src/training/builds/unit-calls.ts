@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { inTurns } from '../../platform/time/turn.js';
+import { mapYielding } from '../../platform/time/turn.js';
 import { type LlmCall, readLlmCall } from './llm-calls.js';
 import type { RecipeLlmDto } from './recipe.dto.js';
 import type { Recipe } from './recipe.js';
@@ -18,7 +18,7 @@ export interface Unit {
 }
 
 /** What is known of the calls of a unit without their documents. */
-export interface Members {
+export interface UnitMembers {
   hasTooMany: boolean;
   isWaiting: boolean;
   hasFailed: boolean;
@@ -35,12 +35,12 @@ export interface Members {
 }
 
 /** A unit with what is known of its calls. */
-export interface Member {
+export interface UnitWithMembers {
   unit: Unit;
-  members: Members;
+  members: UnitMembers;
 }
 
-export const TOO_MANY: Members = {
+export const TOO_MANY: UnitMembers = {
   hasTooMany: true,
   isWaiting: false,
   hasFailed: false,
@@ -68,11 +68,11 @@ export function readMembers(
   unit: Unit,
   byTrace: Map<string, MemberRow[]>,
   recipe: Recipe,
-): Members {
+): UnitMembers {
   const rows = unit.traces.flatMap((trace) => byTrace.get(trace) ?? []);
   const parents = new Map(rows.map(({ id, parent_id }) => [id, parent_id]));
   const scorers = new Set(rows.filter((row) => row.is_scorer).map(({ id }) => id));
-  const places = placeSaid(unit, parents, scorers);
+  const places = placeCalls(unit, parents, scorers);
   const own = rows.filter(({ id }) => places.get(id) !== OUTSIDE);
   const isJudging = isBelow(unit.root.id, parents, scorers);
   const roots = own.filter(({ id }) => unit.roots.includes(id));
@@ -88,13 +88,16 @@ export function readMembers(
       !has_failed &&
       !isJudging &&
       places.get(id) === INSIDE &&
-      isNamed(op_name, recipe.llm)
+      isSelectedOp(op_name, recipe.llm)
         ? [id]
         : [],
     ),
     candidates: own.filter(
       ({ id, size, op_name }) =>
-        size !== null && !isJudging && places.get(id) === INSIDE && isNamed(op_name, recipe.llm),
+        size !== null &&
+        !isJudging &&
+        places.get(id) === INSIDE &&
+        isSelectedOp(op_name, recipe.llm),
     ),
     parents,
   };
@@ -105,7 +108,7 @@ function inheritedFrom(
   { root }: Unit,
   rows: MemberRow[],
   inherit: Recipe['reward']['inherit'],
-): Pick<Members, 'above' | 'thread'> {
+): Pick<UnitMembers, 'above' | 'thread'> {
   if (inherit === null) return { above: [], thread: null };
   const known = new Map(rows.map((row) => [row.id, row]));
   const above = new Set<string>();
@@ -123,7 +126,7 @@ function inheritedFrom(
 const [OUTSIDE, BELOW_SCORER, INSIDE] = [0, 1, 2];
 
 /** Whether a call, or one above it, is one of these. */
-function isBelow(id: string, parents: Members['parents'], these: Set<string>): boolean {
+function isBelow(id: string, parents: UnitMembers['parents'], these: Set<string>): boolean {
   const seen = new Set<string>();
   for (let at: string | null | undefined = id; at && !seen.has(at); at = parents.get(at)) {
     if (these.has(at)) return true;
@@ -133,9 +136,9 @@ function isBelow(id: string, parents: Members['parents'], these: Set<string>): b
 }
 
 /** Where each call of the traces of a unit stands. Each is looked at once, however deep the tree is. */
-function placeSaid(
+function placeCalls(
   unit: Unit,
-  parents: Members['parents'],
+  parents: UnitMembers['parents'],
   scorers: Set<string>,
 ): Map<string, number> {
   const places = new Map<string, number>(unit.roots.map((id) => [id, INSIDE]));
@@ -156,7 +159,7 @@ function placeSaid(
   return places;
 }
 
-function isNamed(opName: string, { op_names, exclude_op_names }: RecipeLlmDto): boolean {
+function isSelectedOp(opName: string, { op_names, exclude_op_names }: RecipeLlmDto): boolean {
   const isOneOf = (names: string[]) =>
     names.some((name) =>
       name.endsWith(':*') ? opName.startsWith(name.slice(0, -1)) : opName === name,
@@ -166,12 +169,12 @@ function isNamed(opName: string, { op_names, exclude_op_names }: RecipeLlmDto): 
 
 export async function unitCalls(
   unit: Unit,
-  members: Members,
+  members: UnitMembers,
   rows: Map<string, TextsRow | null>,
   isOneCall: boolean,
 ): Promise<UnitCalls> {
   const isUnread = members.candidates.some(({ id }) => !rows.get(id)?.inputs);
-  const read = await inTurns(members.candidates, ({ id, has_failed }) =>
+  const read = await mapYielding(members.candidates, ({ id, has_failed }) =>
     isUnread || has_failed ? null : readLlmCall(rows.get(id)!),
   );
   const found = read.filter((call) => typeof call === 'object' && call !== null);
@@ -186,7 +189,7 @@ export async function unitCalls(
   const used = [...new Set([unit.root.id, ...calls.map(({ id }) => id)])];
   return {
     calls,
-    texts: await inTurns(
+    texts: await mapYielding(
       used.filter((id) => rows.get(id)),
       (id) => ({ id, sha256: hashCall(rows.get(id)!) }),
     ),
@@ -200,7 +203,7 @@ export async function unitCalls(
 }
 
 /** All calls above these. Each is looked at once. */
-function callsAbove(ids: string[], parents: Members['parents']): Set<string> {
+function callsAbove(ids: string[], parents: UnitMembers['parents']): Set<string> {
   const above = new Set<string>();
   for (const id of ids)
     for (let at = parents.get(id); at && !above.has(at); at = parents.get(at)) above.add(at);
@@ -208,7 +211,7 @@ function callsAbove(ids: string[], parents: Members['parents']): Set<string> {
 }
 
 /** The last of these calls in each call and below it. Each is looked at once, the last one first. */
-function lastBelow(ids: string[], parents: Members['parents']): Map<string, string> {
+function lastBelow(ids: string[], parents: UnitMembers['parents']): Map<string, string> {
   const last = new Map<string, string>();
   for (const id of ids.toReversed())
     for (let at: string | null | undefined = id; at && !last.has(at); at = parents.get(at))

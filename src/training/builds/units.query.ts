@@ -5,7 +5,7 @@ import {
   column,
   jsonAt,
   jsonValueAt,
-  nameBytes,
+  nameBudget,
   pathSteps,
   wireTime,
 } from '../../platform/query/columns.js';
@@ -39,7 +39,7 @@ export interface RootRow {
   keys: (string | null)[];
 }
 
-export interface Selection {
+export interface UnitSelection {
   projectId: string;
   recipe: Recipe;
   /** The filter and the query of the recipe, of the call `c`. */
@@ -57,7 +57,7 @@ export function unitsQuery({
   condition,
   untrained,
   of,
-}: Selection): Sql<RootRow> {
+}: UnitSelection): Sql<RootRow> {
   const { unit, since, until, limit } = recipe.select;
   const id = unit === 'thread' ? sql`c.thread_id` : sql`c.id`;
   return sql`
@@ -90,7 +90,7 @@ const firstTurns = (projectId: string) => sql`(
 const isTrained = (
   projectId: string,
   unitId: Sql,
-  { recipeName, modelId }: NonNullable<Selection['untrained']>,
+  { recipeName, modelId }: NonNullable<UnitSelection['untrained']>,
 ) => sql`EXISTS (
   SELECT FROM build_units u
   JOIN builds b ON b.project_id = ${projectId} AND b.id = u.build_id
@@ -229,7 +229,7 @@ export const textsSha256 = (): Sql => {
 };
 
 /** Feedback of the types of the terms on the calls of units, the latest of each unit first. */
-export interface FeedbackRow {
+export interface UnitFeedbackRow {
   id: string;
   /** Which of the units, and of its calls. */
   unit: number;
@@ -245,9 +245,9 @@ export function feedbackQuery(
   projectId: string,
   units: readonly (readonly string[])[],
   { terms, credit }: Pick<Recipe['reward'], 'terms' | 'credit'>,
-): Sql<FeedbackRow> {
+): Sql<UnitFeedbackRow> {
   const values = terms.map(({ feedback, path }) => {
-    const value = jsonValueAt(PAYLOAD, pathSteps(path, 'reward.sum.path', nameBytes()));
+    const value = jsonValueAt(PAYLOAD, pathSteps(path, 'reward.sum.path', nameBudget()));
     return sql`CASE WHEN ${isOfType(feedback)} AND octet_length(${value}::text) <= ${MAX_VALUE_BYTES}::int
       THEN ${value}::text END`;
   });

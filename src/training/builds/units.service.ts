@@ -1,15 +1,15 @@
 import { WIRE } from '../../platform/http/wire.js';
-import { groupedBy } from '../../platform/query/grouped-by.js';
+import { groupBy } from '../../platform/query/grouped-by.js';
 import type { Sql } from '../../platform/query/sql.js';
 import { Injectable } from '@nestjs/common';
 import { CallsService } from '../../tracing/calls/calls.service.js';
-import { inTurns } from '../../platform/time/turn.js';
+import { mapYielding } from '../../platform/time/turn.js';
 import { Database } from '../../platform/database/database.js';
 import { PROMPT } from './recipe.dto.js';
 import type { Recipe } from './recipe.js';
-import type { Said } from './rewards.js';
+import type { UnitFeedback } from './rewards.js';
 import {
-  type Member,
+  type UnitWithMembers,
   readMembers,
   TOO_MANY,
   type Unit,
@@ -24,7 +24,7 @@ import {
   MAX_UNIT_CALLS,
   membersQuery,
   type RootRow,
-  type Selection,
+  type UnitSelection,
   sizesQuery,
   type TextsRow,
   textsQuery,
@@ -54,7 +54,7 @@ export class UnitsService {
     projectId: string,
     recipe: Recipe,
     path: string,
-  ): { condition: Selection['condition']; keys: KeyPath[] } {
+  ): { condition: UnitSelection['condition']; keys: GroupKeyPath[] } {
     const { filter, query } = recipe.select;
     const condition = this.calls.condition(
       { project_id: projectId, filter, query },
@@ -77,15 +77,15 @@ export class UnitsService {
     return firstPresent(fields);
   }
 
-  async select(selection: Selection): Promise<RootRow[]> {
+  async select(selection: UnitSelection): Promise<RootRow[]> {
     return this.database.query(unitsQuery(selection));
   }
 
   /** The units of roots, with the values of their group keys. */
   async findUnits(
-    { projectId, recipe }: Selection,
+    { projectId, recipe }: UnitSelection,
     roots: RootRow[],
-    keys: KeyPath[],
+    keys: GroupKeyPath[],
   ): Promise<Unit[]> {
     const side = this.sideValue(projectId, recipe, 'recipe');
     const values = [...keys.flatMap(({ value }) => value ?? []), ...(side ? [side] : [])];
@@ -119,11 +119,15 @@ export class UnitsService {
         roots.map(({ thread_id }) => thread_id!),
       ),
     );
-    return groupedBy(rows, ({ thread_id }) => thread_id);
+    return groupBy(rows, ({ thread_id }) => thread_id);
   }
 
   /** Units, in their order, with what is known of their calls: some at a time, so that memory is bounded. */
-  async *readParts(projectId: string, units: Unit[], recipe: Recipe): AsyncGenerator<Member[]> {
+  async *readParts(
+    projectId: string,
+    units: Unit[],
+    recipe: Recipe,
+  ): AsyncGenerator<UnitWithMembers[]> {
     const sizes = await this.findSizes(projectId, units);
     let part: Unit[] = [];
     let calls = 0;
@@ -150,26 +154,34 @@ export class UnitsService {
     return units.map((unit) => unit.traces.reduce((sum, trace) => sum + sizes.get(trace)!, 0));
   }
 
-  private async readMembers(projectId: string, units: Unit[], recipe: Recipe): Promise<Member[]> {
+  private async readMembers(
+    projectId: string,
+    units: Unit[],
+    recipe: Recipe,
+  ): Promise<UnitWithMembers[]> {
     const traces = [...new Set(units.flatMap((unit) => unit.traces))];
     const rows = await this.database.query(membersQuery(projectId, traces, recipe.select.settle_s));
-    const byTrace = groupedBy(rows, ({ trace_id }) => trace_id);
-    return inTurns(units, (unit) => ({ unit, members: readMembers(unit, byTrace, recipe) }));
+    const byTrace = groupBy(rows, ({ trace_id }) => trace_id);
+    return mapYielding(units, (unit) => ({ unit, members: readMembers(unit, byTrace, recipe) }));
   }
 
   /** What feedback says on each unit, the latest first; behind it, what is said on the turns of its thread. */
-  async readSaid(projectId: string, all: Member[], recipe: Recipe): Promise<Said[][]> {
+  async readSaid(
+    projectId: string,
+    all: UnitWithMembers[],
+    recipe: Recipe,
+  ): Promise<UnitFeedback[][]> {
     const own = all.map(({ members }) => [...members.ids, ...members.above]);
     const threads = [...new Set(all.flatMap(({ members }) => members.thread ?? []))];
     const turns =
       threads.length === 0
         ? new Map<string, { id: string }[]>()
-        : groupedBy(
+        : groupBy(
             await this.database.query(turnsQuery(projectId, threads)),
             ({ thread_id }) => thread_id,
           );
     const inThreads = threads.map((thread) => (turns.get(thread) ?? []).map(({ id }) => id));
-    const said: Said[][] = [...own, ...inThreads].map(() => []);
+    const said: UnitFeedback[][] = [...own, ...inThreads].map(() => []);
     const query = feedbackQuery(projectId, [...own, ...inThreads], recipe.reward);
     for (const { unit, ...one } of await this.database.query(query)) said[unit]!.push(one);
     return all.map(({ members: { parents, thread } }, i) => {
@@ -180,8 +192,8 @@ export class UnitsService {
 
   /** The calls of a model in units, one unit after the other; texts are read for several at once. */
   async *readCalls(
-    { projectId, recipe }: Pick<Selection, 'projectId' | 'recipe'>,
-    all: Member[],
+    { projectId, recipe }: Pick<UnitSelection, 'projectId' | 'recipe'>,
+    all: UnitWithMembers[],
   ): AsyncGenerator<UnitCalls> {
     const wanted = all.map(({ unit, members }) => [
       ...new Set([unit.root.id, ...members.candidates.map(({ id }) => id)]),
@@ -203,10 +215,10 @@ export class UnitsService {
   }
 }
 
-export interface KeyPath {
+export interface GroupKeyPath {
   name: string;
   /** Null for the hash of the prompt. */
-  value: Selection['condition'] | null;
+  value: UnitSelection['condition'] | null;
 }
 
 /** Reads texts in batches, and hands them out in the order in which they are wanted. */

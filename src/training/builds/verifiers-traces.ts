@@ -1,5 +1,5 @@
 import { textsIn } from '../../platform/json/json-text.js';
-import { argumentsText, type ExportedRollout, type Told } from './exported-turns.js';
+import { argumentsText, type ExportedRollout, type ExportedMessage } from './exported-turns.js';
 
 /*
  * Trajectories as traces of verifiers, version 1, which prime-rl trains. Each history is a path of its graph. The tokens of
@@ -58,14 +58,14 @@ const TOKENS = {
   logprobs: { content: [{ logprob: true }] },
 } as const;
 
-function isTokenExact({ isTrained, text }: Told): boolean {
+function isTokenExact({ isTrained, text }: ExportedMessage): boolean {
   if (!isTrained) return true;
   const { token_ids: sampled, prompt_token_ids: sent, logprobs } = textsIn(text, TOKENS)!;
   return sampled?.startsWith('[') === true && sent?.startsWith('[') === true && !!logprobs?.content;
 }
 
 /** What a choice adds to the tokens of its path, of which so many are there already. */
-function readTokens({ text }: Told, before: number): { text: string; length: number } {
+function readTokens({ text }: ExportedMessage, before: number): { text: string; length: number } {
   const { token_ids, prompt_token_ids, logprobs } = textsIn(text, TOKENS)!;
   const sampled = JSON.parse(token_ids!) as number[];
   const sent = JSON.parse(prompt_token_ids!) as number[];
@@ -78,12 +78,12 @@ function readTokens({ text }: Told, before: number): { text: string; length: num
   };
 }
 
-function finishReason({ text }: Told): string {
+function finishReason({ text }: ExportedMessage): string {
   const reason = textsIn(text, { finish_reason: true })?.finish_reason ?? 'null';
   return REASONS.some((known) => reason === `"${known}"`) ? reason : 'null';
 }
 
-function messageText(told: Told): string {
+function messageText(told: ExportedMessage): string {
   const { role, content, name, answers } = told;
   if (role === 'assistant') return assistantText(told);
   const body = content ?? '""';
@@ -92,7 +92,7 @@ function messageText(told: Told): string {
   return `{"role":"${role === 'user' ? 'user' : 'system'}","content":${body}}`;
 }
 
-function assistantText({ content, calls, reasoning }: Told): string {
+function assistantText({ content, calls, reasoning }: ExportedMessage): string {
   const isList = content?.startsWith('[') ?? false;
   return `{${[
     `"role":"assistant"`,
@@ -102,7 +102,7 @@ function assistantText({ content, calls, reasoning }: Told): string {
   ].join(',')}}`;
 }
 
-const callText = ({ id, name, args }: Told['calls'][number]) =>
+const callText = ({ id, name, args }: ExportedMessage['calls'][number]) =>
   `{"id":${id},"name":${name},"arguments":${argumentsText(args)}}`;
 
 /** The texts of a content in parts. */

@@ -21,13 +21,13 @@ export const partInsert = (
 export const partsCount = (projectId: string, jobId: string) => sql<{ parts: number }>`
   SELECT count(*)::int AS parts FROM checkpoint_parts WHERE project_id = ${projectId} AND job_id = ${jobId}`;
 
-export interface Part {
+export interface FilePart {
   file: string;
   part: number;
   size_bytes: number;
 }
 
-export const partsQuery = (projectId: string, jobId: string) => sql<Part>`
+export const partsQuery = (projectId: string, jobId: string) => sql<FilePart>`
   SELECT file, part, size_bytes FROM checkpoint_parts
   WHERE project_id = ${projectId} AND job_id = ${jobId} ORDER BY file, part`;
 

@@ -16,13 +16,13 @@ import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { type StagedUpload, StagedUploads } from '../../platform/database/staged-uploads.js';
 import { ByteBuffer } from '../byte-buffer.js';
-import { cutTo, type Ranged, readRange } from '../byte-range.js';
+import { sliceRange, type RangedStream, readRange } from '../byte-range.js';
 import { type ManifestFileDto, MAX_PARTS } from '../manifest.dto.js';
 import {
   chunkInsert,
   chunksQuery,
   type FileKey,
-  type Part,
+  type FilePart,
   partInsert,
   partsCount,
   partsDelete,
@@ -41,7 +41,7 @@ const PASSING_BYTES = 4 * CHUNK_BYTES;
 type Owner = Omit<FileKey, 'file'>;
 
 /** Files whose digests were compared, and the uploads that their bytes had then. */
-export interface Verified {
+export interface VerifiedFiles {
   files: ManifestFileDto[];
   uploads: Map<string, string>;
 }
@@ -129,7 +129,7 @@ export class CheckpointFilesService {
       throw new ApiError('too_large', `part: the files of a job have at most ${MAX_PARTS} parts`);
   }
 
-  parts({ projectId, jobId }: Owner): Promise<Part[]> {
+  parts({ projectId, jobId }: Owner): Promise<FilePart[]> {
     return this.database.query(partsQuery(projectId, jobId));
   }
 
@@ -141,8 +141,8 @@ export class CheckpointFilesService {
     owner: Owner,
     { files, path }: { files: ManifestFileDto[]; path: string },
     caller: Caller,
-  ): Promise<Verified> {
-    assertOnce(files, path);
+  ): Promise<VerifiedFiles> {
+    assertUniqueNames(files, path);
     const violations: Violation[] = [];
     const uploads = new Map<string, string>();
     for (const [i, { name, sha256: file, size_bytes }] of files.entries()) {
@@ -174,7 +174,7 @@ export class CheckpointFilesService {
   }
 
   /** In the transaction that names the files. @throws ApiError `invalid_request` when a file was dropped meanwhile */
-  async assertUnchanged(owner: Owner, { uploads }: Verified): Promise<void> {
+  async assertUnchanged(owner: Owner, { uploads }: VerifiedFiles): Promise<void> {
     for (const [file, before] of uploads) {
       const parts = await this.database.query(partsOfFile({ ...owner, file }));
       if (uploadIds(parts) !== before)
@@ -187,7 +187,7 @@ export class CheckpointFilesService {
     owner: Owner,
     { sha256: file, size_bytes: bytes }: ManifestFileDto,
     context: Context,
-  ): Promise<Ranged> {
+  ): Promise<RangedStream> {
     const range = readRange(context, bytes);
     const parts = await this.database.query(partsOfFile({ ...owner, file }));
     let at = 0;
@@ -196,7 +196,7 @@ export class CheckpointFilesService {
       at += parts[first++]!.size_bytes;
     const skipped = Math.floor(Math.max(0, range.start - at) / CHUNK_BYTES);
     const pieces = this.bytesOfParts(owner.projectId, parts.slice(first), context.caller, skipped);
-    const cut = cutTo(pieces, range, at + skipped * CHUNK_BYTES);
+    const cut = sliceRange(pieces, range, at + skipped * CHUNK_BYTES);
     return { stream: Readable.from(cut, { objectMode: false }), range, bytes };
   }
 
@@ -256,7 +256,7 @@ export class CheckpointFilesService {
 
 const uploadIds = (parts: StoredPart[]) => parts.map(({ upload_id }) => upload_id).join();
 
-function assertOnce(files: ManifestFileDto[], path: string): void {
+function assertUniqueNames(files: ManifestFileDto[], path: string): void {
   const names = new Set<string>();
   const violations: Violation[] = [];
   for (const [i, { name }] of files.entries()) {

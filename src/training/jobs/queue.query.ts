@@ -4,7 +4,7 @@ import { wireTime } from '../../platform/query/columns.js';
 import { allOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { ManifestFileDto } from '../manifest.dto.js';
 import type { EventType } from './training-job-event.entity.js';
-import type { Kind, Status } from './training-job.entity.js';
+import type { JobKind, JobStatus } from './training-job.entity.js';
 import { isReached } from '../preview.query.js';
 
 /*
@@ -26,7 +26,7 @@ export interface JobRow {
   id: string;
   model_id: string;
   batch_id: string;
-  status: Status;
+  status: JobStatus;
   attempt: number;
   parent_step: number | null;
   step: number | null;
@@ -41,10 +41,10 @@ export interface FoundJob extends JobRow {
   at: string;
 }
 
-const ROW = sql`j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
+const JOB_COLUMNS = sql`j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
   skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
   j.cancel_requested_at IS NOT NULL AS is_cancel_requested`;
-const AT = sql`${wireTime(sql`now()`)} AS at`;
+const NOW_COLUMN = sql`${wireTime(sql`now()`)} AS at`;
 
 const seconds = (count: number) => sql`make_interval(secs => ${count})`;
 const isHeld = (job: Sql) => sql`${job}.status IN ('leased', 'running')`;
@@ -52,7 +52,7 @@ const IS_HELD = isHeld(sql`j`);
 export const IS_OPEN = sql`j.status IN ('queued', 'leased', 'running')`;
 
 /** A lease: the job, and the hash of the token that came with the claim. */
-export interface Holder {
+export interface LeaseHolder {
   jobId: string;
   tokenHash: Buffer;
 }
@@ -75,18 +75,18 @@ const isHeldBy = (lease: Lease) =>
   sql`${hasLeaseToken(lease)} AND ${IS_HELD} AND j.lease_expires_at > now()`;
 
 export const jobOfProject = (projectId: string, id: string) =>
-  sql<FoundJob>`SELECT ${ROW}, ${AT} FROM training_jobs j WHERE ${isJob({ project_id: projectId, id })}`;
+  sql<FoundJob>`SELECT ${JOB_COLUMNS}, ${NOW_COLUMN} FROM training_jobs j WHERE ${isJob({ project_id: projectId, id })}`;
 
 export const jobById = (id: string, caller: Caller) =>
-  sql<FoundJob>`SELECT ${ROW}, ${AT} FROM training_jobs j WHERE j.id = ${id} AND ${isReached(sql`j.project_id`, caller)}`;
+  sql<FoundJob>`SELECT ${JOB_COLUMNS}, ${NOW_COLUMN} FROM training_jobs j WHERE j.id = ${id} AND ${isReached(sql`j.project_id`, caller)}`;
 
 /** The job that this token was given for, whatever became of it. */
 export const leasedJob = (lease: Lease) =>
-  sql<JobRow>`SELECT ${ROW} FROM training_jobs j WHERE ${hasLeaseToken(lease)}`;
+  sql<JobRow>`SELECT ${JOB_COLUMNS} FROM training_jobs j WHERE ${hasLeaseToken(lease)}`;
 
 /** The job, and the size of its payload. */
 export const heldPayload = (lease: Lease) => sql<JobRow & { bytes: number }>`
-  SELECT ${ROW}, b.payload_bytes::float8 AS bytes FROM training_jobs j
+  SELECT ${JOB_COLUMNS}, b.payload_bytes::float8 AS bytes FROM training_jobs j
   JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
   WHERE ${isHeldBy(lease)}`;
 
@@ -98,7 +98,7 @@ const CANDIDATES = 10;
  * older job of each queued one would read the ended jobs of its model each time. A model whose oldest job is of another
  * kind has to wait for a trainer of that kind.
  */
-export const nextJobs = (caller: Caller, baseModels: string[], kinds: Kind[]) => sql<FoundJob>`
+export const nextJobs = (caller: Caller, baseModels: string[], kinds: JobKind[]) => sql<FoundJob>`
   SELECT q.project_id, q.id FROM (
     SELECT DISTINCT ON (j.project_id, j.model_id) j.project_id, j.model_id, j.created_at, j.id, j.kind FROM training_jobs j
     WHERE j.status = 'queued' AND ${isReached(sql`j.project_id`, caller)}
@@ -114,7 +114,7 @@ export const nextJobs = (caller: Caller, baseModels: string[], kinds: Kind[]) =>
 
 export interface ClaimedRow {
   job_id: string;
-  kind: Kind;
+  kind: JobKind;
   project_id: string;
   model_id: string;
   name: string;
@@ -178,12 +178,12 @@ export const parentQuery = ({ project_id, model_id, parent_step }: ClaimedRow) =
 
 /** Keeps the lease, and answers the job; the row is held to the end of the transaction. */
 export const renewLease = (lease: Lease, { trainerLeaseSeconds }: Config) => sql<JobRow>`
-  UPDATE training_jobs j SET lease_expires_at = now() + ${seconds(trainerLeaseSeconds)} WHERE ${isHeldBy(lease)} RETURNING ${ROW}`;
+  UPDATE training_jobs j SET lease_expires_at = now() + ${seconds(trainerLeaseSeconds)} WHERE ${isHeldBy(lease)} RETURNING ${JOB_COLUMNS}`;
 
 /** leased → running. */
 export const start = (lease: Lease) => sql<JobRow>`
   UPDATE training_jobs j SET status = 'running', started_at = coalesce(j.started_at, ${lease.job.at}::timestamptz)
-  WHERE ${isHeldBy(lease)} AND j.status = 'leased' RETURNING ${ROW}`;
+  WHERE ${isHeldBy(lease)} AND j.status = 'leased' RETURNING ${JOB_COLUMNS}`;
 
 /** running → succeeded; with a reason, without a new step. It is tainted if its parent became so while it ran. */
 export function succeed(lease: Lease, reason: string | null): Sql<JobRow> {
@@ -195,7 +195,7 @@ export function succeed(lease: Lease, reason: string | null): Sql<JobRow> {
       step = ${reason === null ? next : sql`NULL`},
       tainted_at = greatest(j.tainted_at, (SELECT max(p.tainted_at) FROM training_jobs p
         WHERE p.project_id = ${project} AND p.model_id = j.model_id AND p.step = j.parent_step))
-    WHERE ${isHeldBy(lease)} AND j.status = 'running' RETURNING ${ROW}`;
+    WHERE ${isHeldBy(lease)} AND j.status = 'running' RETURNING ${JOB_COLUMNS}`;
 }
 
 export interface NewCheckpoint {
@@ -253,7 +253,7 @@ function endAttempt(
       queued_at = CASE WHEN ${isRetried} THEN ${at}::timestamptz ELSE j.queued_at END,
       lease_token_hash = CASE WHEN ${isRetried} THEN NULL ELSE j.lease_token_hash END,
       lease_expires_at = NULL
-    WHERE ${guard} RETURNING ${ROW}`;
+    WHERE ${guard} RETURNING ${JOB_COLUMNS}`;
 }
 
 const CANCELLED = 'the job was cancelled';
@@ -262,12 +262,12 @@ export const fail = (lease: Lease, failure: Failure, config: Config): Sql<JobRow
   endAttempt(isHeldBy(lease), lease.job.at, failure, config);
 
 /** What the watchdog looks for among the jobs `j`, and how it ends those that it finds. */
-export interface Overdue {
+export interface OverdueRule {
   condition: Sql;
   end: (guard: Sql, at: string) => Sql<JobRow>;
 }
 
-export function overdueKinds(config: Config): Overdue[] {
+export function overdueKinds(config: Config): OverdueRule[] {
   const { trainingLimitSeconds, trainerMaxAttempts } = config;
   const isBefore = (time: Sql) => sql`${time} < now() - ${seconds(trainingLimitSeconds)}`;
   const tooLong = `the job ran for longer than ${trainingLimitSeconds} s`;
@@ -287,18 +287,18 @@ export function overdueKinds(config: Config): Overdue[] {
       end: (guard) => sql`
         UPDATE training_jobs j SET status = 'failed', finished_at = now(), state = NULL,
           error_message = ${`no trainer took the job within ${trainingLimitSeconds} s`}
-        WHERE ${guard} RETURNING ${ROW}`,
+        WHERE ${guard} RETURNING ${JOB_COLUMNS}`,
     },
   ];
 }
 
 /** Up to 100 a time. */
-export const overdueJobs = ({ condition }: Overdue) => sql<FoundJob>`
-  SELECT j.project_id, j.id, ${AT} FROM training_jobs j WHERE ${condition} ORDER BY j.project_id, j.id LIMIT 100`;
+export const overdueJobs = ({ condition }: OverdueRule) => sql<FoundJob>`
+  SELECT j.project_id, j.id, ${NOW_COLUMN} FROM training_jobs j WHERE ${condition} ORDER BY j.project_id, j.id LIMIT 100`;
 
 /** Ends a job that is still overdue. */
 export const overdueEnd = (
-  { condition, end }: Overdue,
+  { condition, end }: OverdueRule,
   job: Pick<FoundJob, 'project_id' | 'id' | 'at'>,
 ): Sql<JobRow> => end(sql`${isJob(job)} AND ${condition}`, job.at);
 
@@ -310,16 +310,16 @@ export const cancel = (job: FoundJob) => sql<JobRow>`
     finished_at = CASE WHEN j.status = 'queued' THEN ${job.at}::timestamptz END,
     error_message = CASE WHEN j.status = 'queued' THEN ${CANCELLED} END,
     cancel_requested_at = coalesce(j.cancel_requested_at, ${job.at}::timestamptz)
-  WHERE ${isJob(job)} AND ${IS_OPEN} RETURNING ${ROW}`;
+  WHERE ${isJob(job)} AND ${IS_OPEN} RETURNING ${JOB_COLUMNS}`;
 
 /** Every job of a model that has not ended → cancelled. */
 export const cancelModelJobs = (project: string, model: string) => sql<JobRow>`
   UPDATE training_jobs j
   SET status = 'cancelled', finished_at = now(), error_message = 'the model was deleted', lease_expires_at = NULL,
     state = NULL
-  WHERE j.project_id = ${project} AND j.model_id = ${model} AND ${IS_OPEN} RETURNING ${ROW}`;
+  WHERE j.project_id = ${project} AND j.model_id = ${model} AND ${IS_OPEN} RETURNING ${JOB_COLUMNS}`;
 
-export interface NewEvent {
+export interface NewJobEvent {
   id: string;
   type: EventType;
   /** JSON text. */
@@ -329,7 +329,7 @@ export interface NewEvent {
 }
 
 /** Adds events at the end. The job's row must be held, so that their order is that of the transactions. */
-export function eventsInsert({ project_id, id, attempt }: JobRow, events: NewEvent[]): Sql {
+export function eventsInsert({ project_id, id, attempt }: JobRow, events: NewJobEvent[]): Sql {
   const values = events.map(
     (event, i) =>
       sql`(${i + 1}::int, ${event.id}::uuid, ${event.type}::text, ${event.data}::json, ${event.trainerSeq}::bigint)`,

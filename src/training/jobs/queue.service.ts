@@ -12,7 +12,7 @@ import { Schedule } from '../../platform/database/schedule.js';
 import { valueAt } from '../../platform/json/json-text.js';
 import { storable } from '../../platform/query/columns.js';
 import { type Sql } from '../../platform/query/sql.js';
-import { makersLock } from '../made-of-calls.query.js';
+import { derivedDataLock } from '../made-of-calls.query.js';
 import { assertFewMetrics } from '../metrics-limit.js';
 import { checkedId, noSuch } from '../pages.js';
 import {
@@ -27,14 +27,14 @@ import {
   eventsKnown,
   fail,
   type FoundJob,
-  type Holder,
+  type LeaseHolder,
   jobById,
   leasedJob,
   jobOfProject,
   JOBS_CHANNEL,
   type JobRow,
   type Lease,
-  type NewEvent,
+  type NewJobEvent,
   nextJobs,
   notifyQueue,
   overdueKinds,
@@ -59,7 +59,7 @@ import type {
 import {
   CheckpointFilesService,
   manifestSha256,
-  type Verified,
+  type VerifiedFiles,
 } from '../checkpoints/checkpoint-files.service.js';
 import { eventViolations, newEvents, numbersViolations, storableKeys } from './trainer-events.js';
 import { modelLock } from '../preview.query.js';
@@ -174,7 +174,7 @@ export class QueueService implements OnModuleInit {
     return `${JSON.stringify(answer).slice(0, -1)},"parent":${parent?.json ?? 'null'},"state":${state},"config":${config},"experimental_config":${experimental_config}}`;
   }
 
-  async heartbeat(holder: Holder, caller: Caller): Promise<HeartbeatAnswerDto> {
+  async heartbeat(holder: LeaseHolder, caller: Caller): Promise<HeartbeatAnswerDto> {
     const lease = await this.findLease(holder, caller);
     const [job] = await this.database.query(renewLease(lease, this.config));
     if (!job) throw leaseLost();
@@ -186,7 +186,7 @@ export class QueueService implements OnModuleInit {
 
   /** Adds events of an attempt. Those that came before change nothing, and training starts once in the life of a job. */
   async addEvents(
-    holder: Holder,
+    holder: LeaseHolder,
     given: TrainerEventDto[],
     caller: Caller,
   ): Promise<EventsAddedDto> {
@@ -199,7 +199,7 @@ export class QueueService implements OnModuleInit {
       const answer = { cancel_requested: job.is_cancel_requested };
       if (job.status === 'leased' && events.length > 0) {
         if (events[0]!.type !== 'training_started')
-          throw refused('the first event of an attempt must be training_started');
+          throw finalConflict('the first event of an attempt must be training_started');
         await this.database.query(start(lease));
       }
       const known = await this.database.query(
@@ -220,7 +220,7 @@ export class QueueService implements OnModuleInit {
    * The new checkpoint with its files, `training_ended` and the state of the job are committed together. The files are
    * compared with their digests first, which takes as long as reading them.
    */
-  async complete(holder: Holder, body: CompleteDto, context: Context): Promise<CompletedDto> {
+  async complete(holder: LeaseHolder, body: CompleteDto, context: Context): Promise<CompletedDto> {
     const { caller } = context;
     assertNone([...numbersViolations(body.metrics, 'metrics'), ...outcomeViolations(body)]);
     const metrics = JSON.stringify(storableKeys(body.metrics));
@@ -236,7 +236,7 @@ export class QueueService implements OnModuleInit {
         : undefined;
     return this.database.transaction(async () => {
       await this.database.query(modelLock(project_id, model_id));
-      await this.database.query(makersLock(project_id)); // a purge has either ended, or will find the checkpoint
+      await this.database.query(derivedDataLock(project_id)); // a purge has either ended, or will find the checkpoint
       const reason = body.made_step === false ? storable(body.reason!) : null;
       const [job] = await this.database.query(succeed(lease, reason));
       if (!job) return this.outcomeOfEnded(lease);
@@ -259,13 +259,13 @@ export class QueueService implements OnModuleInit {
     const [job] = await this.database.query(leasedJob(lease));
     if (job?.status === 'succeeded') return jobOutcome(job);
     if (job?.status === 'leased')
-      throw refused('the job has not started: the event training_started comes first');
+      throw finalConflict('the job has not started: the event training_started comes first');
     throw leaseLost();
   }
 
   /** The job is tried again if that may help and attempts are left. */
   async fail(
-    holder: Holder,
+    holder: LeaseHolder,
     { error_message, retryable }: FailDto,
     caller: Caller,
   ): Promise<{ status: string }> {
@@ -289,7 +289,7 @@ export class QueueService implements OnModuleInit {
       const before = await this.find(id, caller);
       const [job] = await this.settle(cancel(before));
       if (!job && before.status !== 'cancelled')
-        throw refused(`the job has ended already: ${before.status}`);
+        throw finalConflict(`the job has ended already: ${before.status}`);
     });
   }
 
@@ -337,14 +337,14 @@ export class QueueService implements OnModuleInit {
   }
 
   /** The last event of a job. Its model is free for the next one. */
-  private async end(job: JobRow, type: NewEvent['type'], data: object): Promise<void> {
+  private async end(job: JobRow, type: NewJobEvent['type'], data: object): Promise<void> {
     const event = { id: uuidv7(), type, data: JSON.stringify(data), trainerSeq: null };
     await this.database.query(eventsInsert(job, [event]));
     await this.database.query(notifyQueue());
   }
 
   /** Not yet known to be held: the statements that take it see to that. */
-  async findLease({ jobId, tokenHash }: Holder, caller: Caller): Promise<Lease> {
+  async findLease({ jobId, tokenHash }: LeaseHolder, caller: Caller): Promise<Lease> {
     return { job: await this.find(jobId, caller), tokenHash };
   }
 
@@ -359,16 +359,16 @@ export class QueueService implements OnModuleInit {
 const hashToken = (token: string) => createHash('sha256').update(token).digest();
 
 /** Who speaks for a job. */
-export function readHolder(jobId: string, token: string | undefined): Holder {
+export function readLeaseHolder(jobId: string, token: string | undefined): LeaseHolder {
   if (!token) throw new ApiError('invalid_request', 'the header x-lease-token is missing');
   return { jobId, tokenHash: hashToken(token) };
 }
 
 /** Trainers must not try such a request again; generated clients would, at a 409. */
-const refused = (message: string) =>
+const finalConflict = (message: string) =>
   new ApiError('conflict', message, { headers: { 'x-should-retry': 'false' } });
 
-export const leaseLost = () => refused('the lease of the job is lost: stop working on it');
+export const leaseLost = () => finalConflict('the lease of the job is lost: stop working on it');
 
 /** Whether the report has a checkpoint, or says why there is none. */
 function outcomeViolations({ made_step, reason, checkpoint }: CompleteDto): Violation[] {
@@ -400,7 +400,10 @@ function configText(body: string): string {
   );
 }
 
-function newCheckpoint({ uri, sha256, size_bytes }: CheckpointDto, verified: Verified | undefined) {
+function newCheckpoint(
+  { uri, sha256, size_bytes }: CheckpointDto,
+  verified: VerifiedFiles | undefined,
+) {
   const given = { id: uuidv7(), uri: uri ?? null };
   if (!verified)
     return { ...given, sha256: sha256 ?? null, sizeBytes: size_bytes ?? null, files: null };

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Violation } from '../../platform/errors.js';
 import { fits } from '../../platform/http/dto.js';
 import { storable } from '../../platform/query/columns.js';
-import type { NewEvent } from './queue.query.js';
+import type { NewJobEvent } from './queue.query.js';
 import { MAX_TEXT, type TrainerEventDto } from './trainer.dto.js';
 
 const MAX_NAME = 256;
@@ -65,10 +65,10 @@ function storedData(type: TrainerEventDto['type'], data: Data): Data {
 export function newEvents(
   events: TrainerEventDto[],
   known: { seq: number | null; type: string }[],
-): NewEvent[] {
+): NewJobEvent[] {
   const seqs = new Set(known.map(({ seq }) => seq));
   let hasStarted = known.some(({ type }) => type === 'training_started');
-  const fresh: NewEvent[] = [];
+  const fresh: NewJobEvent[] = [];
   for (const { seq, type, data } of events) {
     const isKnown = seqs.has(seq) || (type === 'training_started' && hasStarted);
     seqs.add(seq);

@@ -4,12 +4,12 @@ import type { Caller } from '../../platform/auth/caller.js';
 import type { Context } from '../../platform/http/context.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
-import { type Ranged, readRange } from '../byte-range.js';
+import { type RangedStream, readRange } from '../byte-range.js';
 import { CheckpointFilesService } from '../checkpoints/checkpoint-files.service.js';
 import type { ManifestFileDto } from '../manifest.dto.js';
 import { noSuch } from '../pages.js';
 import { PayloadsService } from '../trajectories/payloads.service.js';
-import { heldPayload, type Holder, manifestQuery, renewLease } from './queue.query.js';
+import { heldPayload, type LeaseHolder, manifestQuery, renewLease } from './queue.query.js';
 import { leaseLost, QueueService } from './queue.service.js';
 import type {
   JobFileQueryDto,
@@ -34,10 +34,10 @@ export class TrainerFilesService {
 
   /** The groups as gzip JSONL, or a range of its bytes; the number of bytes is unknown where groups are asked for. */
   async payload(
-    holder: Holder,
+    holder: LeaseHolder,
     { from_group, num_groups }: PayloadQueryDto,
     context: Context,
-  ): Promise<Ranged | Readable> {
+  ): Promise<RangedStream | Readable> {
     const { caller } = context;
     const lease = await this.queue.findLease(holder, caller);
     const [job] = await this.database.query(heldPayload(lease));
@@ -54,7 +54,7 @@ export class TrainerFilesService {
 
   /** Stores the body as a part of a file. It may come again. */
   async addPart(
-    holder: Holder,
+    holder: LeaseHolder,
     { file, part }: PartQueryDto,
     context: Context,
   ): Promise<PartStoredDto> {
@@ -68,7 +68,7 @@ export class TrainerFilesService {
     return this.files.receive(context, key, { part, assertHeld });
   }
 
-  async parts(holder: Holder, caller: Caller): Promise<PartsDto> {
+  async parts(holder: LeaseHolder, caller: Caller): Promise<PartsDto> {
     const lease = await this.queue.findLease(holder, caller);
     const [held] = await this.database.query(manifestQuery(lease, 'state'));
     if (!held) throw leaseLost();
@@ -76,7 +76,7 @@ export class TrainerFilesService {
   }
 
   /** Names the files that the next attempt finds, instead of those before. */
-  async setState(holder: Holder, files: ManifestFileDto[], caller: Caller): Promise<void> {
+  async setState(holder: LeaseHolder, files: ManifestFileDto[], caller: Caller): Promise<void> {
     const lease = await this.queue.findLease(holder, caller);
     const [held] = await this.database.query(manifestQuery(lease, 'state'));
     if (!held) throw leaseLost();
@@ -100,7 +100,11 @@ export class TrainerFilesService {
   }
 
   /** A file of the parent's checkpoint, or of what an earlier attempt left. */
-  async file(holder: Holder, { of, name }: JobFileQueryDto, context: Context): Promise<Ranged> {
+  async file(
+    holder: LeaseHolder,
+    { of, name }: JobFileQueryDto,
+    context: Context,
+  ): Promise<RangedStream> {
     const { caller } = context;
     const lease = await this.queue.findLease(holder, caller);
     const [held] = await this.database.query(manifestQuery(lease, of));

@@ -29,7 +29,7 @@ import { Context, Ctx } from '../../platform/http/context.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';
 import { rangedAnswer } from '../byte-range.js';
 import { TrainerFilesService } from './trainer-files.service.js';
-import { readHolder, QueueService } from './queue.service.js';
+import { readLeaseHolder, QueueService } from './queue.service.js';
 import {
   ClaimDto,
   ClaimedDto,
@@ -90,7 +90,7 @@ export class TrainerController {
     @Query(QueryPipe) query: PayloadQueryDto,
     @Ctx() context: Context,
   ): Promise<StreamableFile> {
-    const answer = await this.files.payload(readHolder(id, token), query, context);
+    const answer = await this.files.payload(readLeaseHolder(id, token), query, context);
     if ('range' in answer) return rangedAnswer(context, answer, GZIP);
     return new StreamableFile(answer, { type: GZIP });
   }
@@ -106,7 +106,7 @@ export class TrainerController {
     @Query(QueryPipe) query: JobFileQueryDto,
     @Ctx() context: Context,
   ): Promise<StreamableFile> {
-    const answer = await this.files.file(readHolder(id, token), query, context);
+    const answer = await this.files.file(readLeaseHolder(id, token), query, context);
     return rangedAnswer(context, answer, BYTES);
   }
 
@@ -119,7 +119,7 @@ export class TrainerController {
     @Headers(LEASE_TOKEN) token: string | undefined,
     @Ctx() { caller }: Context,
   ): Promise<PartsDto> {
-    return this.files.parts(readHolder(id, token), caller);
+    return this.files.parts(readLeaseHolder(id, token), caller);
   }
 
   /** Stores the body, of up to 100 MiB, as a part of a file. A part that is here already stays as it is. Keeps the lease. */
@@ -133,7 +133,7 @@ export class TrainerController {
     @Query(QueryPipe) query: PartQueryDto,
     @Ctx() context: Context,
   ): Promise<PartStoredDto> {
-    return this.files.addPart(readHolder(id, token), query, context);
+    return this.files.addPart(readLeaseHolder(id, token), query, context);
   }
 
   /** Names the files that the next attempt finds if this one fails, instead of those before. Keeps the lease. */
@@ -146,7 +146,7 @@ export class TrainerController {
     @Body() { files }: StateDto,
     @Ctx() { caller }: Context,
   ): Promise<object> {
-    await this.files.setState(readHolder(id, token), files, caller);
+    await this.files.setState(readLeaseHolder(id, token), files, caller);
     return {};
   }
 
@@ -158,7 +158,7 @@ export class TrainerController {
     @Headers(LEASE_TOKEN) token: string | undefined,
     @Ctx() { caller }: Context,
   ): Promise<HeartbeatAnswerDto> {
-    return this.queue.heartbeat(readHolder(id, token), caller);
+    return this.queue.heartbeat(readLeaseHolder(id, token), caller);
   }
 
   /** Reports how training goes; the first event is `training_started`. Keeps the lease. */
@@ -170,7 +170,7 @@ export class TrainerController {
     @Body() { events }: TrainerEventsDto,
     @Ctx() { caller }: Context,
   ): Promise<EventsAddedDto> {
-    return this.queue.addEvents(readHolder(id, token), events, caller);
+    return this.queue.addEvents(readLeaseHolder(id, token), events, caller);
   }
 
   /** Ends the job with a new checkpoint, or without one where there was nothing to learn. */
@@ -182,7 +182,7 @@ export class TrainerController {
     @Body() body: CompleteDto,
     @Ctx() context: Context,
   ): Promise<CompletedDto> {
-    return this.queue.complete(readHolder(id, token), body, context);
+    return this.queue.complete(readLeaseHolder(id, token), body, context);
   }
 
   /** Ends the attempt. The job is tried again if that may help and attempts are left. */
@@ -194,6 +194,6 @@ export class TrainerController {
     @Body() body: FailDto,
     @Ctx() { caller }: Context,
   ): Promise<FailedDto> {
-    return this.queue.fail(readHolder(id, token), body, caller);
+    return this.queue.fail(readLeaseHolder(id, token), body, caller);
   }
 }

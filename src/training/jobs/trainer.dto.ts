@@ -23,7 +23,7 @@ import {
   MAX_FILES,
   MAX_PARTS,
 } from '../manifest.dto.js';
-import { JOB_KINDS, type Kind } from './training-job.entity.js';
+import { JOB_KINDS, type JobKind } from './training-job.entity.js';
 
 const TRAINER_EVENT_TYPES = ['training_started', 'gradient_step', 'note', 'evaluation'] as const;
 
@@ -44,7 +44,7 @@ export class ClaimDto {
   @ArrayMaxSize(JOB_KINDS.length)
   @IsIn(JOB_KINDS, { each: true })
   @ApiProperty({ enum: JOB_KINDS, isArray: true, required: false, nullable: true })
-  kinds?: Kind[] | null;
+  kinds?: JobKind[] | null;
   /** Seconds to wait for a job when there is none. */
   @IsOptional() @IsNumber() @Min(0) @Max(MAX_WAIT_S) wait_s?: number | null;
 }
@@ -75,7 +75,7 @@ export class PayloadDto {
 export class ClaimedDto {
   job_id!: string;
   /** `rl`: the payload has trajectory groups. `sft`: it has conversations, `{messages, tools?}`. */
-  @ApiProperty({ enum: JOB_KINDS }) kind!: Kind;
+  @ApiProperty({ enum: JOB_KINDS }) kind!: JobKind;
   /** Name of the model. */
   model!: string;
   model_id!: string;

@@ -13,11 +13,11 @@ export const STATUSES = [
   'failed',
   'cancelled',
 ] as const;
-export type Status = (typeof STATUSES)[number];
+export type JobStatus = (typeof STATUSES)[number];
 
 /** On trajectory groups with rewards, or on conversations. */
 export const JOB_KINDS = ['rl', 'sft'] as const;
-export type Kind = (typeof JOB_KINDS)[number];
+export type JobKind = (typeof JOB_KINDS)[number];
 
 /** A training job, and its place in the queue; docs/adr/0041-job-queue.md has its states. */
 @ProjectTable('training_jobs', { rows: 'data', counted: null })
@@ -39,7 +39,7 @@ export class TrainingJob {
   @PrimaryColumn('uuid') id!: string;
   @Column('uuid', { name: 'model_id' }) modelId!: string;
   @Column('uuid', { name: 'batch_id' }) batchId!: string;
-  @Column({ type: 'text', collation: 'C', default: 'queued' }) status!: Status;
+  @Column({ type: 'text', collation: 'C', default: 'queued' }) status!: JobStatus;
   /** Counts the claims. */
   @Column('int', { default: 0 }) attempt!: number;
   @Column('int', { name: 'parent_step', nullable: true }) parentStep!: number | null;
@@ -66,7 +66,7 @@ export class TrainingJob {
   @Column({ type: 'text', collation: 'C', name: 'no_step_reason', nullable: true })
   noStepReason!: string | null;
   @Column('json', { name: 'experimental_config', nullable: true }) experimentalConfig!: unknown;
-  @Column({ type: 'text', collation: 'C', default: 'rl' }) kind!: Kind;
+  @Column({ type: 'text', collation: 'C', default: 'rl' }) kind!: JobKind;
   /** Of a job on conversations: what its client asked for, and where the rows come from. */
   @Column('json', { nullable: true }) config!: unknown;
   @Column({ type: 'text', collation: 'C', name: 'training_data_url', nullable: true })

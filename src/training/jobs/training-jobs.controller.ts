@@ -7,7 +7,7 @@ import {
   Operation,
   Resource,
 } from '../../platform/auth/access.js';
-import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
+import { Idempotent, IdempotentInHandler } from '../../platform/auth/idempotency.js';
 import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonLines } from '../../platform/http/json-rows.js';
@@ -31,7 +31,7 @@ export class TrainingJobsController {
 
   /** Queues a training job. The same body again, while the job has not ended, answers the same job. */
   @Operation('training-jobs', 'writer')
-  @IdempotentItself()
+  @IdempotentInHandler()
   @ApiBody({ schema: refTo('TrainingJobCreateDto') })
   create(@Ctx() context: Context): Promise<TrainingJobCreatedDto> {
     return this.jobs.create(context);

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, IsUUID, Matches, Max, Min } from 'class-validator';
 import { MAX_INT, PageDto, SortBy } from '../../platform/http/dto.js';
 import type { Sort } from '../../platform/query/columns.js';
-import { JOB_KINDS, type Kind, type Status, STATUSES } from './training-job.entity.js';
+import { JOB_KINDS, type JobKind, type JobStatus, STATUSES } from './training-job.entity.js';
 import { EVENT_TYPES, type EventType } from './training-job-event.entity.js';
 import { ProjectPageQueryDto } from '../preview.dto.js';
 import { SPLIT } from '../trajectory-rules.js';
@@ -11,7 +11,7 @@ export class TrainingJobsQueryDto extends ProjectPageQueryDto {
   /** By id, which is by time; by default ascending. */
   @IsOptional() @IsIn(['asc', 'desc']) order?: 'asc' | 'desc';
   @IsOptional() @IsUUID() model_id?: string;
-  @IsOptional() @IsIn(STATUSES) status?: Status;
+  @IsOptional() @IsIn(STATUSES) status?: JobStatus;
 }
 
 /** A checkpoint as the trainer reported it. */
@@ -27,7 +27,7 @@ export class TrainingJobDto {
   id!: string;
   model_id!: string;
   /** On trajectory groups with rewards, or on conversations. */
-  @ApiProperty({ enum: JOB_KINDS }) kind!: Kind;
+  @ApiProperty({ enum: JOB_KINDS }) kind!: JobKind;
   @ApiProperty({ enum: STATUSES }) status!: string;
   created_at!: string;
   @ApiProperty({ type: 'string', nullable: true }) started_at!: string | null;

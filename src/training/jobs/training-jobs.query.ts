@@ -9,9 +9,9 @@ import {
   wireTime,
 } from '../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../platform/query/sql.js';
-import { type Item, PAGE_SIZE } from '../pages.js';
+import { type ListItem, PAGE_SIZE } from '../pages.js';
 import { IS_OPEN, type JobRow } from './queue.query.js';
-import type { Kind } from './training-job.entity.js';
+import type { JobKind } from './training-job.entity.js';
 import type { TrainingJobsQueryDto, TrajectoriesQueryDto } from './training-jobs.dto.js';
 import type { TrainingJobCreatedDto } from '../preview.dto.js';
 import { isAskedFor, isReached, type ModelKey } from '../preview.query.js';
@@ -19,7 +19,7 @@ import { isAskedFor, isReached, type ModelKey } from '../preview.query.js';
 export interface NewJob {
   id: string;
   batchId: string;
-  kind: Kind;
+  kind: JobKind;
   userId: string;
   /** Null but for a job on conversations. */
   trainingDataUrl: string | null;
@@ -75,7 +75,7 @@ export const findRetrain = (
   ORDER BY j.id LIMIT 1`;
 
 /** Jobs as JSON text. The batch of a job goes with its model; what was counted of it is null then. */
-const asJson = (condition: Sql, order = sql``) => sql<Item>`
+const asJson = (condition: Sql, order = sql``) => sql<ListItem>`
   SELECT t.id, row_to_json(t)::text AS json FROM (
     SELECT j.id, j.model_id, j.kind, j.status, ${wireTime(sql`j.created_at`)} AS created_at,
       ${wireTime(sql`j.started_at`)} AS started_at, ${wireTime(sql`j.finished_at`)} AS finished_at, j.error_message,
@@ -88,10 +88,10 @@ const asJson = (condition: Sql, order = sql``) => sql<Item>`
     LEFT JOIN checkpoints c ON c.project_id = j.project_id AND c.model_id = j.model_id AND c.step = j.step
     WHERE ${condition} ${order}) t`;
 
-export const jobJson = (id: string, caller: Caller): Sql<Item> =>
+export const jobJson = (id: string, caller: Caller): Sql<ListItem> =>
   asJson(sql`j.id = ${id} AND ${isReached(sql`j.project_id`, caller)}`);
 
-export function jobsPage(query: TrainingJobsQueryDto, caller: Caller): Sql<Item> {
+export function jobsPage(query: TrainingJobsQueryDto, caller: Caller): Sql<ListItem> {
   const isDescending = query.order === 'desc';
   return asJson(
     allOf(
@@ -109,7 +109,7 @@ export const eventsPage = (
   { project_id, id }: JobRow,
   after: number,
   limit = PAGE_SIZE,
-) => sql<Item>`
+) => sql<ListItem>`
   SELECT e.id, json_build_object('id', e.id, 'type', e.type, 'data', e.data,
     'created_at', ${wireTime(sql`e.created_at`)})::text AS json
   FROM training_job_events e
@@ -117,7 +117,7 @@ export const eventsPage = (
   ORDER BY e.seq LIMIT ${limit + 1}`;
 
 const DOCUMENT = column.json(sql`t.document`, sql`t.is_opaque`);
-const inside = (name: string) => (path: readonly string[]) =>
+const documentPath = (name: string) => (path: readonly string[]) =>
   path.length > 0 ? jsonAt(DOCUMENT, [name, ...path]) : undefined;
 
 /** What `sort_by` may name. */
@@ -131,18 +131,18 @@ const FIELDS: Columns = {
   split: column.text(sql`b.split`),
   start_time: column.time(sql`t.start_time`, { isNotNull: true }),
   created_at: column.time(sql`b.created_at`, { isNotNull: true }),
-  metrics: inside('metrics'),
-  metadata: inside('metadata'),
+  metrics: documentPath('metrics'),
+  metadata: documentPath('metadata'),
 };
 
 /** The members that the service adds to a trajectory. They stand last, and of a name that comes twice the last counts. */
-const PLACE = sql`json_build_object('id', t.id, 'model_id', b.model_id, 'job_id', b.job_id, 'split', b.split,
+const SERVICE_MEMBERS = sql`json_build_object('id', t.id, 'model_id', b.model_id, 'job_id', b.job_id, 'split', b.split,
   'step', b.step, 'group_index', t.group_index, 'trajectory_index', t.trajectory_index, 'num_tokens', t.num_tokens,
   'created_at', ${wireTime(sql`b.created_at`)})::text`;
 
 /** Trajectories of a model as `WholeTrajectories` takes them, by default in the order in which they came. */
 export const trajectoriesQuery = ({ projectId, id }: ModelKey, query: TrajectoriesQueryDto) => sql`
-  SELECT concat_ws(E'\\n', b.id, t.group_index, t.trajectory_index, ${PLACE}, t.document::text) AS row
+  SELECT concat_ws(E'\\n', b.id, t.group_index, t.trajectory_index, ${SERVICE_MEMBERS}, t.document::text) AS row
   FROM trajectory_batches b
   JOIN trajectories t ON t.project_id = b.project_id AND t.batch_id = b.id
   WHERE ${allOf(

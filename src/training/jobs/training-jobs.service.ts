@@ -8,7 +8,7 @@ import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { groupsMissing, ModelsService } from '../models/models.service.js';
-import { checkedId, noSuch, page } from '../pages.js';
+import { checkedId, noSuch, pageJson } from '../pages.js';
 import { notifyQueue } from './queue.query.js';
 import { QueueService } from './queue.service.js';
 import type { TrainingJobsQueryDto, TrajectoriesQueryDto } from './training-jobs.dto.js';
@@ -26,7 +26,11 @@ import {
 } from './training-jobs.query.js';
 import { findViolation } from '../trajectory-rules.js';
 import { WholeTrajectories } from '../trajectories/whole-trajectories.service.js';
-import { type BodyReader, type Upload, UploadsService } from '../trajectories/uploads.service.js';
+import {
+  type BodyReader,
+  type TrajectoryUpload,
+  UploadsService,
+} from '../trajectories/uploads.service.js';
 import type { PageQueryDto, TrainingJobCreatedDto } from '../preview.dto.js';
 import { latestStep, type ModelKey } from '../preview.query.js';
 import type { Model } from '../models/model.entity.js';
@@ -65,7 +69,7 @@ export class TrainingJobsService {
     const { caller } = context;
     let model: Model | null = null;
     /** The last `model_id` counts; one that is not found ends the upload at once. */
-    const modelProject = async ({ members }: Upload['reader']) => {
+    const modelProject = async ({ members }: TrajectoryUpload['reader']) => {
       const id = members.get('model_id')?.value;
       if (id !== undefined && id !== model?.id) model = await this.models.find(id, caller);
       return model?.projectId ?? null;
@@ -94,7 +98,7 @@ export class TrainingJobsService {
   ): Promise<TrainingJobCreatedDto> {
     const model = await this.models.find(modelId, caller);
     if (model.projectId !== projectId) throw noSuch('model');
-    const staged: Upload[] = [];
+    const staged: TrajectoryUpload[] = [];
     try {
       const job = await this.uploads.stage(projectId, train);
       if (!job) throw new ApiError('invalid_request', 'there are no groups to train on');
@@ -133,7 +137,7 @@ export class TrainingJobsService {
 
   private async sameAs(
     model: ModelKey,
-    upload: Upload,
+    upload: TrajectoryUpload,
   ): Promise<TrainingJobCreatedDto | undefined> {
     const [job] = await this.database.query(findOpenJob(model, upload.bodySha256));
     return job;
@@ -142,7 +146,7 @@ export class TrainingJobsService {
   /** The job of the same rows, data and config that has not ended. */
   async sameJob(
     model: ModelKey,
-    upload: Upload<BodyReader>,
+    upload: TrajectoryUpload<BodyReader>,
     job: NewSftJob,
   ): Promise<TrainingJobCreatedDto | undefined> {
     const [same] = await this.database.query(findSameSftJob(model, upload.bodySha256, job));
@@ -152,7 +156,7 @@ export class TrainingJobsService {
   /** Queues a job with what was staged. In the transaction of the caller, who has locked the model. */
   async add(
     model: ModelKey,
-    upload: Upload<BodyReader>,
+    upload: TrajectoryUpload<BodyReader>,
     job: Omit<NewJob, 'id' | 'batchId'>,
   ): Promise<TrainingJobCreatedDto> {
     const { projectId, id: modelId } = model;
@@ -173,7 +177,7 @@ export class TrainingJobsService {
   }
 
   async list(query: TrainingJobsQueryDto, caller: Caller): Promise<string> {
-    return page(await this.database.query(jobsPage(query, caller)), query.limit);
+    return pageJson(await this.database.query(jobsPage(query, caller)), query.limit);
   }
 
   async cancel(id: string, caller: Caller): Promise<string> {
@@ -191,7 +195,7 @@ export class TrainingJobsService {
       if (!event) throw invalidRequest([{ path: 'after', message: 'is no event of the job' }]);
       seq = event.seq;
     }
-    return page(await this.database.query(eventsPage(job, seq, limit)), limit);
+    return pageJson(await this.database.query(eventsPage(job, seq, limit)), limit);
   }
 
   async trajectories(query: TrajectoriesQueryDto, caller: Caller): Promise<Readable> {

@@ -7,7 +7,7 @@ import {
   Operation,
   Resource,
 } from '../../platform/auth/access.js';
-import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
+import { Idempotent, IdempotentInHandler } from '../../platform/auth/idempotency.js';
 import {
   CheckpointsDeletedDto,
   CheckpointsDeleteDto,
@@ -21,7 +21,7 @@ import {
 } from './models.dto.js';
 import { CheckpointFileQueryDto } from '../manifest.dto.js';
 import { Model } from './model.entity.js';
-import { ModelsService, namedProject } from './models.service.js';
+import { ModelsService, newModelProject } from './models.service.js';
 import { ApiPage } from '../pages.js';
 import { refTo } from '../trajectory-rules.js';
 import { rangedAnswer } from '../byte-range.js';
@@ -40,7 +40,7 @@ export class ModelsController {
   @Operation('', 'writer')
   @Idempotent({
     unless: ({ return_existing }: ModelCreateDto) => return_existing === true,
-    project: namedProject,
+    project: newModelProject,
   })
   create(@Body() body: ModelCreateDto, @Ctx() { caller }: Context): Promise<ModelDto> {
     return this.models.create(body, caller);
@@ -113,7 +113,7 @@ export class ModelsController {
 
   /** Keeps trajectory groups, and merges their metrics into the latest checkpoint under the name of the split. */
   @Operation(':model_id/log', 'writer')
-  @IdempotentItself()
+  @IdempotentInHandler()
   @ApiBody({ schema: refTo('LogDto') })
   @ApiEmptyResponse()
   log(@Param('model_id') id: string, @Ctx() context: Context): Promise<object> {

@@ -4,18 +4,18 @@ import { wireTime } from '../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../platform/query/sql.js';
 import type { Model } from './model.entity.js';
 import type { CheckpointsQueryDto, ModelsQueryDto } from './models.dto.js';
-import { type Item, PAGE_SIZE } from '../pages.js';
+import { type ListItem, PAGE_SIZE } from '../pages.js';
 import { isAskedFor, isReached, latestStep, type ModelKey, OF_MODEL } from '../preview.query.js';
 
-export type FoundModel = ModelKey & Pick<Model, 'name' | 'baseModel'>;
+export type ModelIdentity = ModelKey & Pick<Model, 'name' | 'baseModel'>;
 
 /** No row where the project has a model of the name. */
-export const modelInsert = (model: FoundModel, userId: string) => sql`
+export const modelInsert = (model: ModelIdentity, userId: string) => sql`
   INSERT INTO models (project_id, id, name, base_model, user_id)
   VALUES (${model.projectId}, ${model.id}, ${model.name}, ${model.baseModel}, ${userId})
   ON CONFLICT (project_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING 1`;
 
-export const modelsPage = (query: ModelsQueryDto, caller: Caller) => sql<FoundModel>`
+export const modelsPage = (query: ModelsQueryDto, caller: Caller) => sql<ModelIdentity>`
   SELECT m.project_id AS "projectId", m.id, m.name, m.base_model AS "baseModel" FROM models m
   WHERE ${allOf(
     sql`m.deleted_at IS NULL`,
@@ -34,7 +34,7 @@ export function checkpointsPage(
   { projectId, id }: ModelKey,
   { order, limit }: CheckpointsQueryDto,
   afterStep: number | null,
-): Sql<Item & { found: number }> {
+): Sql<ListItem & { found: number }> {
   const isDescending = order === 'desc';
   const ordered = sql`ORDER BY step ${isDescending ? sql`DESC` : sql`ASC`}`;
   return sql`

@@ -24,17 +24,17 @@ import {
   checkpointsDeleteAll,
   metricsMerge,
   checkpointsPage,
-  type FoundModel,
+  type ModelIdentity,
   modelInsert,
   modelsPage,
 } from './models.query.js';
 import { assertFewMetrics } from '../metrics-limit.js';
-import { checkedId, noSuch, page } from '../pages.js';
-import { type Ranged } from '../byte-range.js';
+import { checkedId, noSuch, pageJson } from '../pages.js';
+import { type RangedStream } from '../byte-range.js';
 import { CheckpointFilesService } from '../checkpoints/checkpoint-files.service.js';
 import { Aliases } from '../promotion/aliases.service.js';
 import { QueueService } from '../jobs/queue.service.js';
-import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
+import { type TrajectoryUpload, UploadsService } from '../trajectories/uploads.service.js';
 import { modelLock, type ModelKey } from '../preview.query.js';
 import { SPLIT } from '../trajectory-rules.js';
 import { Model, MODELS } from './model.entity.js';
@@ -56,7 +56,7 @@ export class ModelsService {
 
   async create(body: ModelCreateDto, caller: Caller): Promise<ModelDto> {
     const { name, base_model, return_existing } = body;
-    const projectId = namedProject(body, caller);
+    const projectId = newModelProject(body, caller);
     caller.assertReaches(projectId);
     const model = { projectId, id: uuidv7(), name, baseModel: base_model };
     return this.database.transaction(async () => {
@@ -84,7 +84,7 @@ export class ModelsService {
     if (query.entity && query.project) caller.assertReaches(`${query.entity}/${query.project}`);
     const rows = await this.database.query(modelsPage(query, caller));
     const items = rows.map((row) => ({ id: row.id, json: JSON.stringify(modelDto(row)) }));
-    return page(items, query.limit);
+    return pageJson(items, query.limit);
   }
 
   /** @throws ApiError `not_found` for an unknown model and for one that the key does not reach. */
@@ -128,7 +128,7 @@ export class ModelsService {
     const rows = await this.database.long(() =>
       this.database.query(checkpointsPage(model, query, after)),
     );
-    return page(rows, query.limit, rows[0]?.found);
+    return pageJson(rows, query.limit, rows[0]?.found);
   }
 
   /** One checkpoint as JSON text, with its files. */
@@ -140,7 +140,12 @@ export class ModelsService {
   }
 
   /** A file of a checkpoint, or a range of it. */
-  async checkpointFile(id: string, step: string, name: string, context: Context): Promise<Ranged> {
+  async checkpointFile(
+    id: string,
+    step: string,
+    name: string,
+    context: Context,
+  ): Promise<RangedStream> {
     const { projectId } = await this.find(id, context.caller);
     const where = { projectId, modelId: id, step: parseStep(step) };
     const checkpoint = await this.database.repository(Checkpoint).findOneBy(where);
@@ -199,7 +204,7 @@ export class ModelsService {
 
   /** In the transaction of the caller, who has locked the model. */
   async keepLog(
-    upload: Upload,
+    upload: TrajectoryUpload,
     { projectId, modelId, split }: { projectId: string; modelId: string; split: string },
   ): Promise<void> {
     const metrics = JSON.stringify(upload.reader.metrics.of(split));
@@ -249,7 +254,7 @@ function checkedSplit(value: unknown): string {
 }
 
 /** The project that a new model is for. */
-export const namedProject = (
+export const newModelProject = (
   { entity, project }: Pick<ModelCreateDto, 'entity' | 'project'>,
   caller: Caller,
 ): string => `${entity ?? namedEntity(caller)}/${project}`;
@@ -261,7 +266,7 @@ function namedEntity({ ownEntity }: Caller): string {
   throw invalidRequest([{ path: 'entity', message }]);
 }
 
-function modelDto({ projectId, id, name, baseModel }: FoundModel): ModelDto {
+function modelDto({ projectId, id, name, baseModel }: ModelIdentity): ModelDto {
   const [entity, project] = projectId.split('/') as [string, string];
   return { id, entity, project, name, base_model: baseModel, run_id: null };
 }

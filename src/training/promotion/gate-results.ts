@@ -1,32 +1,32 @@
 import {
   bootstrapInterval,
-  type GoOn,
+  type YieldCallback,
   INTERVAL_SOURCE,
   mean,
   signFlipTest,
 } from '../../platform/statistics/paired-differences.js';
 import type { GateDto, GateResultDto, GateRowDto, GateStatisticsDto } from './promotion.dto.js';
 import { MAX_ROWS_SHOWN } from './promotion.dto.js';
-import { shownKey, type SideRow } from './gates.query.js';
+import { shownKey, type GateSideRow } from './gates.query.js';
 
 const MIN_ROWS = 20;
 const CONFIDENCE = 0.95;
 
 interface Sides {
-  candidate: { step: number; rows: SideRow[] };
-  against: { step: number; rows: SideRow[] };
+  candidate: { step: number; rows: GateSideRow[] };
+  against: { step: number; rows: GateSideRow[] };
 }
 
 /** Pairs the rows of two steps, and says whether the candidate passes. */
 export async function judgeGate(
   { candidate, against }: Sides,
   gate: GateDto,
-  goOn: GoOn,
+  goOn: YieldCallback,
 ): Promise<GateResultDto> {
   const { rows, ...counts } = pairRows(candidate.rows, against.rows);
   const statistics = rows.length > 0 ? await computeStatistics(rows, gate, goOn) : null;
   return {
-    ...judge(rows.length, statistics, gate),
+    ...gateVerdict(rows.length, statistics, gate),
     step: candidate.step,
     against_step: against.step,
     rows_paired: rows.length,
@@ -37,7 +37,7 @@ export async function judgeGate(
 }
 
 /** The rows with scores of both, the worst first. */
-function pairRows(candidate: readonly SideRow[], against: readonly SideRow[]) {
+function pairRows(candidate: readonly GateSideRow[], against: readonly GateSideRow[]) {
   const others = new Map(against.map((row) => [row.digest, row]));
   const paired: { digest: string; row: GateRowDto }[] = [];
   const counts = { rows_only_candidate: 0, rows_unscored: 0, calls_without_key: 0 };
@@ -73,7 +73,7 @@ function pairRows(candidate: readonly SideRow[], against: readonly SideRow[]) {
 async function computeStatistics(
   rows: readonly GateRowDto[],
   gate: GateDto,
-  goOn: GoOn,
+  goOn: YieldCallback,
 ): Promise<GateStatisticsDto> {
   const confidence = gate.confidence ?? CONFIDENCE;
   const min_difference = gate.min_difference ?? 0;
@@ -94,7 +94,7 @@ async function computeStatistics(
 }
 
 /** Both the interval and the test have to be clear, and there have to be enough rows. */
-function judge(
+function gateVerdict(
   paired: number,
   statistics: GateStatisticsDto | null,
   gate: GateDto,

@@ -2,7 +2,7 @@
 import { join, sql, type Sql } from '../../platform/query/sql.js';
 import { toNumber } from '../../platform/query/columns.js';
 import { visibleIn } from '../../tracing/visible-calls.js';
-import { isOfModel } from '../calls-of-model.query.js';
+import { isCallOfModel } from '../calls-of-model.query.js';
 
 /** Calls of a step that a gate reads. */
 export const MAX_CALLS = 20_000;
@@ -10,7 +10,7 @@ export const MAX_CALLS = 20_000;
 const KEY_LENGTH = 200;
 
 /** What is said of a row by the calls of one step. */
-export interface SideRow {
+export interface GateSideRow {
   /** Null where the calls have no value to pair them by. */
   digest: string | null;
   key: string;
@@ -33,7 +33,7 @@ export interface GateReading {
 export function sideQuery(
   { projectId, condition, keys, score }: GateReading,
   model: string,
-): Sql<SideRow> {
+): Sql<GateSideRow> {
   const texts = keys.map((_, i) => sql`c.keys[${i + 1}::int]`);
   const [first] = texts;
   const digests = texts.map((text) => sql`coalesce(skein_content_sha256(${text}), '-')`);
@@ -50,7 +50,7 @@ export function sideQuery(
         CASE WHEN abs(${number}) <= 1e100 THEN ${number} END AS score
       FROM (
         SELECT ARRAY[${join(keys)}]::text[] AS keys, ${score} AS score FROM calls c
-        WHERE ${visibleIn(projectId)} AND ${isOfModel(model)} AND ${condition}
+        WHERE ${visibleIn(projectId)} AND ${isCallOfModel(model)} AND ${condition}
         ORDER BY c.started_at DESC, c.id LIMIT ${MAX_CALLS + 1}) c) c
     GROUP BY c.digest`;
 }

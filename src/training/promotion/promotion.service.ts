@@ -3,9 +3,9 @@ import type { Caller } from '../../platform/auth/caller.js';
 import type { Context } from '../../platform/http/context.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
-import { Slots } from '../../platform/database/slots.js';
+import { ConnectionSlots } from '../../platform/database/slots.js';
 import type { Sql } from '../../platform/query/sql.js';
-import { Turn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/turn.js';
 import { CallsService } from '../../tracing/calls/calls.service.js';
 import { Checkpoint } from '../models/checkpoint.entity.js';
 import type { Model } from '../models/model.entity.js';
@@ -18,7 +18,7 @@ import {
   type GateReading,
   MAX_CALLS,
   sideQuery,
-  type SideRow,
+  type GateSideRow,
 } from './gates.query.js';
 import type {
   ModelAliasesQueryDto,
@@ -36,7 +36,7 @@ const AT_ONCE = 2;
 /** Moves the alias `current` of models, by hand or after a gate. */
 @Injectable()
 export class PromotionService {
-  private readonly slots = new Slots(AT_ONCE);
+  private readonly slots = new ConnectionSlots(AT_ONCE);
 
   constructor(
     private readonly database: Database,
@@ -56,7 +56,8 @@ export class PromotionService {
       asked && compared !== step
         ? await this.judge(model, { step, against: compared ?? 0 }, asked, context)
         : null;
-    if (gate && !gate.passed) throw refused(`the gate is not passed: ${gate.reason}`, { gate });
+    if (gate && !gate.passed)
+      throw promotionConflict(`the gate is not passed: ${gate.reason}`, { gate });
     return this.database.transaction(async () => {
       await caller.assertValid();
       await this.models.lock(projectId, modelId);
@@ -64,11 +65,16 @@ export class PromotionService {
       const key = { projectId, modelId, alias: CURRENT };
       const previousStep = await this.aliases.lock(key);
       if (gate && previousStep !== compared)
-        throw refused('the alias was moved while the gate was at work: promote again');
+        throw promotionConflict('the alias was moved while the gate was at work: promote again');
       if (previousStep !== step)
         await this.aliases.move(
           key,
-          { step, previousStep, byHand: gate === null, gate: gate && JSON.stringify(kept(gate)) },
+          {
+            step,
+            previousStep,
+            byHand: gate === null,
+            gate: gate && JSON.stringify(storedGate(gate)),
+          },
           caller,
         );
       return { model_id: modelId, alias: CURRENT, step, previous_step: previousStep, gate };
@@ -107,7 +113,7 @@ export class PromotionService {
         candidate: { step, rows: await side(step) },
         against: { step: against, rows: await side(against) },
       }));
-      const turn = new Turn();
+      const turn = new EventLoopTurn();
       return judgeGate(sides, gate, async () => {
         if (!turn.isOver) return;
         await turn.next();
@@ -129,7 +135,7 @@ export class PromotionService {
   }
 
   /** @throws ApiError `too_large` when the step has made more calls than a gate reads */
-  private async readSide(reading: GateReading, model: string): Promise<SideRow[]> {
+  private async readSide(reading: GateReading, model: string): Promise<GateSideRow[]> {
     const rows = await this.database.query(sideQuery(reading, model));
     if (rows.reduce((sum, { calls }) => sum + calls, 0) > MAX_CALLS)
       throw new ApiError(
@@ -155,18 +161,18 @@ export class PromotionService {
     const [found] = await this.database.query(checkpointShare(projectId, id, step));
     if (!found) throw noCheckpoint(step);
     if (found.is_tainted)
-      throw refused(`step ${step} was trained on calls that have been purged since`);
+      throw promotionConflict(`step ${step} was trained on calls that have been purged since`);
   }
 }
 
 const noCheckpoint = (step: number) =>
   new ApiError('not_found', `the model has no checkpoint of step ${step}`);
 
-const refused = (message: string, extra: Record<string, unknown> = {}) =>
+const promotionConflict = (message: string, extra: Record<string, unknown> = {}) =>
   new ApiError('conflict', message, { headers: { 'x-should-retry': 'false' }, extra });
 
 /** What the history keeps of a gate. */
-const kept = ({ passed, against_step, rows_paired, statistics }: GateResultDto) => ({
+const storedGate = ({ passed, against_step, rows_paired, statistics }: GateResultDto) => ({
   passed,
   against_step,
   rows_paired,

@@ -1,7 +1,13 @@
 // SQL: times of the database, lists that join models and checkpoints, and lists by the scopes of a key.
 import type { Caller } from '../../platform/auth/caller.js';
 import { lock, textLock } from '../../platform/database/advisory-locks.js';
-import { allOf, Parameter, prepared, type Prepared, sql } from '../../platform/query/sql.js';
+import {
+  allOf,
+  Parameter,
+  prepared,
+  type PreparedStatement,
+  sql,
+} from '../../platform/query/sql.js';
 import { PAGE_SIZE } from '../pages.js';
 import { isReached } from '../preview.query.js';
 import type { ServableQueryDto, ServedDto, ServingDto } from './serving.dto.js';
@@ -46,7 +52,7 @@ export const nameTakenQuery = (
     AND (step > 0 OR ${step}::int > 0) AND expires_at > now() LIMIT 1`;
 
 /** A step of a model that is served; nulls for a model of which none is. */
-export interface Served {
+export interface ServedStep {
   model_id: string;
   step: number | null;
   provider: string | null;
@@ -54,7 +60,7 @@ export interface Served {
 }
 
 /** A step, the step that an alias names, or any step that was not trained on purged calls. */
-export interface Which {
+export interface StepSelector {
   step: number | null;
   alias: string | null;
 }
@@ -65,7 +71,7 @@ const [PROJECT, STEP, ALIAS, NAME] = Array.from({ length: 4 }, () => new Paramet
 /** Every request of the gateway asks it, and to plan it takes longer than to run it. */
 const SERVED = prepared(
   'gateway.served',
-  sql<Served>`
+  sql<ServedStep>`
   SELECT m.id AS model_id, s.step, s.provider, s.upstream_model
   FROM models m LEFT JOIN (served_checkpoints s
     JOIN checkpoints k ON k.project_id = ${PROJECT} AND k.model_id = s.model_id AND k.step = s.step)
@@ -82,11 +88,11 @@ const SERVED = prepared(
 export const servedQuery = (
   projectId: string,
   name: string,
-  { step, alias }: Which,
-): Prepared<Served> => ({ ...SERVED, values: [projectId, step, alias, name] });
+  { step, alias }: StepSelector,
+): PreparedStatement<ServedStep> => ({ ...SERVED, values: [projectId, step, alias, name] });
 
 /** A checkpoint that is served, of a project that the key reaches. */
-export interface Listed {
+export interface ListedCheckpoint {
   project_id: string;
   name: string;
   step: number;
@@ -95,7 +101,7 @@ export interface Listed {
 
 /** What is served of the projects that a key reaches, or of one; `created` is of the model, in seconds. */
 export const listedQuery = (caller: Caller, projectId: string | undefined, limit: number) =>
-  sql<Listed>`
+  sql<ListedCheckpoint>`
   SELECT DISTINCT m.project_id, m.name, extract(epoch FROM m.created_at)::int AS created, s.step
   FROM served_checkpoints s
   JOIN models m ON m.project_id = s.project_id AND m.id = s.model_id AND m.deleted_at IS NULL
@@ -107,7 +113,7 @@ export const listedQuery = (caller: Caller, projectId: string | undefined, limit
   )}
   ORDER BY m.project_id, m.name, created, s.step LIMIT ${limit}`;
 
-export interface Servable {
+export interface ServableModel {
   project_id: string;
   id: string;
   name: string;
@@ -115,7 +121,7 @@ export interface Servable {
 }
 
 /** Models that servers may load. */
-export const servablePage = (query: ServableQueryDto, caller: Caller) => sql<Servable>`
+export const servablePage = (query: ServableQueryDto, caller: Caller) => sql<ServableModel>`
   SELECT m.project_id, m.id, m.name, m.base_model FROM models m
   WHERE ${allOf(
     sql`m.deleted_at IS NULL`,

@@ -1,13 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
-import { opens } from '../../platform/config/gateway-settings.js';
+import { isOpenModel } from '../../platform/config/gateway-settings.js';
 import { Database } from '../../platform/database/database.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
-import { groupedBy } from '../../platform/query/grouped-by.js';
+import { groupBy } from '../../platform/query/grouped-by.js';
 import { MODELS } from '../models/model.entity.js';
 import { ModelsService } from '../models/models.service.js';
-import { noSuch, page } from '../pages.js';
+import { noSuch, pageJson } from '../pages.js';
 import type {
   ServableModelDto,
   ServableQueryDto,
@@ -17,17 +17,17 @@ import type {
 } from './serving.dto.js';
 import {
   expiredDelete,
-  type Listed,
+  type ListedCheckpoint,
   listedQuery,
   nameLock,
   nameTakenQuery,
   newestSteps,
   servablePage,
-  type Served,
+  type ServedStep,
   servedQuery,
   servingDelete,
   servingUpsert,
-  type Which,
+  type StepSelector,
 } from './serving.query.js';
 
 /** Which provider serves which checkpoint, by the word of the servers. A word counts until it expires. */
@@ -71,7 +71,7 @@ export class ServingService {
   async servable(query: ServableQueryDto, caller: Caller): Promise<string> {
     const models = await this.database.query(servablePage(query, caller));
     const steps = new Map<string, ServableModelDto['steps']>(models.map(({ id }) => [id, []]));
-    for (const [projectId, own] of groupedBy(models, ({ project_id }) => project_id)) {
+    for (const [projectId, own] of groupBy(models, ({ project_id }) => project_id)) {
       const ids = own.map(({ id }) => id);
       const rows = await this.database.query(newestSteps(projectId, ids));
       for (const { model_id, ...step } of rows) steps.get(model_id)!.push(step);
@@ -81,17 +81,17 @@ export class ServingService {
       const model = { id, entity, project, name, base_model, steps: steps.get(id)! };
       return { id, json: JSON.stringify(model satisfies ServableModelDto) };
     });
-    return page(items, query.limit);
+    return pageJson(items, query.limit);
   }
 
   /** Who serves a model, the newest step first. Null where the project has no such model. */
-  async find(projectId: string, name: string, which: Which): Promise<Served[] | null> {
+  async find(projectId: string, name: string, which: StepSelector): Promise<ServedStep[] | null> {
     const rows = await this.database.query(servedQuery(projectId, name, which));
     return rows.length === 0 ? null : rows;
   }
 
   /** What is served, of a project or of all that the key reaches. */
-  list(caller: Caller, projectId: string | undefined, limit: number): Promise<Listed[]> {
+  list(caller: Caller, projectId: string | undefined, limit: number): Promise<ListedCheckpoint[]> {
     return this.database.query(listedQuery(caller, projectId, limit));
   }
 
@@ -107,7 +107,7 @@ export class ServingService {
             'must be the name of a provider in GATEWAY_PROVIDERS whose engine is vllm or sglang',
         },
       ]);
-    if (opens(provider, model) && step > 0)
+    if (isOpenModel(provider, model) && step > 0)
       throw invalidRequest([
         {
           path: 'upstream_model',

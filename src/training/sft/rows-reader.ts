@@ -1,7 +1,7 @@
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { Utf8Check } from '../../platform/http/utf8-check.js';
 import { skipValue } from '../../platform/json/json-grammar.js';
-import { parseLight } from '../../platform/json/json-weight.js';
+import { parseBounded } from '../../platform/json/json-weight.js';
 import { ByteBuffer } from '../byte-buffer.js';
 import { PayloadCutter } from '../payload-cutter.js';
 import type { BodyReader } from '../trajectories/uploads.service.js';
@@ -84,7 +84,7 @@ export class RowsReader implements BodyReader {
 function assertConversation(text: string, place: string): void {
   let row: unknown;
   try {
-    row = parseLight(text);
+    row = parseBounded(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new ApiError('invalid_json', `${place} is not valid JSON`);

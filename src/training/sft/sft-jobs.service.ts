@@ -6,7 +6,7 @@ import { invalidRequest } from '../../platform/errors.js';
 import { textsIn } from '../../platform/json/json-text.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
-import { Slots } from '../../platform/database/slots.js';
+import { ConnectionSlots } from '../../platform/database/slots.js';
 import { BuildOutputsService } from '../builds/build-outputs.service.js';
 import type { TrainingJobCreatedDto } from '../preview.dto.js';
 import { TrainingJobsService } from '../jobs/training-jobs.service.js';
@@ -24,7 +24,7 @@ const URL_FORM = /^skein:\/\/\/(builds|training-data)\/([0-9a-f-]{36})$/;
 const AT_ONCE = 3;
 
 /** Rows for a job, and what is to be done in the transaction that makes it. */
-interface Source {
+interface SftRows {
   rows: AsyncIterable<Buffer>;
   note: (jobId: string) => Promise<void>;
 }
@@ -32,7 +32,7 @@ interface Source {
 /** Queues jobs of supervised fine-tuning. A job has a copy of its rows. */
 @Injectable()
 export class SftJobsService {
-  private readonly slots = new Slots(AT_ONCE);
+  private readonly slots = new ConnectionSlots(AT_ONCE);
   @Inject(BuildOutputsService) private readonly builds!: BuildOutputsService;
   @Inject(PayloadsService) private readonly payloads!: PayloadsService;
   @Inject(UploadsService) private readonly uploads!: UploadsService;
@@ -90,7 +90,7 @@ export class SftJobsService {
   }
 
   /** @throws ApiError when the URL names no data of the project */
-  private async source(url: string, projectId: string, caller: Caller): Promise<Source> {
+  private async source(url: string, projectId: string, caller: Caller): Promise<SftRows> {
     const [, kind, id] = URL_FORM.exec(url) ?? [];
     if (kind === undefined || id === undefined)
       throw invalidRequest([{ path: URL_FIELD, message: urlMessage(url) }]);

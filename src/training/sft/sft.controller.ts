@@ -7,7 +7,7 @@ import {
   Operation,
   Resource,
 } from '../../platform/auth/access.js';
-import { IdempotentItself } from '../../platform/auth/idempotency.js';
+import { IdempotentInHandler } from '../../platform/auth/idempotency.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';
 import { TrainingJobCreatedDto } from '../preview.dto.js';
@@ -32,7 +32,7 @@ export class SftController {
 
   /** Queues a job that trains a model on conversations. The same request again, while the job has not ended, answers the same job. */
   @Operation('sft-training-jobs', 'writer')
-  @IdempotentItself()
+  @IdempotentInHandler()
   createJob(
     @Body() body: SftJobCreateDto,
     @Ctx() context: Context,
@@ -42,7 +42,7 @@ export class SftController {
 
   /** Keeps conversations to train on: JSONL, `{messages, tools?}` a line, byte for byte. */
   @Operation('training-data', 'writer')
-  @IdempotentItself()
+  @IdempotentInHandler()
   @ApiConsumes(...JSONL)
   @ApiBody({ schema: { type: 'string', format: 'binary' } })
   createData(

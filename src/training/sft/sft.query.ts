@@ -2,14 +2,14 @@
 import type { Caller } from '../../platform/auth/caller.js';
 import { wireTime } from '../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../platform/query/sql.js';
-import { type Item, PAGE_SIZE } from '../pages.js';
+import { type ListItem, PAGE_SIZE } from '../pages.js';
 import { isAskedFor, isReached } from '../preview.query.js';
 import type { TrainingDataQueryDto } from './sft.dto.js';
 
 /** What the URL of data of clients begins with; its id follows. */
 export const DATA_URL = 'skein:///training-data/';
 
-export const dataPage = (query: TrainingDataQueryDto, caller: Caller): Sql<Item> => sql`
+export const dataPage = (query: TrainingDataQueryDto, caller: Caller): Sql<ListItem> => sql`
   SELECT d.id, json_build_object('id', d.id, 'entity', split_part(d.project_id, '/', 1),
     'project', split_part(d.project_id, '/', 2), 'url', ${DATA_URL}::text || d.id, 'num_rows', d.num_rows,
     'size_bytes', d.size_bytes, 'sha256', d.sha256, 'created_at', ${wireTime(sql`d.created_at`)})::text AS json

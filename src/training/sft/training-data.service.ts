@@ -7,8 +7,8 @@ import type { Context } from '../../platform/http/context.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { TrainingJobsService } from '../jobs/training-jobs.service.js';
-import { namedProject } from '../models/models.service.js';
-import { checkedId, noSuch, page } from '../pages.js';
+import { newModelProject } from '../models/models.service.js';
+import { checkedId, noSuch, pageJson } from '../pages.js';
 import { UploadsService } from '../trajectories/uploads.service.js';
 import { RowsReader } from './rows-reader.js';
 import type {
@@ -41,7 +41,7 @@ export class TrainingDataService {
         'unsupported_media_type',
         `the header Content-Type must be ${JSONL.join(' or ')}, in UTF-8`,
       );
-    const projectId = namedProject(query, caller);
+    const projectId = newModelProject(query, caller);
     caller.assertReaches(projectId);
     const findProject = async () => projectId;
     return this.uploads.receiveBy(new RowsReader(), context, findProject, async (upload) => {
@@ -62,7 +62,7 @@ export class TrainingDataService {
   }
 
   async list(query: TrainingDataQueryDto, caller: Caller): Promise<string> {
-    return page(await this.database.query(dataPage(query, caller)), query.limit);
+    return pageJson(await this.database.query(dataPage(query, caller)), query.limit);
   }
 
   /** Deletes it, and the copies of jobs that were given it; those that have not ended are cancelled. */

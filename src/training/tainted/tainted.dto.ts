@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayNotEmpty, IsOptional } from 'class-validator';
 import { IsId, IsIdList, IsProjectId } from '../../platform/http/dto.js';
-import { STATUSES, type Status } from '../jobs/training-job.entity.js';
+import { STATUSES, type JobStatus } from '../jobs/training-job.entity.js';
 
 const MAX_CALLS = 1000;
 
@@ -26,7 +26,7 @@ export class TaintedBuildDto {
 export class TaintedJobDto {
   id!: string;
   model_id!: string;
-  @ApiProperty({ enum: STATUSES }) status!: Status;
+  @ApiProperty({ enum: STATUSES }) status!: JobStatus;
   parent_step!: number | null;
   /** The checkpoint that it made. */
   step!: number | null;

@@ -67,19 +67,19 @@ export const checkpointsMark = (
   WHERE project_id = ${projectId} AND model_id = ${modelId} AND step = ANY(${steps}::int[]) AND tainted_at IS NULL`;
 
 /** What a list shows: what is marked, or what stands on builds. */
-export type Wanted = 'marked' | readonly string[];
+export type TaintedSelection = 'marked' | readonly string[];
 
-export const buildsList = (projectId: string, wanted: Wanted) => sql<{ json: string }>`
+export const buildsList = (projectId: string, wanted: TaintedSelection) => sql<{ json: string }>`
   SELECT json_build_object('id', b.id, 'recipe_name', b.recipe_name, 'erased_at', ${wireTime(sql`b.erased_at`)},
     'tainted_at', ${wireTime(sql`b.tainted_at`)})::text AS json
   FROM builds b WHERE b.project_id = ${projectId}
     AND ${wanted === 'marked' ? sql`b.tainted_at IS NOT NULL` : sql`b.id = ANY(${wanted}::uuid[])`}
   ORDER BY b.id LIMIT ${MAX_LISTED + 1}`;
 
-const withTainted = (projectId: string, wanted: Wanted) =>
+const withTainted = (projectId: string, wanted: TaintedSelection) =>
   wanted === 'marked' ? sql`` : taintedJobs(projectId, wanted, false);
 
-export const jobsList = (projectId: string, wanted: Wanted) => sql<{ json: string }>`
+export const jobsList = (projectId: string, wanted: TaintedSelection) => sql<{ json: string }>`
   ${withTainted(projectId, wanted)}
   SELECT json_build_object('id', j.id, 'model_id', j.model_id, 'status', j.status, 'parent_step', j.parent_step,
     'step', j.step, 'tainted_at', ${wireTime(sql`j.tainted_at`)})::text AS json
@@ -87,7 +87,9 @@ export const jobsList = (projectId: string, wanted: Wanted) => sql<{ json: strin
     AND ${wanted === 'marked' ? sql`j.tainted_at IS NOT NULL` : sql`j.id IN (SELECT id FROM tainted)`}
   ORDER BY j.id LIMIT ${MAX_LISTED + 1}`;
 
-export const checkpointsList = (projectId: string, wanted: Wanted) => sql<{ json: string }>`
+export const checkpointsList = (projectId: string, wanted: TaintedSelection) => sql<{
+  json: string;
+}>`
   ${withTainted(projectId, wanted)}
   SELECT json_build_object('model_id', c.model_id, 'model', m.name, 'step', c.step, 'aliases', ARRAY(
       SELECT a.alias FROM model_aliases a

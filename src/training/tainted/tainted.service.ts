@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/audit/add-event.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { WIRE } from '../../platform/http/wire.js';
-import { groupedBy } from '../../platform/query/grouped-by.js';
+import { groupBy } from '../../platform/query/grouped-by.js';
 import { CallsService } from '../../tracing/calls/calls.service.js';
 import { CallsErasingService } from '../../tracing/calls/erasing/calls-erasing.service.js';
 import { JOBS } from '../jobs/training-job.entity.js';
@@ -20,7 +20,7 @@ import {
   jobsList,
   jobsMark,
   MAX_LISTED,
-  type Wanted,
+  type TaintedSelection,
 } from './tainted.query.js';
 
 /** The user of an application, as attributes name it, else the one whose key recorded the call. */
@@ -49,7 +49,7 @@ export class TaintedService {
     if (jobs.length === 0) return;
     this.database.note(projectId, JOBS);
     this.database.note(projectId, MODELS);
-    for (const [modelId, made] of groupedBy(jobs, ({ model_id }) => model_id)) {
+    for (const [modelId, made] of groupBy(jobs, ({ model_id }) => model_id)) {
       const steps = made.flatMap(({ step }) => step ?? []);
       await this.database.query(checkpointsMark(projectId, modelId, steps));
       await this.aliases.retire({ projectId, modelId, steps }, by, PURGED);
@@ -76,7 +76,7 @@ export class TaintedService {
     });
   }
 
-  private async findWanted(body: TaintedQueryDto): Promise<Wanted> {
+  private async findWanted(body: TaintedQueryDto): Promise<TaintedSelection> {
     const { project_id: projectId, call_ids, user_id } = body;
     if (!call_ids && !user_id) return 'marked';
     const builds = call_ids

@@ -1,6 +1,6 @@
 import { storable } from '../../platform/query/columns.js';
 import { assertFewMetrics } from '../metrics-limit.js';
-import type { Group, Numbers, Trajectory } from '../trajectory-rules.js';
+import type { CheckedGroup, MetricValues, CheckedTrajectory } from '../trajectory-rules.js';
 
 /** A mean over what is a finite number; booleans count as 0 and 1, null and NaN not at all. */
 class Mean {
@@ -23,7 +23,7 @@ class Mean {
 class Means {
   private readonly means = new Map<string, Mean>();
 
-  add(values: Numbers = {}, prefix = ''): void {
+  add(values: MetricValues = {}, prefix = ''): void {
     for (const [name, value] of Object.entries(values)) {
       const key = prefix + name;
       if (!this.means.has(key)) {
@@ -48,7 +48,7 @@ export class LogMetrics {
   private readonly deviation = new Mean();
   private readonly metrics = new Means();
 
-  add(group: Group, trajectories: Pick<Trajectory, 'reward' | 'metrics'>[]): void {
+  add(group: CheckedGroup, trajectories: Pick<CheckedTrajectory, 'reward' | 'metrics'>[]): void {
     const rewards = trajectories.map(({ reward = 0 }) => reward);
     this.numGroups++;
     this.numTrajectories += trajectories.length;

@@ -3,7 +3,7 @@ import zlib from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { Database } from '../../platform/database/database.js';
-import { type ByteRange, cutTo } from '../byte-range.js';
+import { type ByteRange, sliceRange } from '../byte-range.js';
 import { chunkAtByte, chunkBeforeGroup, payloadChunks } from './uploads.query.js';
 
 const gzip = promisify(zlib.gzip);
@@ -36,7 +36,7 @@ export class PayloadsService {
         const [found] = await chunks.run(() => database.query(query));
         if (found) ({ seq, before } = found);
       }
-      yield* cutTo(chunks.from(seq), range, before);
+      yield* sliceRange(chunks.from(seq), range, before);
     })();
   }
 

@@ -2,9 +2,14 @@ import { v7 as uuidv7 } from 'uuid';
 import { ApiError, invalidRequest, type Violation } from '../../platform/errors.js';
 import { JsonScanner, NotJson, type ScanListener } from '../../platform/json/json-scanner.js';
 import { hasOpaqueEscapes } from '../../platform/json/json-grammar.js';
-import { parseLight } from '../../platform/json/json-weight.js';
+import { parseBounded } from '../../platform/json/json-weight.js';
 import { Utf8Check } from '../../platform/http/utf8-check.js';
-import { DEFAULTS, type Group, type Trajectory, findViolation } from '../trajectory-rules.js';
+import {
+  DEFAULTS,
+  type CheckedGroup,
+  type CheckedTrajectory,
+  findViolation,
+} from '../trajectory-rules.js';
 import { CapturedText } from './captured-text.js';
 import { DocumentOutline, type ContainerKind } from './document-outline.js';
 import { LogMetrics } from './log-metrics.js';
@@ -30,7 +35,7 @@ const MEMBERS = ['model_id', 'split', 'experimental_config'];
 const MEMBER_LIMITS = { bytes: 4 * 1024 * 1024, values: Infinity };
 const TRAJECTORY_LIMITS = { bytes: 32 * 1024 * 1024, values: 200_000 };
 /** What the payload alone has: there is one for each token, or for each token of each prompt. */
-const LEFT_OUT: Partial<Record<ContainerKind, readonly string[]>> = {
+const PAYLOAD_ONLY: Partial<Record<ContainerKind, readonly string[]>> = {
   turn: ['logprobs', 'prompt_token_ids', 'token_ids'],
   response: ['prompt_token_ids'],
 };
@@ -86,7 +91,7 @@ export class TrajectoryReader implements ScanListener {
   private readonly captured = [this.member, this.shell, this.trajectory];
 
   /** What the metrics need of the trajectories of the group under way; null before it has any. */
-  private groupTrajectories: Trajectory[] | null = null;
+  private groupTrajectories: CheckedTrajectory[] | null = null;
   private numTokens = 0;
   private chunk: Buffer = Buffer.alloc(0);
   /** Up to here the chunk was given to the cutter. */
@@ -126,7 +131,7 @@ export class TrajectoryReader implements ScanListener {
 
   key(key: string, end: number, length: number): void {
     this.outline.key = key;
-    const leftOut = LEFT_OUT[this.outline.inner!];
+    const leftOut = PAYLOAD_ONLY[this.outline.inner!];
     if (!leftOut) return;
     this.trajectory.dropComma(end);
     if (leftOut.includes(key)) this.trajectory.leaveOut(end, length);
@@ -153,9 +158,9 @@ export class TrajectoryReader implements ScanListener {
       this.scanner.watch = outline.depth;
     } else if (this.member.isCapturing) {
       const text = this.member.end(end);
-      this.members.set(outline.key, { text, value: parseLight(text) });
+      this.members.set(outline.key, { text, value: parseBounded(text) });
     }
-    if (LEFT_OUT[outline.inner!] && !this.trajectory.isCapturing) this.trajectory.resume(end);
+    if (PAYLOAD_ONLY[outline.inner!] && !this.trajectory.isCapturing) this.trajectory.resume(end);
   }
 
   private begin(kind: ContainerKind, at: number): void {
@@ -177,11 +182,11 @@ export class TrajectoryReader implements ScanListener {
   }
 
   private finish(kind: ContainerKind, end: number): void {
-    if (LEFT_OUT[kind]) this.trajectory.endObject();
+    if (PAYLOAD_ONLY[kind]) this.trajectory.endObject();
     else if (kind === 'trajectory') this.addRow(this.trajectory.end(end));
     else if (kind === 'trajectories') this.shell.resume(end);
     else if (kind === 'group') {
-      const group = parseLight(this.shell.end(end)) as Group;
+      const group = parseBounded(this.shell.end(end)) as CheckedGroup;
       refuse(findViolation('TrajectoryGroupDto', group, this.outline.printPlace('group')));
       this.metrics.add(group, this.groupTrajectories ?? []);
       this.cutUpTo(end, true);
@@ -191,7 +196,7 @@ export class TrajectoryReader implements ScanListener {
 
   private addRow(text: string): void {
     const { outline, receivedAt } = this;
-    const trajectory = parseLight(text) as Trajectory;
+    const trajectory = parseBounded(text) as CheckedTrajectory;
     refuse(findViolation('TrajectoryDto', trajectory, outline.printPlace('trajectory')));
     const { reward = 0, start_time, metrics } = trajectory;
     this.groupTrajectories!.push({ reward, metrics });
@@ -225,7 +230,7 @@ export class TrajectoryReader implements ScanListener {
   }
 }
 
-function withDefaults(text: string, trajectory: Trajectory, receivedAt: string): string {
+function withDefaults(text: string, trajectory: CheckedTrajectory, receivedAt: string): string {
   const absent = [...DEFAULTS, ['start_time', receivedAt] as const].filter(
     ([name]) => !Object.hasOwn(trajectory, name),
   );

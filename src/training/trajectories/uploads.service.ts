@@ -52,13 +52,13 @@ export interface BodyReader {
   readonly metrics: { readonly numGroups: number; readonly numTrajectories: number };
   write(chunk: Buffer): void;
   end(): void;
-  take(): Taken;
+  take(): TakenRows;
 }
 
-type Taken = ReturnType<TrajectoryReader['take']>;
+type TakenRows = ReturnType<TrajectoryReader['take']>;
 
 /** A body on its way in, or received and not yet kept. */
-export interface Upload<R extends BodyReader = TrajectoryReader> {
+export interface TrajectoryUpload<R extends BodyReader = TrajectoryReader> {
   staged: StagedUpload;
   reader: R;
   bodyBytes: number;
@@ -88,7 +88,7 @@ export class UploadsService {
   receive<T>(
     context: Context,
     findProject: FindProject,
-    use: (upload: Upload) => Promise<T>,
+    use: (upload: TrajectoryUpload) => Promise<T>,
   ): Promise<T> {
     assertJson(context);
     return this.receiveBy(trajectoryReader(), context, findProject, use);
@@ -99,7 +99,7 @@ export class UploadsService {
     reader: R,
     context: Context,
     findProject: FindProject<R>,
-    use: (upload: Upload<R>) => Promise<T>,
+    use: (upload: TrajectoryUpload<R>) => Promise<T>,
   ): Promise<T> {
     const { caller, url } = context;
     const key = idempotencyKey(context);
@@ -126,7 +126,7 @@ export class UploadsService {
     reader: R,
     context: Context,
     findProject: FindProject<R>,
-  ): Promise<Upload<R>> {
+  ): Promise<TrajectoryUpload<R>> {
     const staging = this.staging(reader, findProject);
     let writing = Promise.resolve();
     try {
@@ -153,7 +153,7 @@ export class UploadsService {
    * Stages a body that the service makes itself, of a project's own model. The caller keeps or discards it. Null when
    * the body is empty.
    */
-  stage(projectId: string, body: AsyncIterable<Buffer>): Promise<Upload | null> {
+  stage(projectId: string, body: AsyncIterable<Buffer>): Promise<TrajectoryUpload | null> {
     return this.stageBy(trajectoryReader(), projectId, body);
   }
 
@@ -162,7 +162,7 @@ export class UploadsService {
     reader: R,
     projectId: string,
     body: AsyncIterable<Buffer>,
-  ): Promise<Upload<R> | null> {
+  ): Promise<TrajectoryUpload<R> | null> {
     const staging = this.staging(reader, async () => projectId);
     let isEmpty = true;
     try {
@@ -178,8 +178,8 @@ export class UploadsService {
     }
   }
 
-  private staging<R extends BodyReader>(reader: R, findProject: FindProject<R>): Staging<R> {
-    return new Staging(this.database, this.uploads.begin(), reader, findProject);
+  private staging<R extends BodyReader>(reader: R, findProject: FindProject<R>): UploadStaging<R> {
+    return new UploadStaging(this.database, this.uploads.begin(), reader, findProject);
   }
 
   /** Forgets what batches hold; that they were there stays. In the transaction of the caller. */
@@ -190,7 +190,7 @@ export class UploadsService {
 
   /** Makes the upload a batch, in the transaction of the caller. */
   async keep(
-    upload: Upload<BodyReader>,
+    upload: TrajectoryUpload<BodyReader>,
     batch: Pick<TrajectoryBatch, 'projectId' | 'modelId' | 'split' | 'jobId' | 'step'>,
   ): Promise<void> {
     const { staged, reader } = upload;
@@ -212,7 +212,7 @@ export class UploadsService {
 }
 
 /** The staging of one body: while a part of it is stored, the next one is read. */
-class Staging<R extends BodyReader> {
+class UploadStaging<R extends BodyReader> {
   private readonly bodyHash = createHash('sha256');
   private payloadHash = createHash('sha256');
   private bodyBytes = 0;
@@ -242,7 +242,7 @@ class Staging<R extends BodyReader> {
       await this.storeNext();
   }
 
-  async end(): Promise<Upload<R>> {
+  async end(): Promise<TrajectoryUpload<R>> {
     this.reader.end();
     await this.choosePlace();
     await this.storeNext();
@@ -277,7 +277,7 @@ class Staging<R extends BodyReader> {
     this.storing.catch(() => {}); // it is awaited later, by the next part or the end
   }
 
-  private async store({ chunks, rows, repealed }: Taken): Promise<void> {
+  private async store({ chunks, rows, repealed }: TakenRows): Promise<void> {
     const { upload, database } = this;
     if (repealed.includes(null)) this.forgetPayload();
     const packed: PayloadChunk[] = [];

@@ -1,12 +1,12 @@
 const PREFIX_BYTES = 5;
 
 /** What the prefix of a message says of it. */
-export interface Prefix {
+export interface MessagePrefix {
   isCompressed: boolean;
   length: number;
 }
 
-export class NoMessage extends Error {}
+export class InvalidGrpcMessage extends Error {}
 
 /**
  * Cuts the one message of a unary request out of its bytes: five bytes of prefix (a flag, a length), and the message. Keeps nothing but the
@@ -18,7 +18,7 @@ export class MessageCutter {
   /** Of the message, after the prefix. */
   private left = 0;
 
-  constructor(private readonly onPrefix: (prefix: Prefix) => void) {}
+  constructor(private readonly onPrefix: (prefix: MessagePrefix) => void) {}
 
   /** The part of the message in the chunk; undefined before the prefix is complete. @throws NoMessage */
   cut(chunk: Buffer): Buffer | undefined {
@@ -28,12 +28,14 @@ export class MessageCutter {
       this.prefixBytes += taken;
       if (this.prefixBytes < PREFIX_BYTES) return undefined;
       const flag = this.prefix[0]!;
-      if (flag > 1) throw new NoMessage(`a message must begin with the byte 0 or 1, got ${flag}`);
+      if (flag > 1)
+        throw new InvalidGrpcMessage(`a message must begin with the byte 0 or 1, got ${flag}`);
       this.left = this.prefix.readUInt32BE(1);
       this.onPrefix({ isCompressed: flag === 1, length: this.left });
       rest = chunk.subarray(taken);
     }
-    if (rest.length > this.left) throw new NoMessage('the request has more than one message');
+    if (rest.length > this.left)
+      throw new InvalidGrpcMessage('the request has more than one message');
     this.left -= rest.length;
     return rest;
   }

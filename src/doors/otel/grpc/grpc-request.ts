@@ -5,12 +5,12 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { InnerAnswer, InnerRequest } from '../../../platform/http/inner-request.js';
-import { framed, MessageCutter, NoMessage, type Prefix } from './grpc-message.js';
+import { framed, MessageCutter, InvalidGrpcMessage, type MessagePrefix } from './grpc-message.js';
 import {
   codeOfStatus,
   GRPC,
   type GrpcCode,
-  type Outcome,
+  type GrpcOutcome,
   timeoutMs,
   trailersOf,
 } from './grpc-status.js';
@@ -31,10 +31,10 @@ const UNREAD_MS = 60_000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** What belongs to the connection, or is said in another way. */
-const NOT_PASSED =
+const UNFORWARDED_HEADERS =
   /^(:.*|grpc-.*|.*-bin|te|trailer|upgrade|expect|connection|keep-alive|proxy-.*|transfer-encoding|content-.*|host|cookie)$/;
 
-const NO_MESSAGE: Prefix = { isCompressed: false, length: 0 };
+const NO_MESSAGE: MessagePrefix = { isCompressed: false, length: 0 };
 
 type OpenInner = (onEnd: (answer: InnerAnswer | null) => void) => InnerRequest;
 
@@ -72,7 +72,7 @@ class GrpcRequest {
     else this.passMessage(inner);
   }
 
-  private refusal(): Outcome | 'no gRPC' | undefined {
+  private refusal(): GrpcOutcome | 'no gRPC' | undefined {
     const { ':method': method, ':path': path = '', 'content-type': type = '' } = this.headers;
     if (method !== 'POST' || !/^application\/grpc(\+proto)?\s*(;|$)/i.test(type)) return 'no gRPC';
     if (!Object.hasOwn(PATHS, path))
@@ -108,7 +108,7 @@ class GrpcRequest {
         if (cutter.isComplete) inner.pushEnd();
         else if (!hasRoom) stream.pause();
       } catch (error) {
-        if (!(error instanceof NoMessage)) throw error;
+        if (!(error instanceof InvalidGrpcMessage)) throw error;
         this.fail(inner, GRPC.invalidArgument, error.message);
       }
     });
@@ -128,7 +128,7 @@ class GrpcRequest {
   }
 
   /** Begins the request of HTTP. */
-  private pass(inner: InnerRequest, { isCompressed, length }: Prefix): void {
+  private pass(inner: InnerRequest, { isCompressed, length }: MessagePrefix): void {
     const encoding = isCompressed ? header(this.headers, 'grpc-encoding') : undefined;
     if (isCompressed && !ENCODINGS.includes(encoding ?? ''))
       return this.fail(
@@ -137,7 +137,7 @@ class GrpcRequest {
         `the header grpc-encoding of a compressed message must be ${ENCODINGS.join(' or ')}`,
       );
     const headers: IncomingHttpHeaders = {
-      ...passedHeaders(this.headers),
+      ...forwardedHeaders(this.headers),
       'content-type': 'application/x-protobuf',
       'content-length': String(length),
       ...(encoding && { 'content-encoding': encoding }),
@@ -158,10 +158,10 @@ class GrpcRequest {
     if (code === GRPC.ok) return this.answer({ code }, more, body);
     const retryAfter = Number(answer.header('retry-after') ?? NaN);
     const retrySeconds = Number.isSafeInteger(retryAfter) ? retryAfter : undefined;
-    this.answer({ code, message: detailOf(body), retrySeconds }, more);
+    this.answer({ code, message: problemDetail(body), retrySeconds }, more);
   }
 
-  private answer(outcome: Outcome, more: OutgoingHttpHeaders = {}, message?: Uint8Array): void {
+  private answer(outcome: GrpcOutcome, more: OutgoingHttpHeaders = {}, message?: Uint8Array): void {
     const { stream } = this;
     if (!this.begin()) return;
     const headers = {
@@ -208,7 +208,7 @@ export function answerGrpc(
 }
 
 /** The server has cut the request: there is no room for it, or the service stops. */
-const CUT: Outcome = {
+const CUT: GrpcOutcome = {
   code: GRPC.unavailable,
   message: 'the request was cut',
   retrySeconds: 1,
@@ -220,16 +220,16 @@ function header(headers: IncomingHttpHeaders, name: string): string | undefined 
 }
 
 /** The metadata that HTTP calls headers. */
-function passedHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+function forwardedHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers))
-    if (typeof value === 'string' && !NOT_PASSED.test(name)) passed[name] = value;
+    if (typeof value === 'string' && !UNFORWARDED_HEADERS.test(name)) passed[name] = value;
   const host = headers[':authority'];
   return { ...passed, host: typeof host === 'string' ? host : 'localhost' };
 }
 
 /** What a problem document tells. */
-function detailOf(body: Buffer): string {
+function problemDetail(body: Buffer): string {
   try {
     const { detail } = JSON.parse(body.toString()) as { detail?: unknown };
     return String(detail);

@@ -36,7 +36,7 @@ export const codeOfStatus = (status: number): GrpcCode =>
   CODES[status] ?? (status < 500 ? GRPC.invalidArgument : GRPC.internal);
 
 /** How a request ended. */
-export interface Outcome {
+export interface GrpcOutcome {
   code: GrpcCode;
   message?: string;
   /** When the client may send the same again. */
@@ -47,7 +47,7 @@ const MAX_MESSAGE = 1000;
 const RETRY_INFO = 'type.googleapis.com/google.rpc.RetryInfo';
 
 /** The trailers, or the headers of an answer that has nothing else. */
-export function trailersOf({ code, message, retrySeconds }: Outcome): Record<string, string> {
+export function trailersOf({ code, message, retrySeconds }: GrpcOutcome): Record<string, string> {
   return {
     'grpc-status': String(code),
     ...(message && { 'grpc-message': percentEncoded(message.slice(0, MAX_MESSAGE)) }),

@@ -14,7 +14,7 @@ import {
 } from './agent-turns.query.js';
 
 /** A session of a coding agent; `from` is the start of the first of its calls that are stored. */
-interface Session {
+interface AgentSession {
   projectId: string;
   session: string;
   from: string;
@@ -31,7 +31,7 @@ export class AgentTurns {
 
   /** Stores calls of one session and finds their turns, in one transaction. */
   store(
-    { projectId, session, from }: Session,
+    { projectId, session, from }: AgentSession,
     calls: readonly WholeCall[],
     caller: Caller,
   ): Promise<ItemAnswer[]> {

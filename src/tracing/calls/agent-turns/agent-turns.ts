@@ -72,7 +72,7 @@ export interface SettledCall {
   counts: boolean;
 }
 
-interface Turn {
+interface PromptTurn {
   prompt: EventCall;
   calls: EventCall[];
 }
@@ -80,7 +80,7 @@ interface Turn {
 const roleOf = ({ op_name }: EventCall): EventRole => AGENT_EVENTS[op_name]!;
 const startOf = ({ started_us }: EventCall) => Number(started_us);
 /** When the event was told. */
-const momentOf = ({ started_us, ended_us }: EventCall) => Number(ended_us ?? started_us);
+const eventTime = ({ started_us, ended_us }: EventCall) => Number(ended_us ?? started_us);
 
 /**
  * The calls of a session that are to change: a pure function of what is stored, so the order in which events and spans arrive makes
@@ -104,24 +104,24 @@ export function settledCalls(
   });
 }
 
-function turnsOf(calls: readonly EventCall[]): Map<string, Turn> {
+function turnsOf(calls: readonly EventCall[]): Map<string, PromptTurn> {
   const prompts = calls.filter((call) => roleOf(call) === 'prompt');
   const turns = new Map(
-    prompts.map((prompt): [string, Turn] => [prompt.id, { prompt, calls: [] }]),
+    prompts.map((prompt): [string, PromptTurn] => [prompt.id, { prompt, calls: [] }]),
   );
   const others = calls
     .filter((call) => !['prompt', 'session'].includes(roleOf(call)))
-    .toSorted((a, b) => momentOf(a) - momentOf(b) || (a.id < b.id ? -1 : 1));
+    .toSorted((a, b) => eventTime(a) - eventTime(b) || (a.id < b.id ? -1 : 1));
   let place = -1;
   for (const call of others) {
-    while (place + 1 < prompts.length && startOf(prompts[place + 1]!) <= momentOf(call)) place++;
+    while (place + 1 < prompts.length && startOf(prompts[place + 1]!) <= eventTime(call)) place++;
     const prompt = call.turn_id ?? prompts[place]?.id;
     if (prompt !== undefined) turns.get(prompt)?.calls.push(call);
   }
   return turns;
 }
 
-function settledTurn({ prompt, calls }: Turn, spans: readonly AgentSpan[]): SettledCall[] {
+function settledTurn({ prompt, calls }: PromptTurn, spans: readonly AgentSpan[]): SettledCall[] {
   const own = spans.filter(({ trace_id }) => trace_id === prompt.trace_id);
   const turnSpan =
     own.find(({ id, op_name }) => id === prompt.linked_call_id && TURN_SPANS.includes(op_name)) ??
@@ -130,7 +130,7 @@ function settledTurn({ prompt, calls }: Turn, spans: readonly AgentSpan[]): Sett
   const isTold = own.some(({ op_name, counts }) => counts && ANSWER_SPANS.includes(op_name));
   const parents = requestParents(calls);
   const starts = answerStarts(calls, parents);
-  const ended = calls.reduce((last, call) => Math.max(last, momentOf(call)), 0);
+  const ended = calls.reduce((last, call) => Math.max(last, eventTime(call)), 0);
   return [
     {
       ...picked(prompt),
@@ -166,7 +166,7 @@ function requestParents(calls: readonly EventCall[]): Map<string, string> {
   let next = 0;
   for (const request of calls.filter((call) => roleOf(call) === 'request')) {
     if (IS_UNTIMED.test(request.op_name)) {
-      while (next < answers.length && momentOf(answers[next]!) < momentOf(request)) next++;
+      while (next < answers.length && eventTime(answers[next]!) < eventTime(request)) next++;
       if (answers[next]) parents.set(request.id, answers[next]!.id);
     } else {
       const nearest = nearestStart(byStart, startOf(request));

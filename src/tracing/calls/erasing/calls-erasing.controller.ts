@@ -1,6 +1,6 @@
 import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../../platform/auth/access.js';
-import { Idempotency, IdempotentItself } from '../../../platform/auth/idempotency.js';
+import { Idempotency, IdempotentInHandler } from '../../../platform/auth/idempotency.js';
 import { Context, Ctx } from '../../../platform/http/context.js';
 import { ErasedDto } from '../../../platform/erasing/erasings.dto.js';
 import { ErasingsService } from '../../../platform/erasing/erasings.service.js';
@@ -20,7 +20,7 @@ export class CallsErasingController {
    * seconds goes on in the background: the same request with the same Idempotency-Key says how far it is.
    */
   @Operation('purge', 'admin')
-  @IdempotentItself()
+  @IdempotentInHandler()
   async purge(@Body() body: CallsPurgeDto, @Ctx() context: Context): Promise<ErasedDto> {
     const begin = () => this.calls.begin(body, context.caller);
     return this.erasings.run(body.project_id, () => this.idempotency.once(context, begin));

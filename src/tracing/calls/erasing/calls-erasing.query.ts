@@ -1,25 +1,25 @@
 // SQL: batches are bounded by their bytes, locked and erased.
 import { allOf, isListed, sql, type Sql } from '../../../platform/query/sql.js';
-import { BYTES, withFamily } from '../read/calls.query.js';
+import { DOCUMENT_BYTES, withDescendants } from '../read/calls.query.js';
 
 /** Calls of one batch, and bytes of their documents as they are stored; one call is always taken. */
 export const MAX_CALLS = 500;
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /** A call to be erased, and its place in the order in which they are looked for. */
-export interface Candidate {
+export interface CallCursor {
   id: string;
   /** With microseconds; null for a call without a start. */
   started: string | null;
 }
 
 /** The next calls under a condition, in an order that an index has. */
-export function candidates<Row>(condition: Sql, order: Sql, more = sql``): Sql<Row> {
+export function nextCalls<Row>(condition: Sql, order: Sql, more = sql``): Sql<Row> {
   return sql`
     SELECT t.* FROM (
       SELECT t.*, sum(t.bytes) OVER (ORDER BY t.place) - t.bytes AS before FROM (
         SELECT c.*, row_number() OVER () AS place FROM (
-          SELECT c.id, c.started_at::text AS started, ${BYTES} AS bytes ${more} FROM calls c
+          SELECT c.id, c.started_at::text AS started, ${DOCUMENT_BYTES} AS bytes ${more} FROM calls c
           WHERE ${condition} ORDER BY ${order} LIMIT ${MAX_CALLS}::bigint) c) t) t
     WHERE before < ${MAX_BYTES}::bigint ORDER BY place`;
 }
@@ -29,8 +29,8 @@ export const matchingCalls = (
   projectId: string,
   condition: Sql,
   after: string | null,
-): Sql<Candidate> =>
-  candidates(
+): Sql<CallCursor> =>
+  nextCalls(
     allOf(sql`c.project_id = ${projectId}`, after !== null && sql`c.id > ${after}`, condition),
     sql`c.id`,
   );
@@ -39,16 +39,16 @@ export const matchingCalls = (
 export const startedCalls = (
   projectId: string,
   before: string,
-  after: Candidate | null,
-): Sql<Candidate> => candidates(isStartedBefore(projectId, before, after), BY_START);
+  after: CallCursor | null,
+): Sql<CallCursor> => nextCalls(isStartedBefore(projectId, before, after), BY_START);
 
 /** The same calls, and which of them have a payload. */
 export const payloadsQuery = (
   projectId: string,
   before: string,
-  after: Candidate | null,
-): Sql<Candidate & { has_payload: boolean | null }> =>
-  candidates(
+  after: CallCursor | null,
+): Sql<CallCursor & { has_payload: boolean | null }> =>
+  nextCalls(
     isStartedBefore(projectId, before, after),
     BY_START,
     sql`, ${HAS_PAYLOAD} AS has_payload`,
@@ -56,7 +56,7 @@ export const payloadsQuery = (
 
 export const BY_START = sql`c.started_at, c.id`;
 
-const isStartedBefore = (projectId: string, before: string, after: Candidate | null) =>
+const isStartedBefore = (projectId: string, before: string, after: CallCursor | null) =>
   allOf(
     sql`c.project_id = ${projectId} AND c.started_at < ${before}::timestamptz`,
     after && sql`(c.started_at, c.id) > (${after.started}::timestamptz, ${after.id})`,
@@ -67,8 +67,8 @@ export const endedCalls = (
   projectId: string,
   before: string,
   after: string | null,
-): Sql<Candidate> =>
-  candidates(
+): Sql<CallCursor> =>
+  nextCalls(
     allOf(
       sql`c.project_id = ${projectId} AND c.started_at IS NULL AND c.ended_at < ${before}::timestamptz`,
       after !== null && sql`c.id > ${after}`,
@@ -97,18 +97,18 @@ export const unnoticedCalls = () => startless(IS_UNNOTICED);
 export const overdueCalls = () => startless(IS_OVERDUE);
 
 /** Those of the calls under the condition, except those being written to. */
-const unlocked = (projectId: string, ids: readonly string[], condition: Sql) => sql`ARRAY(
+const unlockedIds = (projectId: string, ids: readonly string[], condition: Sql) => sql`ARRAY(
   SELECT c.id FROM calls c WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} AND ${condition}
   ORDER BY c.id FOR UPDATE SKIP LOCKED)`;
 
 /** Notes that the calls wait from now on: ingest does not, so that it costs no more. */
 export const unnoticedNote = (projectId: string, ids: readonly string[]) => sql`
   UPDATE calls c SET logged_at = now()
-  WHERE c.project_id = ${projectId} AND c.id = ANY(${unlocked(projectId, ids, IS_UNNOTICED)}) RETURNING 1`;
+  WHERE c.project_id = ${projectId} AND c.id = ANY(${unlockedIds(projectId, ids, IS_UNNOTICED)}) RETURNING 1`;
 
 export const overdueErase = (projectId: string, ids: readonly string[]) => sql`
   DELETE FROM calls c
-  WHERE c.project_id = ${projectId} AND c.id = ANY(${unlocked(projectId, ids, IS_OVERDUE)}) RETURNING 1`;
+  WHERE c.project_id = ${projectId} AND c.id = ANY(${unlockedIds(projectId, ids, IS_OVERDUE)}) RETURNING 1`;
 
 /** Locks calls in the order in which every other write does, and answers those that are there. */
 export const callsLock = (projectId: string, ids: readonly string[]) => sql`
@@ -120,12 +120,12 @@ export const callsErase = (projectId: string, ids: readonly string[]) =>
   }>`DELETE FROM calls WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} RETURNING trace_id`;
 
 /** Calls, whether deleted or not, and all their descendants in the same trace, by id. */
-export const familyQuery = (projectId: string, ids: readonly string[]) => sql<{ id: string }>`
-  WITH ${withFamily(ids, sql`c.project_id = ${projectId}`)}
+export const descendantsQuery = (projectId: string, ids: readonly string[]) => sql<{ id: string }>`
+  WITH ${withDescendants(ids, sql`c.project_id = ${projectId}`)}
   SELECT id FROM family ORDER BY id`;
 
 /** The part of a summary that stays: the usage as it was sent. */
-function usage(row: Sql): Sql {
+function summaryUsage(row: Sql): Sql {
   return sql`(SELECT CASE WHEN s.usage IS NOT NULL THEN ('{"usage":' || s.usage::text || '}')::json END
     FROM (SELECT (CASE WHEN ${row}.is_opaque THEN skein_safe_json(${row}.summary) ELSE ${row}.summary END) -> 'usage' AS usage) s)`;
 }
@@ -133,7 +133,7 @@ function usage(row: Sql): Sql {
 /** Looks at sizes where it can, so that few documents are read: a stored `{}` takes three bytes. */
 const HAS_PAYLOAD = sql`(c.output IS NOT NULL OR c.otel_dump IS NOT NULL OR c.logged IS NOT NULL
   OR pg_column_size(c.inputs) > 3 OR pg_column_size(c.attributes) > 3
-  OR octet_length(c.summary::text) <> coalesce(octet_length(${usage(sql`c`)}::text), 0))`;
+  OR octet_length(c.summary::text) <> coalesce(octet_length(${summaryUsage(sql`c`)}::text), 0))`;
 
 /**
  * Takes the payloads of calls away. Names, times, status, usage and with it costs stay. No thread is marked, since none
@@ -142,5 +142,5 @@ const HAS_PAYLOAD = sql`(c.output IS NOT NULL OR c.otel_dump IS NOT NULL OR c.lo
 export const payloadsErase = (projectId: string, ids: readonly string[]) => sql`
   UPDATE calls c SET inputs = CASE WHEN c.inputs IS NOT NULL THEN '{}'::json END,
     attributes = CASE WHEN c.attributes IS NOT NULL THEN '{}'::json END,
-    output = NULL, otel_dump = NULL, logged = NULL, logged_at = NULL, own_inputs = NULL, own_output = NULL, summary = ${usage(sql`c`)}, is_opaque = false
+    output = NULL, otel_dump = NULL, logged = NULL, logged_at = NULL, own_inputs = NULL, own_output = NULL, summary = ${summaryUsage(sql`c`)}, is_opaque = false
   WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} RETURNING 1`;

@@ -9,15 +9,15 @@ import { feedbackErase, MAX_FEEDBACK } from '../../feedback-erasing.query.js';
 import { isUnreadIn } from '../usage/unread-usage.query.js';
 import {
   ErasingsService,
-  type NewErasure,
-  type Step,
+  type NewErasing,
+  type ErasingStep,
 } from '../../../platform/erasing/erasings.service.js';
 import {
   callsErase,
   callsLock,
-  type Candidate,
+  type CallCursor,
   endedCalls,
-  familyQuery,
+  descendantsQuery,
   matchingCalls,
   MAX_CALLS,
   overdueCalls,
@@ -35,21 +35,21 @@ import { isMatch } from '../read/calls.query.js';
 import { CALLS } from '../call.entity.js';
 import { FEEDBACK } from '../../feedback/feedback.entity.js';
 import { type Actor, auditAction } from '../../../platform/audit/add-event.js';
-import { MadeOfCalls } from './made-of-calls.service.js';
+import { DerivedDataRegistry } from './made-of-calls.service.js';
 
 const CALLS_PURGE = auditAction('calls.purge');
 
-export type { Candidate };
+export type { CallCursor };
 
 const KIND = 'calls';
 
 /** How far a walk over the calls before an instant is: those with a start by their start, then the others by their id. */
-export interface BeforeCursor {
-  after: Candidate | null;
+export interface ErasingCursor {
+  after: CallCursor | null;
   isStarted: boolean;
 }
 
-export const FIRST_CALLS: BeforeCursor = { after: null, isStarted: true };
+export const FIRST_CALLS: ErasingCursor = { after: null, isStarted: true };
 
 /** Erases calls with the feedback on them, and payloads of calls, one batch at a time. */
 @Injectable()
@@ -57,7 +57,7 @@ export class CallsErasingService {
   constructor(
     private readonly database: Database,
     private readonly erasings: ErasingsService,
-    private readonly made: MadeOfCalls,
+    private readonly made: DerivedDataRegistry,
     private readonly turns: Turns,
   ) {
     erasings.register(KIND, (erasing) => this.step(erasing));
@@ -68,7 +68,7 @@ export class CallsErasingService {
     const { project_id: projectId, ...request } = body;
     assertOneWay(body);
     isMatch(body); // a query that cannot be read is refused now
-    const erasure: NewErasure = {
+    const erasure: NewErasing = {
       projectId,
       kind: KIND,
       request,
@@ -83,7 +83,7 @@ export class CallsErasingService {
 
   /** The calls and their descendants in the same trace. */
   async findFamily(projectId: string, ids: readonly string[]): Promise<string[]> {
-    return (await this.database.query(familyQuery(projectId, ids))).map(({ id }) => id);
+    return (await this.database.query(descendantsQuery(projectId, ids))).map(({ id }) => id);
   }
 
   /**
@@ -92,9 +92,9 @@ export class CallsErasingService {
   async eraseBefore(
     projectId: string,
     before: string,
-    cursor: BeforeCursor,
+    cursor: ErasingCursor,
     purgedBy: Actor | null = null,
-  ): Promise<{ cursor: BeforeCursor | null; counts: RowCounts }> {
+  ): Promise<{ cursor: ErasingCursor | null; counts: RowCounts }> {
     const { after, isStarted } = cursor;
     const query = isStarted
       ? startedCalls(projectId, before, after)
@@ -114,8 +114,8 @@ export class CallsErasingService {
   async erasePayloads(
     projectId: string,
     before: string,
-    after: Candidate | null,
-  ): Promise<{ after: Candidate | null; payloads: number }> {
+    after: CallCursor | null,
+  ): Promise<{ after: CallCursor | null; payloads: number }> {
     const [usage] = await this.database.query(isUnreadIn(projectId));
     if (usage!.is_unread) return { after: null, payloads: 0 };
     const found = await this.database.query(payloadsQuery(projectId, before, after));
@@ -151,7 +151,7 @@ export class CallsErasingService {
     return count;
   }
 
-  private async step(erasing: ErasingRow): Promise<Step> {
+  private async step(erasing: ErasingRow): Promise<ErasingStep> {
     const { project_id, request, targets, cursor, key_id, user_name } = erasing;
     const by = { keyId: key_id, userName: user_name };
     if (targets) return this.eraseTargets(project_id, targets, cursor as { at: number } | null, by);
@@ -160,7 +160,7 @@ export class CallsErasingService {
       return this.eraseBefore(
         project_id,
         before,
-        (cursor as BeforeCursor | null) ?? FIRST_CALLS,
+        (cursor as ErasingCursor | null) ?? FIRST_CALLS,
         by,
       );
     const { after } = (cursor as { after: string } | null) ?? { after: null };
@@ -177,7 +177,7 @@ export class CallsErasingService {
     targets: string[],
     cursor: { at: number } | null,
     by: Actor,
-  ): Promise<Step> {
+  ): Promise<ErasingStep> {
     const at = cursor?.at ?? 0;
     const ids = targets.slice(at, at + MAX_CALLS);
     if (ids.length === 0) return { cursor: null, counts: {} };
@@ -209,12 +209,12 @@ export class CallsErasingService {
   }
 }
 
-const callIds = (calls: Candidate[]) => calls.map(({ id }) => id);
+const callIds = (calls: CallCursor[]) => calls.map(({ id }) => id);
 
-const given = (value: unknown) => value !== undefined && value !== null;
+const isPresent = (value: unknown) => value !== undefined && value !== null;
 
 function assertOneWay({ call_ids, filter, query, before }: CallsPurgeDto): void {
-  const ways = [given(call_ids), given(filter) || given(query), given(before)];
+  const ways = [isPresent(call_ids), isPresent(filter) || isPresent(query), isPresent(before)];
   if (ways.filter(Boolean).length !== 1)
     throw new ApiError(
       'invalid_request',

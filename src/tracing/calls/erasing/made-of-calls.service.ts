@@ -4,7 +4,7 @@ import { Database } from '../../../platform/database/database.js';
 import { join, sql, type Sql } from '../../../platform/query/sql.js';
 
 /** What another feature makes of calls. */
-export interface Maker {
+export interface DerivedDataHandler {
   /** Taken by who deletes or erases calls. */
   lock: (projectId: string) => Sql;
   /** Ids of what was made of calls, whose ids `calls` selects. Purging also concerns what was forgotten before without it. */
@@ -14,18 +14,18 @@ export interface Maker {
 }
 
 /** Ids of what each maker made. */
-interface Made {
+interface DerivedDataIds {
   made: string[][];
 }
 
 /** What was made of calls is forgotten with them, in the transaction that deletes or erases them. */
 @Injectable()
-export class MadeOfCalls {
-  private readonly makers: Maker[] = [];
+export class DerivedDataRegistry {
+  private readonly makers: DerivedDataHandler[] = [];
 
   constructor(private readonly database: Database) {}
 
-  register(maker: Maker): void {
+  register(maker: DerivedDataHandler): void {
     this.makers.push(maker);
   }
 
@@ -38,7 +38,7 @@ export class MadeOfCalls {
     if (calls.length === 0) return;
     const find = async (whatIsMade: (calls: Sql) => Sql) => {
       const [row] = await this.database.query(
-        sql<Made>`SELECT ${whatIsMade(sql`SELECT unnest(${calls}::text[])`)} AS made`,
+        sql<DerivedDataIds>`SELECT ${whatIsMade(sql`SELECT unnest(${calls}::text[])`)} AS made`,
       );
       return row!;
     };
@@ -49,7 +49,7 @@ export class MadeOfCalls {
    * Forgets what was made of calls that `erase` deletes with one statement, however many these are: the statement answers
    * as `made` what the expression says that it is given, of the ids that a query selects.
    */
-  async forgetWith<T extends Made>(
+  async forgetWith<T extends DerivedDataIds>(
     projectId: string,
     erase: (whatIsMade: (calls: Sql) => Sql) => Promise<T>,
     purgedBy: Actor | null = null,

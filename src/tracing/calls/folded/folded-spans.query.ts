@@ -9,12 +9,12 @@ const UNFOLDING = projectLock(0x666f6c64);
 
 export const unfoldingLock = (projectId: string) => lock(UNFOLDING, projectId);
 
-export interface Folded {
+export interface FoldedSpanKey {
   id: string;
   parentId: string | null;
 }
 
-export const foldQuery = (projectId: string, spans: readonly Folded[]): Sql => sql`
+export const foldQuery = (projectId: string, spans: readonly FoldedSpanKey[]): Sql => sql`
   INSERT INTO folded_spans AS f (project_id, id, parent_id)
   SELECT ${projectId}::text, w.id, w.parent_id
   FROM unnest(${textArray(spans.map(({ id }) => id))}::text[], ${textArray(spans.map(({ parentId }) => parentId))}::text[]) AS w (id, parent_id)

@@ -7,14 +7,14 @@ import { CALLS } from '../call.entity.js';
 import { CallSources } from '../source/call-sources.service.js';
 import {
   foldQuery,
-  type Folded,
+  type FoldedSpanKey,
   forgetFolded,
   hasFoldedQuery,
   unfoldingLock,
   unfoldQuery,
 } from './folded-spans.query.js';
 
-export type { Folded };
+export type { FoldedSpanKey };
 
 const EVERY_MS = 60 * 60 * 1000;
 /** For how long a process believes that a project has no folded spans: another process may fold some. */
@@ -35,7 +35,7 @@ export class FoldedSpans {
   }
 
   /** Notes spans of a project that are not stored. */
-  async fold(projectId: string, spans: readonly Folded[], owner: string): Promise<void> {
+  async fold(projectId: string, spans: readonly FoldedSpanKey[], owner: string): Promise<void> {
     const last = new Map(spans.map((span) => [span.id, span]));
     await this.database.query(foldQuery(projectId, [...last.values()]), owner);
     this.known.set(projectId, true);

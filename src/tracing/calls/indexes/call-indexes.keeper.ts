@@ -2,14 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { isConnectionError, toApiError } from '../../../platform/errors.js';
 import { logger } from '../../../platform/process/logger.js';
 import { oneLock, trySessionLock } from '../../../platform/database/advisory-locks.js';
-import { type Aside, Database } from '../../../platform/database/database.js';
+import { type DedicatedConnection, Database } from '../../../platform/database/database.js';
 import { Schedule } from '../../../platform/database/schedule.js';
 import {
   createStatement,
   differenceQuery,
   dropStatement,
   indexFailed,
-  type WantedIndex,
+  type IndexDefinition,
 } from './call-indexes.query.js';
 
 /** One replica makes and drops indexes on fields. */
@@ -44,7 +44,7 @@ export class CallIndexesKeeper {
       await this.database.aside((session) => this.settle(session), this.schedule.signal);
   }
 
-  private async settle({ query, run }: Aside): Promise<void> {
+  private async settle({ query, run }: DedicatedConnection): Promise<void> {
     // A transaction that waits for the lock would hold up the index.
     const [row] = await query(trySessionLock(KEEPER));
     if (!row!.is_mine) return;
@@ -59,7 +59,7 @@ export class CallIndexesKeeper {
     }
   }
 
-  private async make(wanted: WantedIndex, { query, run }: Aside): Promise<void> {
+  private async make(wanted: IndexDefinition, { query, run }: DedicatedConnection): Promise<void> {
     const { project_id, field } = wanted;
     const started = performance.now();
     try {
@@ -77,7 +77,7 @@ export class CallIndexesKeeper {
   }
 }
 
-function failureReason(error: unknown, { kind }: WantedIndex): string {
+function failureReason(error: unknown, { kind }: IndexDefinition): string {
   const { status, message } = toApiError(error);
   if (status === 503) return message;
   const code = String((error as { code?: unknown }).code);

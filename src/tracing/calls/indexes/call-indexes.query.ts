@@ -5,7 +5,7 @@ import {
   column,
   type Columns,
   InvalidQuery,
-  nameBytes,
+  nameBudget,
   resolve,
   pathSteps,
   storable,
@@ -40,7 +40,7 @@ const METHODS: Record<IndexKind, { name: string; operators?: string }> = {
 };
 
 /** An index that is wanted. */
-export interface WantedIndex {
+export interface IndexDefinition {
   project_id: string;
   name: string;
   field: string;
@@ -48,9 +48,13 @@ export interface WantedIndex {
 }
 
 /** @throws InvalidQuery when the field is no path into a document that calls keep */
-export function wantedIndex(projectId: string, field: string, kind: IndexKind): WantedIndex {
+export function indexDefinition(
+  projectId: string,
+  field: string,
+  kind: IndexKind,
+): IndexDefinition {
   indexKey(field, kind);
-  const steps = pathSteps(field, 'field', nameBytes()).map(storable);
+  const steps = pathSteps(field, 'field', nameBudget()).map(storable);
   if (steps.length < 2 && kind !== 'substring')
     throw new InvalidQuery('field', 'must be a path into a document of calls');
   if (steps[0] === 'summary' && steps[1] === WIRE.summary)
@@ -60,7 +64,7 @@ export function wantedIndex(projectId: string, field: string, kind: IndexKind): 
 }
 
 function indexKey(field: string, kind: IndexKind): Sql {
-  const value = resolve(DOCUMENTS, field, 'field', nameBytes()).sql;
+  const value = resolve(DOCUMENTS, field, 'field', nameBudget()).sql;
   if (kind === 'substring') return value;
   return kind === 'number' ? toNumber(value) : textKey(value);
 }
@@ -71,7 +75,7 @@ export function createStatement({
   name,
   field,
   kind,
-}: WantedIndex): Sql<{ statement: string }> {
+}: IndexDefinition): Sql<{ statement: string }> {
   const key = sql`${indexKey(field, kind)}`.toQuery();
   const { name: method, operators = '' } = METHODS[kind];
   const expression = key.text
@@ -88,7 +92,7 @@ export function createStatement({
 export const dropStatement = (name: string) => `DROP INDEX CONCURRENTLY IF EXISTS "${name}"`;
 
 /** The indexes of fields that PostgreSQL has. */
-const THERE = sql`(
+const EXISTING_INDEXES = sql`(
   SELECT c.relname::text COLLATE "C" AS name, x.indisvalid AS is_valid, pg_relation_size(c.oid) AS bytes
   FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
   WHERE x.indrelid = 'calls'::regclass AND starts_with(c.relname::text, ${PREFIX}::text))`;
@@ -100,7 +104,7 @@ export const indexesQuery = (
   SELECT w.field, w.kind, CASE WHEN t.is_valid THEN 'ready' WHEN w.error IS NOT NULL THEN 'failed' ELSE 'building' END AS status,
     CASE WHEN t.is_valid IS NOT TRUE THEN w.error END AS error,
     coalesce(t.bytes, 0)::float8 AS size_bytes, ${wireTime(sql`w.created_at`)} AS created_at
-  FROM call_indexes w LEFT JOIN ${THERE} t ON t.name = w.name
+  FROM call_indexes w LEFT JOIN ${EXISTING_INDEXES} t ON t.name = w.name
   WHERE w.project_id = ${projectId} AND (${name}::text IS NULL OR w.name = ${name}) ORDER BY w.created_at, w.name`;
 
 export interface IndexCounts {
@@ -110,32 +114,32 @@ export interface IndexCounts {
 }
 
 /** How many indexes the project and its entity have, and how many there are in all, except the named one. */
-export const countsQuery = ({ project_id, name }: WantedIndex) => sql<IndexCounts>`
+export const countsQuery = ({ project_id, name }: IndexDefinition) => sql<IndexCounts>`
   SELECT count(*) FILTER (WHERE project_id = ${project_id})::int AS of_project,
     count(*) FILTER (WHERE split_part(project_id, '/', 1) = split_part(${project_id}, '/', 1))::int AS of_entity, count(*)::int AS total
   FROM call_indexes WHERE (project_id, name) <> (${project_id}, ${name})`;
 
 /** One that failed is tried again. */
-export const indexInsert = ({ project_id, name, field, kind }: WantedIndex) => sql`
+export const indexInsert = ({ project_id, name, field, kind }: IndexDefinition) => sql`
   INSERT INTO call_indexes (project_id, name, field, kind) VALUES (${project_id}, ${name}, ${field}, ${kind})
   ON CONFLICT (project_id, name) DO UPDATE SET error = NULL`;
 
 /** The next index that is not as it is wanted: missing, left behind half made, or not wanted any more. */
-export interface Difference {
+export interface IndexDifference {
   /** Whether PostgreSQL has it; when nothing is wanted, it is dropped. */
   is_there: boolean;
   name: string;
   /** The index to make; null when there is none. */
-  wanted: WantedIndex | null;
+  wanted: IndexDefinition | null;
 }
 
-export const differenceQuery = () => sql<Difference>`
+export const differenceQuery = () => sql<IndexDifference>`
   SELECT coalesce(w.name, t.name) AS name, t.name IS NOT NULL AS is_there,
     CASE WHEN w.name IS NOT NULL AND w.error IS NULL THEN
       json_build_object('project_id', w.project_id, 'name', w.name, 'field', w.field, 'kind', w.kind) END AS wanted
-  FROM call_indexes w FULL JOIN ${THERE} t ON t.name = w.name
+  FROM call_indexes w FULL JOIN ${EXISTING_INDEXES} t ON t.name = w.name
   WHERE CASE WHEN w.name IS NULL THEN TRUE WHEN t.name IS NULL THEN w.error IS NULL ELSE NOT t.is_valid END
   ORDER BY t.name IS NULL, w.created_at, name LIMIT 1`;
 
-export const indexFailed = ({ project_id, name }: WantedIndex, error: string) => sql`
+export const indexFailed = ({ project_id, name }: IndexDefinition, error: string) => sql`
   UPDATE call_indexes SET error = ${error} WHERE project_id = ${project_id} AND name = ${name}`;

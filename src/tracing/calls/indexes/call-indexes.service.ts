@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Action, auditAction, addEvent } from '../../../platform/audit/add-event.js';
+import { type AuditAction, auditAction, addEvent } from '../../../platform/audit/add-event.js';
 import type { Caller } from '../../../platform/auth/caller.js';
 import { ApiError } from '../../../platform/errors.js';
 import { lock, oneLock } from '../../../platform/database/advisory-locks.js';
@@ -11,12 +11,12 @@ import {
   indexesQuery,
   indexInsert,
   type IndexCounts,
-  wantedIndex,
+  indexDefinition,
 } from './call-indexes.query.js';
 import { CallIndex } from './call-index.entity.js';
 
 /** The number of indexes on fields, while one is added. */
-const COUNTED = oneLock(1_670_489_068);
+const COUNT_LOCK = oneLock(1_670_489_068);
 
 const INDEX_CREATE = auditAction('index.create');
 const INDEX_DELETE = auditAction('index.delete');
@@ -48,8 +48,8 @@ export class CallIndexesService {
 
   /** The index: it is made in the background, or exists already. */
   async create({ project_id, field, kind }: CallIndexDto, by: Caller): Promise<CallIndexStateDto> {
-    const wanted = wantedIndex(project_id, field, kind ?? 'text');
-    const index = await this.database.alone(lock(COUNTED), async () => {
+    const wanted = indexDefinition(project_id, field, kind ?? 'text');
+    const index = await this.database.alone(lock(COUNT_LOCK), async () => {
       await by.assertValid();
       const [counts] = await this.database.query(countsQuery(wanted));
       assertRoom(counts!);
@@ -68,7 +68,7 @@ export class CallIndexesService {
 
   /** @throws ApiError `not_found` */
   async delete({ project_id, field, kind }: CallIndexDto, by: Caller): Promise<void> {
-    const wanted = wantedIndex(project_id, field, kind ?? 'text');
+    const wanted = indexDefinition(project_id, field, kind ?? 'text');
     await this.database.transaction(async () => {
       const key = { projectId: project_id, name: wanted.name };
       const { affected } = await this.database.repository(CallIndex).delete(key);
@@ -79,8 +79,8 @@ export class CallIndexesService {
   }
 
   private async tell(
-    action: Action,
-    { project_id, field, kind }: ReturnType<typeof wantedIndex>,
+    action: AuditAction,
+    { project_id, field, kind }: ReturnType<typeof indexDefinition>,
     by: Caller,
   ): Promise<void> {
     const detail = { kind };

@@ -16,7 +16,7 @@ export const PLAIN_SPAN: AgentColumns = {
 /** The value of an attribute by its name. */
 type ReadAttribute = (name: string) => unknown;
 
-interface Convention {
+interface SpanConvention {
   /** The attribute whose value says what a span does. */
   attribute: string;
   /** Operations of OpenTelemetry by that value, which is compared in lower case: people write `LLM` and `llm`. */
@@ -39,7 +39,7 @@ const GRAPH_NODES = [
 ];
 
 /** How SDKs say what a span does and which agent does it. The first convention of which a span has a known value counts. */
-const CONVENTIONS: readonly Convention[] = [
+const CONVENTIONS: readonly SpanConvention[] = [
   // OpenInference, openinference-semantic-conventions 0.1.30; also spans of smolagents 1.2x, CrewAI and AutoGen by its
   // instrumentations. openinference-instrumentation-langchain keeps the node of LangGraph in the JSON of `metadata`.
   {
@@ -155,7 +155,7 @@ const CONVENTIONS: readonly Convention[] = [
 ];
 
 /** Values of `gen_ai.operation.name` that stand for another operation. */
-const SAME_OPERATION: ReadonlyMap<string, string> = new Map([
+const OPERATION_ALIASES: ReadonlyMap<string, string> = new Map([
   ['invoke_workflow', 'invoke_agent'], // semantic conventions since v1.39: what runs agents is invoked as they are
   ['llm_call', 'chat'], // Gemini CLI 0.61
   ['tool_call', 'execute_tool'],
@@ -176,10 +176,10 @@ const OPERATIONS: ReadonlySet<string> = new Set([
 
 function operationNamed(own: string): string {
   const lower = own.toLowerCase();
-  return SAME_OPERATION.get(lower) ?? (OPERATIONS.has(lower) ? lower : own);
+  return OPERATION_ALIASES.get(lower) ?? (OPERATIONS.has(lower) ? lower : own);
 }
 
-const READ = CONVENTIONS.map((convention) => ({
+const CONVENTION_INDEX = CONVENTIONS.map((convention) => ({
   ...convention,
   operations: new Map(Object.entries(convention.operations)),
 }));
@@ -213,15 +213,15 @@ export function agentOf(attribute: ReadAttribute, spanName?: string): AgentColum
 const text = (value: unknown): string | null =>
   isStorable(value) && value !== '' && fits(value, MAX_NAME) ? value : null;
 
-type ReadConvention = (typeof READ)[number];
+type IndexedConvention = (typeof CONVENTION_INDEX)[number];
 
 /** The convention that says the operation, or else the first of which the span has the attribute. */
 function conventionOf(attribute: ReadAttribute): {
-  convention: ReadConvention | undefined;
+  convention: IndexedConvention | undefined;
   operation: string | null;
 } {
-  let named: ReadConvention | undefined;
-  for (const convention of READ) {
+  let named: IndexedConvention | undefined;
+  for (const convention of CONVENTION_INDEX) {
     const value = attribute(convention.attribute);
     if (typeof value !== 'string') continue;
     const operation = convention.operations.get(unquoted(value).toLowerCase());
@@ -235,7 +235,7 @@ const unquoted = (value: string) => (/^".*"$/.test(value) ? value.slice(1, -1) :
 
 function agentName(
   attribute: ReadAttribute,
-  convention: ReadConvention | undefined,
+  convention: IndexedConvention | undefined,
   operation: string | null,
   spanName: string | undefined,
 ): string | null {

@@ -13,7 +13,7 @@ import { cutException } from './mended-texts.js';
 import { responseIdOf } from './response-id.js';
 
 /** The free-form members of a start or an end, as they were sent. */
-export type Documents = Texts<typeof CALL_SHAPE>;
+export type DocumentTexts = Texts<typeof CALL_SHAPE>;
 
 export const START_SHAPE = { attributes: true, inputs: true, otel_dump: true } as const;
 export const END_SHAPE = { summary: true, output: true } as const;
@@ -35,7 +35,7 @@ interface StartExtras {
 /** What is stored of a start. A start that names no trace gets `newTrace` unless an earlier write knows better. */
 export function startWrite(
   start: CallStartDto,
-  documents: Documents | undefined,
+  documents: DocumentTexts | undefined,
   caller: Caller,
   { newTrace = () => uuidv7(), agent, source, eventTimes, movesTurn }: StartExtras = {},
 ): CallWrite {
@@ -100,7 +100,7 @@ function plainAgent(start: CallStartDto): AgentColumns | null {
 /** What is stored of an end. */
 export function endWrite(
   end: CallEndDto,
-  documents: Documents | undefined,
+  documents: DocumentTexts | undefined,
   responseId?: string | null,
 ): CallWrite {
   const summary = unlessNull(documents?.summary);

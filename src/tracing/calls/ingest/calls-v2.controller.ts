@@ -6,7 +6,7 @@ import {
   Operation,
   ShortWrites,
 } from '../../../platform/auth/access.js';
-import { Idempotency, IdempotentItself } from '../../../platform/auth/idempotency.js';
+import { Idempotency, IdempotentInHandler } from '../../../platform/auth/idempotency.js';
 import { ApiEmptyResponse } from '../../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../../platform/http/context.js';
 import {
@@ -50,7 +50,7 @@ export class CallsV2Controller {
 
   /** Records the start of a call, as `/call/start` does. */
   @Operation('call/start', 'writer')
-  @IdempotentItself()
+  @IdempotentInHandler()
   start(@Body() { start }: CallStartBodyDto, @Ctx() context: Context): Promise<CallStartedDto> {
     const write = () => this.calls.start(start, context.text, context.caller);
     return this.idempotency.once(context, write, { isHarmless: typeof start.id === 'string' });

@@ -41,7 +41,7 @@ const COPY = copyInto('calls', [
 ]);
 
 /** Whether what is stored of a start follows from the write alone, if its call is not stored yet. The copy has no times of events. */
-export const isWhole = ({ start }: CallWrite): boolean =>
+export const isWholeCall = ({ start }: CallWrite): boolean =>
   start !== undefined && !start.event_times && Boolean(start.trace_id || !start.parent_id);
 
 /** Bytes of a row beside its texts, some of which are short. */
@@ -62,7 +62,7 @@ export function copyCalls(
 
 function addRow(rows: CopyRows, write: CallWrite): boolean {
   const { start, end } = write;
-  if (!isWhole(write)) return false;
+  if (!isWholeCall(write)) return false;
   const startedAt = microsecondsOf(start!.started_at!);
   const endedAt = end ? microsecondsOf(end.ended_at!) : null;
   if (startedAt === undefined || endedAt === undefined) return false;

@@ -4,7 +4,7 @@ import {
   join,
   Parameter,
   prepared,
-  type Prepared,
+  type PreparedStatement,
   type Sql,
   sql,
 } from '../../../platform/query/sql.js';
@@ -45,24 +45,24 @@ const START_DOCUMENTS = ['attributes', 'inputs'] as const;
 const MORE_START_DOCUMENTS = ['otel_dump'] as const;
 const END_DOCUMENTS = ['summary', 'output', 'usage'] as const;
 
-type Columns<Names extends readonly string[]> = {
+type ColumnTexts<Names extends readonly string[]> = {
   [Name in Names[number]]: string | null | undefined;
 };
 /** What a span says of agents. `linked_call_id` is a call of another trace in which it ran. */
-export type AgentColumns = Columns<typeof AGENT_TEXTS>;
+export type AgentColumns = ColumnTexts<typeof AGENT_TEXTS>;
 /** `new_trace` is the trace of a start that names none and whose parent is not stored. `markOrphans` sets `is_orphan`. */
 type StartColumns = Partial<AgentColumns> &
-  Partial<Columns<typeof SOURCE_TEXTS>> &
-  Partial<Columns<typeof EVENT_DOCUMENTS>> &
-  Columns<typeof START_TEXTS> &
-  Columns<typeof MORE_START_TEXTS> &
-  Columns<typeof NEW_TRACE> &
-  Columns<typeof START_DOCUMENTS> &
-  Columns<typeof MORE_START_DOCUMENTS>;
+  Partial<ColumnTexts<typeof SOURCE_TEXTS>> &
+  Partial<ColumnTexts<typeof EVENT_DOCUMENTS>> &
+  ColumnTexts<typeof START_TEXTS> &
+  ColumnTexts<typeof MORE_START_TEXTS> &
+  ColumnTexts<typeof NEW_TRACE> &
+  ColumnTexts<typeof START_DOCUMENTS> &
+  ColumnTexts<typeof MORE_START_DOCUMENTS>;
 /** `end_started_at` and `end_trace_id` count until the start is stored. */
-type EndColumns = Columns<typeof END_TEXTS> &
-  Columns<typeof MORE_END_TEXTS> &
-  Columns<typeof END_DOCUMENTS>;
+type EndColumns = ColumnTexts<typeof END_TEXTS> &
+  ColumnTexts<typeof MORE_END_TEXTS> &
+  ColumnTexts<typeof END_DOCUMENTS>;
 
 /** The start, the end, or both of one call. */
 export interface CallWrite {
@@ -83,12 +83,12 @@ const DOCUMENTS = [
   ...END_DOCUMENTS,
 ] as const;
 
-interface Group {
+interface ColumnGroup {
   side: 'start' | 'end';
   texts: readonly string[];
   documents: readonly string[];
 }
-const GROUPS: readonly Group[] = [
+const COLUMN_GROUPS: readonly ColumnGroup[] = [
   { side: 'start', texts: START_TEXTS, documents: START_DOCUMENTS },
   { side: 'start', texts: MORE_START_TEXTS, documents: MORE_START_DOCUMENTS },
   { side: 'start', texts: NEW_TRACE, documents: [] },
@@ -143,17 +143,17 @@ const loggedWhen = (isBrought: Sql, side: 'inputs' | 'output') => {
       WHEN ${isBrought} THEN excluded.${column} ELSE c.${column} END`;
 };
 
-interface Merged {
+interface UpsertedCall {
   project_id: string;
   id: string;
   trace_id: string;
 }
 
 /** The statement for these groups. `upsertQuery` has the values in the order in which the parameters stand here. */
-function upsert(groups: readonly Group[]): Sql<Merged> {
+function upsert(groups: readonly ColumnGroup[]): Sql<UpsertedCall> {
   const texts = ['id', 'is_opaque', ...groups.flatMap((group) => group.texts)];
   const documents = groups.flatMap((group) => group.documents);
-  const absent = GROUPS.filter((group) => !groups.includes(group));
+  const absent = COLUMN_GROUPS.filter((group) => !groups.includes(group));
   const isAnswering = groups.some((group) => group.texts === NEW_TRACE);
   const project = new Parameter(null);
   const arrays = new Map(texts.map((name) => [name, sql`${new Parameter(null)}::text[]`]));
@@ -170,7 +170,7 @@ function upsert(groups: readonly Group[]): Sql<Merged> {
     columns.push(sql`skein_traces(${project}, ${ids}, ${parents}, ${newTraces})`);
     names.push('found_trace');
   } else others.push(sql`NULL::text AS found_trace`);
-  return sql<Merged>`
+  return sql<UpsertedCall>`
   INSERT INTO calls AS c (
     project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
     run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
@@ -194,10 +194,10 @@ function upsert(groups: readonly Group[]): Sql<Merged> {
 }
 
 /** The statements by their groups, made when first asked for. There are 37 sets of groups. */
-const STATEMENTS = new Map<string, Omit<Prepared<Merged>, 'values'>>();
+const STATEMENTS = new Map<string, Omit<PreparedStatement<UpsertedCall>, 'values'>>();
 
-function statement(groups: readonly Group[]) {
-  const name = `calls.upsert.${groups.map((group) => GROUPS.indexOf(group)).join('')}`;
+function statement(groups: readonly ColumnGroup[]) {
+  const name = `calls.upsert.${groups.map((group) => COLUMN_GROUPS.indexOf(group)).join('')}`;
   let known = STATEMENTS.get(name);
   if (!known) STATEMENTS.set(name, (known = prepared(name, upsert(groups))));
   return known;
@@ -206,17 +206,18 @@ function statement(groups: readonly Group[]) {
 type Side = Record<string, string | null | undefined> | undefined;
 
 /** The groups of which a write has a value. Who looks for a trace names the parents too. */
-function groupsOf(writes: readonly CallWrite[]): Group[] {
-  const isBrought = ({ side, texts, documents }: Group) => {
+function groupsOf(writes: readonly CallWrite[]): ColumnGroup[] {
+  const isBrought = ({ side, texts, documents }: ColumnGroup) => {
     const names = [...texts, ...documents];
     return writes.some((write) => {
       const values = write[side] as Side;
       return values && names.some((name) => values[name] !== null && values[name] !== undefined);
     });
   };
-  const [start, moreStart, newTrace, agent, source, events, end, moreEnd] = GROUPS.map(isBrought);
+  const [start, moreStart, newTrace, agent, source, events, end, moreEnd] =
+    COLUMN_GROUPS.map(isBrought);
   const isIn = [start, moreStart || newTrace, newTrace, agent, source, events, end, moreEnd];
-  return GROUPS.filter((_, i) => isIn[i]);
+  return COLUMN_GROUPS.filter((_, i) => isIn[i]);
 }
 
 /**
@@ -228,9 +229,9 @@ function groupsOf(writes: readonly CallWrite[]): Group[] {
  * their key, so that concurrent statements wait for each other instead of deadlocking. Answers the traces of the calls
  * when a start leaves its own to be found.
  */
-export function upsertQuery(writes: readonly CallWrite[]): Prepared<Merged> {
+export function upsertQuery(writes: readonly CallWrite[]): PreparedStatement<UpsertedCall> {
   const groups = groupsOf(writes);
-  const column = (side: Group['side'], name: string) =>
+  const column = (side: ColumnGroup['side'], name: string) =>
     writes.map((write) => (write[side] as Side)?.[name]);
   return {
     ...statement(groups),

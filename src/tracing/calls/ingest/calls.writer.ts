@@ -1,18 +1,18 @@
-import { byCodePoint } from '../../../platform/json/by-code-point.js';
+import { compareCodePoints } from '../../../platform/json/by-code-point.js';
 import { LRUCache } from 'lru-cache';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { showNumber } from '../../../platform/process/metrics.js';
+import { registerGauge } from '../../../platform/process/metrics.js';
 import { isOutOfMemory, isRowError, isRowOfCopy, isTimeout } from '../../../platform/errors.js';
 import { Database } from '../../../platform/database/database.js';
 import { GroupCommit } from '../../../platform/database/group-commit.js';
 import { microsecondsOf } from '../../../platform/query/binary-copy.js';
-import { copyCalls, isWhole, traceOf } from './calls.copy.js';
-import { leavingTrace, markOrphans, placesToRead } from './orphans.js';
-import { childrenMark, MAX_MARKED, placesQuery, type StoredPlace } from './orphans.query.js';
+import { copyCalls, isWholeCall, traceOf } from './calls.copy.js';
+import { leavingTrace, markOrphans, positionsToRead } from './orphans.js';
+import { childrenMark, MAX_MARKED, positionsQuery, type TreePosition } from './orphans.query.js';
 import { type CallWrite, upsertQuery } from './calls.upsert.js';
 import { CALLS } from '../call.entity.js';
 import { CallSources } from '../source/call-sources.service.js';
-import { findSources, isSourceChanged, takesSource } from '../source/sources-found.js';
+import { resolveSources, isSourceChanged, takesSource } from '../source/sources-found.js';
 import { Pace } from '../../../platform/erasing/pace.js';
 
 /**
@@ -33,7 +33,7 @@ export class CallsWriter implements OnApplicationShutdown {
   );
 
   /** Projects of which a call was stored already when it was copied. */
-  private readonly pauses = new LRUCache<string, Pause>({ max: MAX_PAUSES });
+  private readonly pauses = new LRUCache<string, CopyPause>({ max: MAX_PAUSES });
 
   /** Projects in which calls were just written that are not of production. */
   private readonly mixed = new LRUCache<string, true>({ max: MAX_PAUSES, ttl: MIXED_MS });
@@ -44,7 +44,7 @@ export class CallsWriter implements OnApplicationShutdown {
     pace: Pace,
   ) {
     pace.yieldTo(() => this.waitingRows);
-    showNumber(
+    registerGauge(
       'skein_calls_waiting',
       'Starts and ends of calls that wait for the database.',
       () => this.waitingRows,
@@ -74,7 +74,7 @@ export class CallsWriter implements OnApplicationShutdown {
   /** In the order in which every statement locks, since the locks stay until the transaction ends. */
   private async storeInTransaction(writes: CallWrite[]): Promise<Map<CallWrite, unknown>> {
     const refused = new Map<CallWrite, unknown>();
-    const sorted = writes.toSorted((a, b) => byCodePoint(writeKey(a), writeKey(b)));
+    const sorted = writes.toSorted((a, b) => compareCodePoints(writeKey(a), writeKey(b)));
     for (let from = 0, to = 0; from < sorted.length; from = to) {
       const { projectId } = sorted[from]!;
       while (to < from + ROWS_AT_ONCE && sorted[to]?.projectId === projectId) to++;
@@ -127,13 +127,13 @@ export class CallsWriter implements OnApplicationShutdown {
   private async findAbove(
     writes: CallWrite[],
     novelty: { areNew: boolean },
-  ): Promise<Map<string, StoredPlace>> {
-    const ids = placesToRead(writes, novelty);
+  ): Promise<Map<string, TreePosition>> {
+    const ids = positionsToRead(writes, novelty);
     const places =
-      ids.length > 0 ? await this.database.query(placesQuery(writes[0]!.projectId, ids)) : [];
+      ids.length > 0 ? await this.database.query(positionsQuery(writes[0]!.projectId, ids)) : [];
     const stored = new Map(places.map((place) => [place.id, place]));
     markOrphans(writes, stored);
-    findSources(writes, stored);
+    resolveSources(writes, stored);
     if (writes.some(({ start }) => start?.source)) this.mixed.set(writes[0]!.projectId, true);
     return stored;
   }
@@ -144,7 +144,7 @@ export class CallsWriter implements OnApplicationShutdown {
    */
   private async spreadSources(
     writes: CallWrite[],
-    stored: ReadonlyMap<string, StoredPlace>,
+    stored: ReadonlyMap<string, TreePosition>,
   ): Promise<void> {
     const { projectId } = writes[0]!;
     const changed = writes.filter((write) => isSourceChanged(write, stored));
@@ -162,9 +162,9 @@ export class CallsWriter implements OnApplicationShutdown {
     const { projectId } = writes[0]!;
     if (this.database.inTransaction || this.pauses.get(projectId)?.isOver() === false)
       return writes;
-    if (writes.filter(isWhole).length < Math.min(FEWEST_COPIED, writes.length)) return writes;
+    if (writes.filter(isWholeCall).length < Math.min(FEWEST_COPIED, writes.length)) return writes;
     // in the order in which every statement locks
-    const sorted = writes.toSorted((a, b) => byCodePoint(a.id, b.id));
+    const sorted = writes.toSorted((a, b) => compareCodePoints(a.id, b.id));
     const bytes = sorted.reduce((sum, write) => sum + writeLength(write), 0);
     const stored = await this.findAbove(sorted, { areNew: true });
     const { rows, left } = copyCalls(sorted, bytes);
@@ -173,7 +173,7 @@ export class CallsWriter implements OnApplicationShutdown {
       await this.database.copy(rows);
     } catch (error) {
       if (!isRowOfCopy(error)) throw error;
-      this.pauses.set(projectId, new Pause(this.pauses.get(projectId)));
+      this.pauses.set(projectId, new CopyPause(this.pauses.get(projectId)));
       return writes;
     }
     this.pauses.delete(projectId);
@@ -205,11 +205,11 @@ const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
 
 /** For how long the calls of a project are upserted and not copied: each time twice as long, until a copy succeeds. */
-class Pause {
+class CopyPause {
   private readonly ms: number;
   private readonly end: number;
 
-  constructor(before?: Pause) {
+  constructor(before?: CopyPause) {
     this.ms = before ? Math.min(2 * before.ms, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS;
     this.end = performance.now() + this.ms;
   }
@@ -244,7 +244,7 @@ export function mergedByCall(writes: CallWrite[], keyOf = writeKey): Map<string,
   for (const write of writes) {
     const key = keyOf(write);
     const earlier = merged.get(key);
-    merged.set(key, earlier ? joined(earlier, write) : write);
+    merged.set(key, earlier ? mergeWrites(earlier, write) : write);
   }
   return merged;
 }
@@ -253,7 +253,7 @@ export function mergedByCall(writes: CallWrite[], keyOf = writeKey): Map<string,
  * The later start and the later end of one call, by the rules of `upsertQuery`: what is older by its end replaces nothing. Spelled out,
  * since to spread an object takes a microsecond.
  */
-export const joined = (earlier: CallWrite, later: CallWrite): CallWrite => {
+export const mergeWrites = (earlier: CallWrite, later: CallWrite): CallWrite => {
   const isOlder = !later.start?.event_times && isOlderEnd(later.end, earlier.end);
   const isStale = Boolean(earlier.start) && (isOlder || isRunningSpan(later, earlier));
   const start = later.start && !isStale ? later : earlier.start ? earlier : later;

@@ -10,9 +10,9 @@ const MARK_LENGTH = 64;
  * Mends texts of an item of a batch in place, because its refusal would lose the call: the clients drop what is refused.
  * A character that PostgreSQL cannot hold becomes U+FFFD, and a name that is too long ends in an ellipsis.
  */
-export function mend(item: unknown): void {
+export function repairTexts(item: unknown): void {
   if (!isObject(item)) return;
-  mendParent(item);
+  repairParent(item);
   for (const name of ['op_name', 'display_name', 'exception']) {
     const text = Object.hasOwn(item, name) ? item[name] : undefined;
     if (typeof text !== 'string') continue;
@@ -29,16 +29,16 @@ const cutName = (name: string) =>
     .join('')}…`;
 
 /** An id of zeros, as OpenTelemetry has it for no span, or a blank text. */
-const NO_ID = /^(\s*|0{16}|0{32}|0{8}(-0{4}){3}-0{12})$/;
+const EMPTY_ID = /^(\s*|0{16}|0{32}|0{8}(-0{4}){3}-0{12})$/;
 
 /** True when an id stands for no call. */
-export const isNoId = (id: string): boolean => NO_ID.test(id);
+export const isEmptyId = (id: string): boolean => EMPTY_ID.test(id);
 
 /** A call whose parent has an id that stands for none has no parent. */
-export function mendParent(item: unknown): void {
+export function repairParent(item: unknown): void {
   if (!isObject(item) || !Object.hasOwn(item, 'parent_id')) return;
   const { parent_id: id } = item;
-  if (typeof id === 'string' && isNoId(id)) item['parent_id'] = null;
+  if (typeof id === 'string' && isEmptyId(id)) item['parent_id'] = null;
 }
 
 /** An exception as it is stored. One over the limit ends in how much of it is left. */

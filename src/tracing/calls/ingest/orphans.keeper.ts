@@ -26,13 +26,13 @@ import { Turns } from './turns.service.js';
 import { TURNS } from './turns.query.js';
 
 /** One replica looks. */
-const LOOKING = oneLock(0x6f727068);
+const ORPHANS_LOCK = oneLock(0x6f727068);
 const EVERY_MS = 5000;
 /** Batches of missing parents in one run: a million orphans are looked at within ten minutes. */
 const MAX_BATCHES = 5;
 
 /** Names in `unfilled_rows` of the facts that one walk reads from calls of older builds. */
-const WALKED = ['parents', 'sources'];
+const WALKED_KINDS = ['parents', 'sources'];
 
 const FIRST: ParentKey = { project_id: '', parent_id: '' };
 
@@ -57,7 +57,8 @@ export class OrphansKeeper {
   private async run(): Promise<void> {
     const [counted] = await this.database.query(walksCount());
     if (counted!.walks > 0) await this.fill();
-    else for (const what of WALKED) if (what in this.unfilled.counts) this.unfilled.set(what, 0);
+    else
+      for (const what of WALKED_KINDS) if (what in this.unfilled.counts) this.unfilled.set(what, 0);
     await this.clear();
   }
 
@@ -67,7 +68,7 @@ export class OrphansKeeper {
       STATEMENT_MS.bulk,
     );
     for (let rows = left!.rows; ;) {
-      for (const what of WALKED) this.unfilled.set(what, rows);
+      for (const what of WALKED_KINDS) this.unfilled.set(what, rows);
       const looked = await this.batch(() => this.walk());
       if (looked === 0) return;
       rows = Math.max(rows - looked, 0);
@@ -76,7 +77,7 @@ export class OrphansKeeper {
 
   private batch(work: () => Promise<number>): Promise<number> {
     const alone = async () => {
-      const [row] = await this.database.query(tryLock(LOOKING));
+      const [row] = await this.database.query(tryLock(ORPHANS_LOCK));
       return row!.is_mine ? work() : 0;
     };
     return this.pace.run(() => this.database.long(alone, STATEMENT_MS.bulk));

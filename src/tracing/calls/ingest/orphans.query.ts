@@ -1,13 +1,19 @@
 // SQL: ingest. Calls whose parents are missing.
 import { lookedUp } from '../../../platform/query/plans.js';
 import { textArray } from '../../../platform/query/binary-array.js';
-import { Parameter, prepared, type Prepared, sql, type Sql } from '../../../platform/query/sql.js';
+import {
+  Parameter,
+  prepared,
+  type PreparedStatement,
+  sql,
+  type Sql,
+} from '../../../platform/query/sql.js';
 import { sourceAttributes } from '../source/call-sources.query.js';
 import type { CallSource } from '../source/call-source.js';
 import { isTopOrphan, visibleIn } from '../../visible-calls.js';
 
 /** Where a call stands that is stored. One without an op has not started. */
-export interface StoredPlace {
+export interface TreePosition {
   id: string;
   trace_id: string | null;
   parent_id: string | null;
@@ -18,7 +24,7 @@ export interface StoredPlace {
   own_source: CallSource | null;
 }
 
-const PLACES = prepared<StoredPlace>(
+const POSITIONS = prepared<TreePosition>(
   'calls.places',
   sql`SELECT c.* FROM unnest(${null}::text[]) t (id) ${lookedUp(
     sql`SELECT id, trace_id, parent_id, op_name, deleted_at IS NOT NULL AS is_deleted, linked_call_id, source, own_source
@@ -28,8 +34,11 @@ const PLACES = prepared<StoredPlace>(
 );
 
 /** Looks calls up by their keys. */
-export const placesQuery = (projectId: string, ids: readonly string[]): Prepared<StoredPlace> => ({
-  ...PLACES,
+export const positionsQuery = (
+  projectId: string,
+  ids: readonly string[],
+): PreparedStatement<TreePosition> => ({
+  ...POSITIONS,
   values: [textArray(ids), projectId],
 });
 
@@ -58,7 +67,7 @@ const MAX_COUNTED = 1_000_000;
 /** Calls that began since are left for a later walk: they may come late, and behind the place of this one. */
 const SETTLED = sql`statement_timestamp() - interval '5 minutes'`;
 
-export interface Walk {
+export interface WalkProgress {
   project_id: string;
   started_at: string;
   call_id: string;
@@ -80,7 +89,7 @@ export const walksLeft = () => sql<{ rows: number }>`
     LIMIT ${MAX_COUNTED}::bigint) c`;
 
 /** The walk that is the furthest behind, of those that have a minute to go. */
-export const nextWalk = () => sql<Walk>`
+export const nextWalk = () => sql<WalkProgress>`
   SELECT w.project_id, w.started_at::text AS started_at, w.call_id, least(w.until, ${SETTLED})::text AS before, w.until < ${SETTLED} AS is_last
   FROM orphan_walks w WHERE w.started_at < ${SETTLED} - interval '1 minute' OR w.until < ${SETTLED}
   ORDER BY w.started_at, w.project_id LIMIT 1`;
@@ -102,7 +111,7 @@ export const walkedCalls = ({
   before,
   started_at,
   call_id,
-}: Walk) => sql<WalkedCall>`
+}: WalkProgress) => sql<WalkedCall>`
   SELECT c.id, c.started_at::text AS started, c.trace_id, coalesce(NOT c.is_orphan AND c.parent_id IS NOT NULL AND (
       SELECT TRUE FROM calls p WHERE p.project_id = ${projectId} AND p.id = c.parent_id AND p.id <> c.id
         AND p.parent_id IS DISTINCT FROM c.id AND p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL

@@ -1,9 +1,9 @@
 import { traceOf } from './calls.copy.js';
 import type { CallWrite } from './calls.upsert.js';
-import type { StoredPlace } from './orphans.query.js';
+import type { TreePosition } from './orphans.query.js';
 
 /** Whether the writes are of new calls, as far as is known; else calls with these ids may be stored. */
-interface Novelty {
+interface NewCallsHint {
   areNew: boolean;
 }
 
@@ -11,14 +11,14 @@ interface Novelty {
  * The calls of which `markOrphans` and `findSources` have to know how they are stored: of those above new calls the ones that are not in
  * the batch.
  */
-export function placesToRead(writes: readonly CallWrite[], { areNew }: Novelty): string[] {
+export function positionsToRead(writes: readonly CallWrite[], { areNew }: NewCallsHint): string[] {
   const batch = byId(writes);
   const ids = new Set<string>();
   for (const write of writes) {
     const { start } = write;
     if (!start) continue;
     const { parent_id: parentId, linked_call_id: linkedId } = start;
-    if (parentId && !(areNew && isBeside(write, batch.get(parentId)))) ids.add(parentId);
+    if (parentId && !(areNew && isBatchParent(write, batch.get(parentId)))) ids.add(parentId);
     if (linkedId && !batch.has(linkedId)) ids.add(linkedId);
     if (!areNew) ids.add(write.id);
   }
@@ -32,7 +32,7 @@ export function placesToRead(writes: readonly CallWrite[], { areNew }: Novelty):
  */
 export function markOrphans(
   writes: readonly CallWrite[],
-  stored: ReadonlyMap<string, StoredPlace>,
+  stored: ReadonlyMap<string, TreePosition>,
 ): void {
   const batch = byId(writes);
   const inBatch = new Map<CallWrite, CallWrite>();
@@ -41,17 +41,17 @@ export function markOrphans(
     if (!start?.parent_id) continue;
     const parent = batch.get(start.parent_id);
     const place = stored.get(start.parent_id);
-    if (isBeside(write, parent) && !place?.is_deleted) inBatch.set(write, parent!);
-    const hasParent = inBatch.has(write) || isStoredAbove(write, place);
+    if (isBatchParent(write, parent) && !place?.is_deleted) inBatch.set(write, parent!);
+    const hasParent = inBatch.has(write) || isStoredParent(write, place);
     start.is_orphan = hasParent && !hasMoved(write, stored.get(write.id)) ? null : 'true';
   }
-  for (const write of firstsOfCircles(inBatch)) write.start!.is_orphan = 'true';
+  for (const write of cycleHeads(inBatch)) write.start!.is_orphan = 'true';
 }
 
 /** The calls that leave the trace in which they are stored, and there perhaps calls below them. */
 export const leavingTrace = (
   writes: readonly CallWrite[],
-  stored: ReadonlyMap<string, StoredPlace>,
+  stored: ReadonlyMap<string, TreePosition>,
 ): string[] =>
   writes.flatMap(({ id, start }) => {
     const place = stored.get(id);
@@ -61,24 +61,24 @@ export const leavingTrace = (
 
 const byId = (writes: readonly CallWrite[]) => new Map(writes.map((write) => [write.id, write]));
 
-const isBeside = (write: CallWrite, parent: CallWrite | undefined): boolean =>
+const isBatchParent = (write: CallWrite, parent: CallWrite | undefined): boolean =>
   parent?.start !== undefined && parent !== write && traceOf(parent) === traceOf(write);
 
-const isStoredAbove = ({ id, start }: CallWrite, place: StoredPlace | undefined): boolean =>
+const isStoredParent = ({ id, start }: CallWrite, place: TreePosition | undefined): boolean =>
   hasStarted(place) &&
   !place.is_deleted &&
   place.id !== id &&
   (!start!.trace_id || place.trace_id === start!.trace_id);
 
-export const hasStarted = (place: StoredPlace | undefined): place is StoredPlace =>
+export const hasStarted = (place: TreePosition | undefined): place is TreePosition =>
   place !== undefined && place.op_name !== null;
 
 /** Whether the start gives a stored call another parent. */
-const hasMoved = ({ start }: CallWrite, place: StoredPlace | undefined): boolean =>
+const hasMoved = ({ start }: CallWrite, place: TreePosition | undefined): boolean =>
   hasStarted(place) && place.parent_id !== start!.parent_id;
 
 /** Takes linear time. */
-function firstsOfCircles(parents: ReadonlyMap<CallWrite, CallWrite>): CallWrite[] {
+function cycleHeads(parents: ReadonlyMap<CallWrite, CallWrite>): CallWrite[] {
   const firsts: CallWrite[] = [];
   const seen = new Map<CallWrite, CallWrite>();
   for (const from of parents.keys()) {

@@ -4,15 +4,15 @@ import { isObject } from '../../../platform/json/is-object.js';
  * An id that a door has made begins so: of what two records of one request have in common, or of a call that adds up what others say. It
  * names no response, and outputs cannot say it.
  */
-export const MADE_ID = '~';
+export const MADE_ID_PREFIX = '~';
 
 /** The id of a call that tells no id, and of whose request a call beside it may tell too: the calls of one parent are found by it. */
 export const idOfTwin = (parentId: string, callId: string): string =>
-  `${MADE_TWIN}${parentId}/${callId}`;
-export const MADE_TWIN = `${MADE_ID}twin/`;
+  `${TWIN_ID_PREFIX}${parentId}/${callId}`;
+export const TWIN_ID_PREFIX = `${MADE_ID_PREFIX}twin/`;
 
 /** The id of a call whose usage, with 0 requests, adds up what others say. */
-export const idOfSum = (callId: string): string => `${MADE_ID}sum/${callId}`;
+export const idOfSum = (callId: string): string => `${MADE_ID_PREFIX}sum/${callId}`;
 
 /** Ids of all providers; others are not looked up. */
 const IS_RESPONSE_ID = /^[!-}][!-~]{0,255}$/;
@@ -25,7 +25,7 @@ const IS_MADE_ID = /^~[!-~]{1,255}$/;
 const IS_PROVIDERS = /^(?:chatcmpl|cmpl|resp|msg|gen)[-_]/;
 
 /** Objects that tell of the response as a whole, so that any `id` in them is its id. */
-const TELLS_RESPONSE = new Set(['response_metadata', 'generation_info', 'llm_output']);
+const RESPONSE_MEMBERS = new Set(['response_metadata', 'generation_info', 'llm_output']);
 
 /**
  * Members below which the id of a response stands, in the order in which they are looked at: of LangChain 1.0 (`AIMessage`, as its
@@ -64,7 +64,7 @@ function idIn(value: unknown, depth: number, isResponse = false): string | undef
   if (own !== undefined) return own;
   for (const name of WRAPPERS) {
     if (!Object.hasOwn(value, name)) continue;
-    const found = idIn(value[name], depth + 1, TELLS_RESPONSE.has(name));
+    const found = idIn(value[name], depth + 1, RESPONSE_MEMBERS.has(name));
     if (found !== undefined) return found;
   }
   return undefined;

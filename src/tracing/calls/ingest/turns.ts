@@ -81,7 +81,7 @@ function topCalls(rows: readonly TurnRow[]): Map<TurnRow, TurnRow> {
       climbed.add(at);
       const above = parentOf(at);
       if (!above) top = at;
-      else if (climbed.has(above)) top = firstOfCircle(above, parentOf);
+      else if (climbed.has(above)) top = cycleHead(above, parentOf);
       else {
         at = above;
         top = tops.get(at);
@@ -93,7 +93,7 @@ function topCalls(rows: readonly TurnRow[]): Map<TurnRow, TurnRow> {
 }
 
 /** Of calls that are each other's parents, the one that lists show: `isRoot`. */
-function firstOfCircle(row: TurnRow, parentOf: (row: TurnRow) => TurnRow | undefined): TurnRow {
+function cycleHead(row: TurnRow, parentOf: (row: TurnRow) => TurnRow | undefined): TurnRow {
   let first = row;
   for (let one = parentOf(row)!; one !== row; one = parentOf(one)!)
     if (one.is_orphan === first.is_orphan ? one.place < first.place : one.is_orphan) first = one;

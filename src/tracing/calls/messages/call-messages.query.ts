@@ -32,7 +32,7 @@ const SIDES = { inputs: sql`'inputs'`, output: sql`'output'` };
 export const withLogged = (own: Sql, logged: Sql, traceId: Sql, side: 'inputs' | 'output') =>
   sql`skein_with_logged(${own}, ${logged}, ${traceId}, ${SIDES[side]})`;
 
-const given = (rows: readonly CallMessages[]) => sql`
+const messageRows = (rows: readonly CallMessages[]) => sql`
   unnest(${textArray(rows.map(({ projectId }) => projectId))}::text[], ${textArray(rows.map(({ id }) => id))}::text[],
     ${textArray(rows.map(({ at }) => at))}::text[], ${textArray(rows.map(({ isOpaque }) => String(isOpaque)))}::text[],
     ${textArray(rows.map(({ said }) => said))}::text[]) AS w (project_id, id, started_at, is_opaque, logged)`;
@@ -59,7 +59,7 @@ export function messagesUpsert(
   return sql`
     INSERT INTO calls AS c (project_id, id, started_at, is_opaque, logged, logged_at, has_unread_usage)
     SELECT project_id, id, least(started_at::timestamptz, now()), is_opaque::boolean, logged::jsonb, now(), false
-    FROM ${given(rows)}
+    FROM ${messageRows(rows)}
     ORDER BY project_id COLLATE "C", id COLLATE "C"
     ON CONFLICT (project_id, id) DO UPDATE SET
       started_at = coalesce(c.started_at, excluded.started_at), is_opaque = c.is_opaque OR excluded.is_opaque,
@@ -72,7 +72,7 @@ export function messagesUpsert(
 
 /** Those of the rows, which are of one project, of which not all is stored. */
 export const refusedQuery = (projectId: string, rows: readonly CallMessages[]) => sql<CallId>`
-  SELECT w.project_id, w.id FROM ${given(rows)} LEFT JOIN calls c ON c.project_id = ${projectId} AND c.id = w.id
+  SELECT w.project_id, w.id FROM ${messageRows(rows)} LEFT JOIN calls c ON c.project_id = ${projectId} AND c.id = w.id
   WHERE c.logged IS NULL
     OR jsonb_array_length(skein_logged(c.logged, w.logged::jsonb, 2147483647, 2147483647)) > jsonb_array_length(c.logged)`;
 

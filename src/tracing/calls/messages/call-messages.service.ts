@@ -24,7 +24,7 @@ import { CALLS } from '../call.entity.js';
 export type { CallMessages };
 
 /** One message of a call, or a whole member of its inputs or output. */
-export interface Said {
+export interface CallMessage {
   trace_id: string;
   side: 'inputs' | 'output';
   member: string;
@@ -37,7 +37,7 @@ export interface Said {
   value: string;
 }
 
-interface Write extends CallMessages {
+interface MessagesWrite extends CallMessages {
   isRefused?: boolean;
   isAwaited?: boolean;
 }
@@ -49,7 +49,7 @@ const TRIM_AFTER = { calls: 500, bytes: 8 * 1024 * 1024 };
 @Injectable()
 export class CallMessagesService implements OnApplicationShutdown {
   /** Fewer at once than starts and ends, which so always have connections. */
-  private readonly group = new GroupCommit<Write>(
+  private readonly group = new GroupCommit<MessagesWrite>(
     (writes, key) =>
       this.database.runFor(
         () => key,
@@ -67,7 +67,7 @@ export class CallMessagesService implements OnApplicationShutdown {
     messages: readonly CallMessages[],
     caller: Caller,
   ): Promise<Map<CallMessages, Error>> {
-    const writes = messages.map((one): Write => ({ ...one }));
+    const writes = messages.map((one): MessagesWrite => ({ ...one }));
     const errors = await this.group.addAll(writes, ({ projectId, said }) => ({
       owner: { key: caller.owner, project: projectId },
       bytes: said.length,
@@ -77,7 +77,7 @@ export class CallMessagesService implements OnApplicationShutdown {
       const error = errors.get(write);
       if (error && !isRowError(error)) throw error;
       if (error) refused.set(messages[i]!, toApiError(error));
-      else if (write.isRefused) refused.set(messages[i]!, tooMuch());
+      else if (write.isRefused) refused.set(messages[i]!, tooManyMessages());
     }
     await this.trim(writes.filter(({ isAwaited }) => isAwaited));
     return refused;
@@ -88,10 +88,10 @@ export class CallMessagesService implements OnApplicationShutdown {
   }
 
   /** One statement may touch a row once, so a repeated call goes into the next one. */
-  private async write(writes: Write[]): Promise<void> {
+  private async write(writes: MessagesWrite[]): Promise<void> {
     for (let rest = writes; rest.length > 0;) {
-      const byCall = new Map<string, Write>();
-      const later: Write[] = [];
+      const byCall = new Map<string, MessagesWrite>();
+      const later: MessagesWrite[] = [];
       for (const write of rest) {
         const key = callKey(write.projectId, write.id);
         if (byCall.has(key)) later.push(write);
@@ -102,7 +102,7 @@ export class CallMessagesService implements OnApplicationShutdown {
     }
   }
 
-  private async writeOnce(byCall: Map<string, Write>): Promise<void> {
+  private async writeOnce(byCall: Map<string, MessagesWrite>): Promise<void> {
     const stored = await this.database.query(messagesUpsert([...byCall.values()]));
     const left = new Map(byCall);
     for (const { project_id, id, is_awaited } of stored) {
@@ -121,7 +121,7 @@ export class CallMessagesService implements OnApplicationShutdown {
    * Counting takes longer the more there are, so it is done as often as much was stored: by chance, for which no process
    * has to remember anything.
    */
-  private async trim(awaited: readonly Write[]): Promise<void> {
+  private async trim(awaited: readonly MessagesWrite[]): Promise<void> {
     const shares = new Map<string, number>();
     for (const { projectId, said } of awaited) {
       const share = 1 / TRIM_AFTER.calls + said.length / TRIM_AFTER.bytes;
@@ -137,11 +137,11 @@ export class CallMessagesService implements OnApplicationShutdown {
 }
 
 /** Whether what one request says of a call is within the limits; with what is stored, the database judges. */
-export const isWithinLimits = (said: readonly Said[]): boolean =>
+export const isWithinLimits = (said: readonly CallMessage[]): boolean =>
   said.length <= MAX_MESSAGES &&
   said.reduce((sum, { value }) => sum + Buffer.byteLength(value), 0) <= MAX_BYTES;
 
-export const tooMuch = () =>
+export const tooManyMessages = () =>
   new ApiError(
     'too_large',
     `log records may hold ${MAX_MESSAGES} messages and ${MAX_BYTES} bytes of them for one span`,

@@ -8,7 +8,7 @@ import {
   jsonValueAt,
   type Operand,
   parsePath,
-  type Prefix,
+  type NamePrefix,
   storable,
 } from '../../../platform/query/columns.js';
 import { computedOnce } from '../../../platform/query/plans.js';
@@ -25,7 +25,7 @@ const MAX_OBJECT_BYTES = 1024 * 1024;
  * names. A column may be behind another one, as in `inputs.model`, `inputs.model.prompt`. Only objects of the project are
  * looked up. @throws InvalidQuery
  */
-export function withExpanded(
+export function withExpandedColumns(
   columns: Columns,
   projectId: string,
   names: readonly string[] | null | undefined,
@@ -34,20 +34,23 @@ export function withExpanded(
   if (names.length > MAX_EXPANDED)
     throw new InvalidQuery('expand_columns', `must not hold more than ${MAX_EXPANDED} names`);
   const paths = names.map((name) => parsePath(name));
-  const more = paths.flatMap((path): [string, Prefix][] => {
+  const more = paths.flatMap((path): [string, NamePrefix][] => {
     const document = columns[path[0]!];
     if (path.length < 2 || !document || typeof document === 'function') return [];
     if (document.type !== 'document') return [];
-    const legs = legsOf(path, paths);
+    const legs = pathSegments(path, paths);
     if (legs.length > MAX_LEGS)
       throw new InvalidQuery('expand_columns', `must not lead through more than ${MAX_LEGS} refs`);
-    return [[path.map(escapedStep).join('.'), behind(document, projectId, legs)]];
+    return [[path.map(escapedStep).join('.'), fieldBehindRef(document, projectId, legs)]];
   });
   return { ...columns, ...Object.fromEntries(more) };
 }
 
 /** The steps of a path behind the document, cut where a ref is to be followed. */
-function legsOf(path: readonly string[], expanded: readonly (readonly string[])[]): string[][] {
+function pathSegments(
+  path: readonly string[],
+  expanded: readonly (readonly string[])[],
+): string[][] {
   const legs: string[][] = [];
   let from = 1;
   for (let to = 2; to <= path.length; to++) {
@@ -62,12 +65,16 @@ function legsOf(path: readonly string[], expanded: readonly (readonly string[])[
 }
 
 /** A field below a ref; the ref itself is the field that it is without. */
-function behind(document: JsonColumn, projectId: string, [first, ...legs]: string[][]): Prefix {
+function fieldBehindRef(
+  document: JsonColumn,
+  projectId: string,
+  [first, ...legs]: string[][],
+): NamePrefix {
   const at = (value: Sql, steps: readonly string[]) =>
     sql`(${value} #> ${new Parameter(steps.map(storable))}::text[])`;
   const last = legs.reduce(
-    (value, leg) => followed(projectId, at(value, leg)),
-    followed(projectId, jsonValueAt(document, first!)),
+    (value, leg) => referencedValue(projectId, at(value, leg)),
+    referencedValue(projectId, jsonValueAt(document, first!)),
   );
   return (path): Operand => {
     if (path.length === 0 && legs.length === 0) return jsonAt(document, first!);
@@ -85,7 +92,7 @@ function behind(document: JsonColumn, projectId: string, [first, ...legs]: strin
  * is taken for missing: a value of 30 MiB takes PostgreSQL 60 to 120 MB, for each field that is asked for. Not a function: on a
  * cluster these must not look into tables.
  */
-const followed = (projectId: string, value: Sql) => sql`(
+const referencedValue = (projectId: string, value: Sql) => sql`(
   SELECT CASE WHEN r.named IS NULL OR r.named[1] <> ${projectId} THEN r.value ELSE (
     SELECT CASE WHEN v.val::text ~ '\\\\u(0000|[dD][89a-fA-F])' THEN skein_safe_json(v.val) ELSE v.val END
     FROM object_versions v

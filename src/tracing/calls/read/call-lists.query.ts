@@ -1,29 +1,35 @@
 // SQL: pages of calls, and streams of all that match.
 import { WIRE } from '../../../platform/http/wire.js';
-import { isAfter, partsAfter } from '../../../platform/query/after.js';
+import { isAfter, rangesAfter } from '../../../platform/query/after.js';
 import { column, orderBy } from '../../../platform/query/columns.js';
 import { lookedUp, nearOrAll, pageLimit } from '../../../platform/query/plans.js';
 import { allOf, join, sql, type Sql } from '../../../platform/query/sql.js';
 import { IS_TIMED, TIMED_MS, visibleIn } from '../../visible-calls.js';
 import type { CallsQueryDto } from '../calls.dto.js';
-import type { Prices } from './calls.cost.js';
-import { asPieces, type CallRows, isMatch, queryable, selected } from './calls.query.js';
+import type { BuiltinPrices } from './calls.cost.js';
+import {
+  toCallRows,
+  type CallRows,
+  isMatch,
+  queryableColumns,
+  selectedColumns,
+} from './calls.query.js';
 
-interface Found {
+interface ListOptions {
   /** Only the calls for which this holds. */
   part?: Sql;
-  prices?: Prices | undefined;
+  prices?: BuiltinPrices | undefined;
 }
 
 /** The calls of a query in the order asked for, by default the oldest first. */
-export const callRows = (request: CallsQueryDto, found: Found = {}): CallRows =>
-  asPieces(foundCalls(request, found), request, selected(request));
+export const callRows = (request: CallsQueryDto, found: ListOptions = {}): CallRows =>
+  toCallRows(foundCalls(request, found), request, selectedColumns(request));
 
-function foundCalls(request: CallsQueryDto, { part, prices }: Found): Sql {
+function foundCalls(request: CallsQueryDto, { part, prices }: ListOptions): Sql {
   const { project_id, sort_by, after, limit, offset, expand_columns } = request;
   const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
   const among = sql`calls c WHERE c.project_id = ${project_id}`;
-  const columns = queryable(project_id, expand_columns, prices);
+  const columns = queryableColumns(project_id, expand_columns, prices);
   const order = { columns, sorts, tieBreaker: 'id', among };
   const ordered = orderBy(columns, sorts, 'id');
   const page = sql`${ordered} ${pageLimit(limit)}`;
@@ -31,7 +37,7 @@ function foundCalls(request: CallsQueryDto, { part, prices }: Found): Sql {
   const calls = sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(project_id), match)}`;
   const isBehind = allOf(isAfter(after, order), part);
   const candidates = sql`calls c WHERE ${visibleIn(project_id)} AND ${isBehind}`;
-  const list: List = { candidates, match, ordered, limit, offset };
+  const list: CallListPage = { candidates, match, ordered, limit, offset };
   if (isSlowestRoots(request)) {
     const timed = {
       ...order,
@@ -41,9 +47,9 @@ function foundCalls(request: CallsQueryDto, { part, prices }: Found): Sql {
     return slowestRoots(
       { ...list, candidates: sql`calls c WHERE ${visibleIn(project_id)}` },
       {
-        timed: partsAfter(after, timed),
+        timed: rangesAfter(after, timed),
         orderOfTimed: orderBy(timed.columns, sorts, 'id'),
-        all: partsAfter(after, { ...order, isIndexed: true }),
+        all: rangesAfter(after, { ...order, isIndexed: true }),
       },
     );
   }
@@ -53,17 +59,17 @@ function foundCalls(request: CallsQueryDto, { part, prices }: Found): Sql {
 }
 
 /** A page of the calls that match among the candidates. */
-interface List extends Pick<CallsQueryDto, 'limit' | 'offset'> {
+interface CallListPage extends Pick<CallsQueryDto, 'limit' | 'offset'> {
   candidates: Sql;
   match: Sql;
   ordered: Sql;
 }
 
-const lastRow = ({ limit, offset }: List) => (limit ?? Infinity) + (offset ?? 0);
-const pageBehind = ({ ordered, limit, offset }: List) =>
+const lastRow = ({ limit, offset }: CallListPage) => (limit ?? Infinity) + (offset ?? 0);
+const pageBehind = ({ ordered, limit, offset }: CallListPage) =>
   sql`${ordered} ${pageLimit(limit)} OFFSET ${offset ?? null}::bigint`;
 
-function nearPage(list: List): Sql {
+function nearPage(list: CallListPage): Sql {
   const { candidates, match, ordered } = list;
   const next = sql`SELECT c.* FROM ${candidates} ${ordered} ${pageLimit(NEAR)}`;
   const upTo = sql`${ordered} ${pageLimit(lastRow(list))}`;
@@ -83,7 +89,7 @@ interface RootParts {
  * `calls_root_latency_idx` holds the roots that have ended, since a start would pay for it too. Those without a latency come last: they
  * are read only when the others do not fill the page. They are in the last of the parts.
  */
-function slowestRoots(list: List, parts: RootParts): Sql {
+function slowestRoots(list: CallListPage, parts: RootParts): Sql {
   const { candidates, match, ordered, limit } = list;
   const rows = limit === null || limit === undefined ? null : lastRow(list);
   const roots = (condition: Sql, order: Sql) =>
@@ -103,7 +109,7 @@ function slowestRoots(list: List, parts: RootParts): Sql {
 }
 
 /** What is skipped is sorted without its documents, and newest roots come from `calls_roots_idx` alone. */
-function laterPage(list: List, among: Sql): Sql {
+function laterPage(list: CallListPage, among: Sql): Sql {
   const { candidates, match, ordered } = list;
   const keys = sql`SELECT c.id FROM ${candidates} AND ${match} ${pageBehind(list)}`;
   return sql`SELECT c.* FROM (${keys}) k ${lookedUp(sql`SELECT c.* FROM ${among} AND c.id = k.id`, 'c')} ${ordered}`;
@@ -115,11 +121,11 @@ const NEAR = 2000;
 /** Whether a page may be full of calls next to where it begins, or of few in the whole project. */
 function isNearby(request: CallsQueryDto): boolean {
   const { filter, query } = request;
-  return isOfManyByStart(request) && Boolean(query ?? Object.values(filter ?? {}).some(Boolean));
+  return isStartOrdered(request) && Boolean(query ?? Object.values(filter ?? {}).some(Boolean));
 }
 
 /** Whether the order is that of the starts, and the calls are not named by ids. */
-export function isOfManyByStart({ filter, sort_by }: CallsQueryDto): boolean {
+export function isStartOrdered({ filter, sort_by }: CallsQueryDto): boolean {
   const isByStart =
     !sort_by?.length || (sort_by.length === 1 && sort_by[0]!.field === 'started_at');
   const { call_ids, trace_ids, parent_ids, thread_ids, turn_ids } = filter ?? {};

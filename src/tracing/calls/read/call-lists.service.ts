@@ -7,17 +7,17 @@ import type { CallsQueryDto } from '../calls.dto.js';
 import { indexesQuery } from '../indexes/call-indexes.query.js';
 import { callRows, isPlainPage } from './call-lists.query.js';
 import { CallPrices } from './call-prices.service.js';
-import type { Prices } from './calls.cost.js';
+import type { BuiltinPrices } from './calls.cost.js';
 import {
   documentSearch,
   FIRST_PART,
   isWithin,
   LARGEST_PART,
-  type Part,
+  type SearchPart,
   partQuery,
   QUICK_PART_MS,
-  type Search,
-  searchStopped,
+  type DocumentSearch,
+  searchStoppedError,
 } from './document-search.js';
 
 /** For the doors, which take the same requests. */
@@ -46,7 +46,7 @@ export class CallLists {
     });
   }
 
-  private async isServed(projectId: string, { indexes }: Search): Promise<boolean> {
+  private async isServed(projectId: string, { indexes }: DocumentSearch): Promise<boolean> {
     if (indexes.length === 0) return false;
     const made = await this.database.query(indexesQuery(projectId));
     return indexes.some(({ field, kind }) =>
@@ -60,8 +60,8 @@ export class CallLists {
    */
   private async *search(
     request: CallsQueryDto,
-    search: Search,
-    prices: Prices | undefined,
+    search: DocumentSearch,
+    prices: BuiltinPrices | undefined,
   ): AsyncGenerator<JsonRows> {
     const { key, readMs } = this.database;
     let [from, looked, wanted] = [null as string | null, 0, request.limit ?? null];
@@ -92,11 +92,15 @@ export class CallLists {
         if (now - began < QUICK_PART_MS) size = Math.min(4 * size, LARGEST_PART);
       }
     } catch (error) {
-      throw error instanceof TookTooLong ? searchStopped(search, looked, from) : error;
+      throw error instanceof TookTooLong ? searchStoppedError(search, looked, from) : error;
     }
   }
 
-  private async part(search: Search, from: string | null, calls: number): Promise<Part> {
+  private async part(
+    search: DocumentSearch,
+    from: string | null,
+    calls: number,
+  ): Promise<SearchPart> {
     const query = partQuery(search, from, calls);
     const [part] = await this.database.long(() => this.database.query(query));
     return part!;

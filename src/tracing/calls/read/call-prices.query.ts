@@ -2,19 +2,19 @@
 import { allOf, sql } from '../../../platform/query/sql.js';
 import { MAX_PRICED_NAME } from '../../costs/costs.service.js';
 import { visibleIn } from '../../visible-calls.js';
-import { isMatch, type Matched } from './calls.query.js';
-import { besideDocuments, conditions, readsDocument } from './document-search.js';
+import { isMatch, type CallSelection } from './calls.query.js';
+import { withoutDocuments, conditions, readsDocument } from './document-search.js';
 
 /**
  * The models of the calls that a request may be about: those that its other conditions leave, as far as they read no documents,
  * which would be read twice.
  */
-export function modelsQuery(request: Matched, limit: number) {
+export function modelsQuery(request: CallSelection, limit: number) {
   const { project_id, query } = request;
   const beside = conditions(query).filter((one) => !readsDocument(one) && !namesCost(one));
   return sql<{ llm_id: string }>`
     SELECT DISTINCT m.llm_id FROM calls c CROSS JOIN LATERAL json_to_recordset(c.usage) AS m (llm_id text)
-    WHERE ${allOf(visibleIn(project_id), isMatch(besideDocuments(request, beside)))}
+    WHERE ${allOf(visibleIn(project_id), isMatch(withoutDocuments(request, beside)))}
       AND c.usage IS NOT NULL AND length(m.llm_id) <= ${MAX_PRICED_NAME}::int LIMIT ${limit}::bigint`;
 }
 

@@ -5,8 +5,8 @@ import { InvalidQuery } from '../../../platform/query/columns.js';
 import { Parameter } from '../../../platform/query/sql.js';
 import { CostsService } from '../../costs/costs.service.js';
 import { modelsQuery } from './call-prices.query.js';
-import { NeedsPrices, type Prices, TOTAL_COST } from './calls.cost.js';
-import type { Matched } from './calls.query.js';
+import { NeedsPrices, type BuiltinPrices, TOTAL_COST } from './calls.cost.js';
+import type { CallSelection } from './calls.query.js';
 
 /** Models that a request on costs may meet. To price one that was not met before takes some 0.2 ms. */
 const MAX_MODELS = 1000;
@@ -26,7 +26,7 @@ export class CallPrices {
    * its own: a call that comes between the two, with a model that none had before, is one without a cost, as if it told its usage
    * later. Prices of the project are read with the calls themselves. @throws ApiError `too_large`, InvalidQuery
    */
-  async compiled<T>(request: Matched, compile: (prices?: Prices) => T): Promise<T> {
+  async compiled<T>(request: CallSelection, compile: (prices?: BuiltinPrices) => T): Promise<T> {
     try {
       return compile();
     } catch (error) {

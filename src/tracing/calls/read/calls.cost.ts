@@ -1,5 +1,5 @@
 import { WIRE } from '../../../platform/http/wire.js';
-import { column, InvalidQuery, type Prefix } from '../../../platform/query/columns.js';
+import { column, InvalidQuery, type NamePrefix } from '../../../platform/query/columns.js';
 import type { Parameter } from '../../../platform/query/sql.js';
 import { totalCostOfCall } from '../../costs/costs.service.js';
 
@@ -7,7 +7,7 @@ import { totalCostOfCall } from '../../costs/costs.service.js';
 export const TOTAL_COST = `summary.${WIRE.summary}.total_cost`;
 
 /** Built-in prices as `totalCostOfCall` takes them, of all models that the calls at hand used. */
-export type Prices = Parameter;
+export type BuiltinPrices = Parameter;
 
 /** A request names the cost of calls, and was compiled without prices. */
 export class NeedsPrices extends InvalidQuery {
@@ -20,7 +20,7 @@ export class NeedsPrices extends InvalidQuery {
 }
 
 /** Only with prices: `CallPrices` has them. */
-export const costField = (projectId: string, prices: Prices | undefined): Prefix => {
+export const costField = (projectId: string, prices: BuiltinPrices | undefined): NamePrefix => {
   const cost = prices && column.number(totalCostOfCall(projectId, prices), { isSum: true });
   return (rest, place) => {
     if (rest.length > 0) return undefined;

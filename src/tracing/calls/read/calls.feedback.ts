@@ -2,7 +2,7 @@ import { WIRE } from '../../../platform/http/wire.js';
 import {
   column,
   jsonAt,
-  type Prefix,
+  type NamePrefix,
   storable,
   wireTime,
 } from '../../../platform/query/columns.js';
@@ -23,7 +23,7 @@ const isOfCall = (projectId: string) => isOnCall(projectId, sql`c.id`);
  * that the field has one value to compare and to sort by. `[*]` is any type.
  */
 export const feedbackField =
-  (projectId: string): Prefix =>
+  (projectId: string): NamePrefix =>
   ([type, member, ...path]) => {
     if (type === undefined || member !== 'payload') return undefined;
     const value = jsonAt(column.json(sql`f.payload`, sql`f.is_opaque`), path);

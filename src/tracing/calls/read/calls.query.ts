@@ -2,18 +2,18 @@
 import {
   inBothSpellings,
   isOtherSpelling,
-  OTHER,
+  OTHER_WIRE,
   otherDialect,
   WIRE,
 } from '../../../platform/http/wire.js';
 import { costsOfCall, ownUsage, pricesOfCall } from '../../costs/costs.service.js';
-import type { Piece } from '../../../platform/database/json-row-writer.js';
+import type { RowPiece } from '../../../platform/database/json-row-writer.js';
 import {
   column,
   type Columns,
   InvalidQuery,
   type JsonColumn,
-  nameBytes,
+  nameBudget,
   type Operand,
   resolve,
   unknownField,
@@ -41,8 +41,8 @@ import type {
 } from '../calls.dto.js';
 import { queueField } from './calls.annotation.js';
 import { totalCosts, totalsOfTraces, traceTotal } from './trace-totals.js';
-import { withExpanded } from './behind-refs.js';
-import { costField, type Prices, TOTAL_COST } from './calls.cost.js';
+import { withExpandedColumns } from './behind-refs.js';
+import { costField, type BuiltinPrices, TOTAL_COST } from './calls.cost.js';
 import { endUser } from './end-user.js';
 import { feedbackField, feedbackOfCall } from './calls.feedback.js';
 import { computedOnce, lookedUp, unseen } from '../../../platform/query/plans.js';
@@ -65,23 +65,23 @@ const refPart = (n: number) => sql`split_part(c.op_name, '/', ${n}::int)`;
 
 /** The display name, else the name in the op's ref, else what stands for the op. Why no regular expression: docs/adr/0014-reads-as-bytes.md. */
 const TRACE_NAME = sql`coalesce(c.display_name,
-  CASE WHEN (starts_with(c.op_name, ${`${WIRE.scheme}:///`}::text) OR starts_with(c.op_name, ${`${OTHER.scheme}:///`}::text)) AND ${refPart(4)} <> '' AND ${refPart(5)} <> ''
+  CASE WHEN (starts_with(c.op_name, ${`${WIRE.scheme}:///`}::text) OR starts_with(c.op_name, ${`${OTHER_WIRE.scheme}:///`}::text)) AND ${refPart(4)} <> '' AND ${refPart(5)} <> ''
     AND ${refPart(6)} = 'op' AND strpos(${refPart(7)}, ':') > 1 THEN split_part(${refPart(7)}, ':', 1) END,
   c.op_name)`;
 
 /** The members that a request adds to the derived part of the summary. */
-type Extras = Pick<
+type SummaryExtras = Pick<
   CallsQueryDto,
   'project_id' | 'include_costs' | 'include_feedback' | 'include_trace_totals'
 >;
 
 /** A member of the derived part, and the values that it is made of. */
-interface Derived {
-  piece: Piece;
+interface DerivedMember {
+  piece: RowPiece;
   values: readonly Sql[];
 }
 
-const derived = ({ project_id, ...asked }: Extras): Derived[] => [
+const derivedMembers = ({ project_id, ...asked }: SummaryExtras): DerivedMember[] => [
   { piece: { name: 'status', kind: 'text' }, values: [STATUS] },
   { piece: { name: 'latency_ms', kind: 'json' }, values: [LATENCY_MS] },
   { piece: { name: 'trace_name', kind: 'text' }, values: [TRACE_NAME] },
@@ -92,7 +92,7 @@ const derived = ({ project_id, ...asked }: Extras): Derived[] => [
     : []),
 ];
 
-const totalsColumns = (projectId: string): Derived[] => [
+const totalsColumns = (projectId: string): DerivedMember[] => [
   {
     piece: { name: 'trace_costs', kind: 'computed', values: 4, by: costsOfCall },
     values: totalCosts(projectId),
@@ -100,7 +100,7 @@ const totalsColumns = (projectId: string): Derived[] => [
   { piece: { name: 'trace_user', kind: 'text' }, values: [sql`total.user_name`] },
 ];
 
-const costsColumn = (projectId: string): Derived => ({
+const costsColumn = (projectId: string): DerivedMember => ({
   piece: { name: 'costs', kind: 'computed', values: 4, by: costsOfCall },
   values: [
     pricesOfCall(projectId),
@@ -151,7 +151,7 @@ const FIELDS: Columns = {
 };
 
 /** The stored size of the documents of the call `c`, which is found without reading them. */
-export const BYTES = sql`coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_column_size(c.output), 0)
+export const DOCUMENT_BYTES = sql`coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_column_size(c.output), 0)
   + coalesce(pg_column_size(c.attributes), 0) + coalesce(pg_column_size(c.summary), 0)
   + coalesce(pg_column_size(c.otel_dump), 0)`;
 
@@ -166,30 +166,30 @@ const MOST_BYTES = sql`(${join(
 /** Answered on request: the bytes of the call, at the root of a trace those of all its calls, and the name of the user, which is the id. */
 const extraColumns = (projectId: string): Columns => ({
   [WIRE.username]: column.text(sql`c.user_id`),
-  storage_size_bytes: column.number(sql`(${BYTES})`),
+  storage_size_bytes: column.number(sql`(${DOCUMENT_BYTES})`),
   total_storage_size_bytes: column.number(sql`(CASE WHEN r.is_root THEN (
-    SELECT sum(${BYTES})::bigint FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = r.trace_id) END)`),
+    SELECT sum(${DOCUMENT_BYTES})::bigint FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = r.trace_id) END)`),
 });
 
-type Asked = Pick<
+type ExtraColumnFlags = Pick<
   CallsQueryDto,
   'include_storage_size' | 'include_total_storage_size' | 'include_usernames'
 >;
 
-const askedMore = (asked: Asked): string[] => [
+const extraColumnNames = (asked: ExtraColumnFlags): string[] => [
   ...(asked.include_usernames ? [WIRE.username] : []),
   ...(asked.include_storage_size ? ['storage_size_bytes'] : []),
   ...(asked.include_total_storage_size ? ['total_storage_size_bytes'] : []),
 ];
 
 /** What `query` and `sort_by` may name; the cost of a call only with prices. */
-export const queryable = (
+export const queryableColumns = (
   projectId: string,
   expanded?: readonly string[] | null,
-  prices?: Prices,
+  prices?: BuiltinPrices,
 ): Columns =>
   inBothSpellings(
-    withExpanded(
+    withExpandedColumns(
       {
         ...FIELDS,
         [TOTAL_COST]: costField(projectId, prices),
@@ -214,9 +214,9 @@ const ALWAYS = ['id', 'project_id', 'trace_id', 'op_name', 'started_at'];
  * The names to answer: a path such as `inputs.model` asks for the column it begins with, and who asks for costs or
  * feedback asks for the summary that holds them.
  */
-export function selected(request: CallsQueryDto): string[] {
+export function selectedColumns(request: CallsQueryDto): string[] {
   const { columns, include_costs, include_feedback, include_trace_totals } = request;
-  const more = askedMore(request);
+  const more = extraColumnNames(request);
   if (!columns || columns.length === 0) return [...CALL_NAMES, ...more];
   const roots = columns.map((name, i) => {
     const root = name.split('.', 1)[0]!;
@@ -229,12 +229,12 @@ export function selected(request: CallsQueryDto): string[] {
 }
 
 /** One row a call: its values, and how `JsonRowWriter` puts them together. Stored JSON goes out as the text that came in. */
-export function asPieces(calls: Sql, extras: Extras, names: readonly string[]): CallRows {
+export function toCallRows(calls: Sql, extras: SummaryExtras, names: readonly string[]): CallRows {
   const values: Sql[] = [];
   const columns = { ...FIELDS, ...extraColumns(extras.project_id) };
-  const pieces = names.map((name): Piece => {
+  const pieces = names.map((name): RowPiece => {
     if (name === 'summary') {
-      const more = derived(extras);
+      const more = derivedMembers(extras);
       const by = more.map(({ piece }) => piece);
       values.push(sql`c.summary`, ...more.flatMap((one) => one.values));
       return { name, kind: 'extended', member: WIRE.summary, by };
@@ -259,40 +259,45 @@ export function asPieces(calls: Sql, extras: Extras, names: readonly string[]): 
 /** A query, and what its columns are. */
 export interface CallRows {
   query: Sql;
-  pieces: Piece[];
+  pieces: RowPiece[];
 }
 
 /** The calls of a project that can be seen and match. */
-const matching = (request: CallsStatsDto, prices?: Prices) =>
+const matching = (request: CallsStatsDto, prices?: BuiltinPrices) =>
   allOf(visibleIn(request.project_id), isMatch(request, prices));
 
 /** The value of a field of the call `c`, as text. @throws InvalidQuery */
 export const fieldText = (projectId: string, name: string, path: string) =>
-  sql`${resolve(queryable(projectId), name, path, nameBytes()).sql}::text`;
+  sql`${resolve(queryableColumns(projectId), name, path, nameBudget()).sql}::text`;
 
 /** The condition of a filter and a query on the call `c`, even if it is deleted or has not started. */
 export const isMatch = (
-  { project_id, filter, query, expand_columns }: Matched,
-  prices?: Prices,
+  { project_id, filter, query, expand_columns }: CallSelection,
+  prices?: BuiltinPrices,
 ): Sql =>
   allOf(
     filter && isFiltered(filter, project_id),
-    query && compile(query, queryable(project_id, expand_columns, prices)),
+    query && compile(query, queryableColumns(project_id, expand_columns, prices)),
   );
 
 /** What a request says of the calls that it is about. */
-export type Matched = Pick<CallsStatsDto, 'project_id' | 'filter' | 'query' | 'expand_columns'>;
+export type CallSelection = Pick<
+  CallsStatsDto,
+  'project_id' | 'filter' | 'query' | 'expand_columns'
+>;
 
 /** A call by its id, if its documents hold no more than `maxBytes` for sure. */
 export function callRow(request: CallReadDto, maxBytes: number | null): CallRows {
   const { project_id, id } = request;
   const isSmall = maxBytes !== null && sql`${MOST_BYTES} <= ${maxBytes}::bigint`;
   const found = sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(project_id), sql`c.id = ${id}`, isSmall)}`;
-  return asPieces(found, request, [...CALL_NAMES, ...askedMore(request)]);
+  return toCallRows(found, request, [...CALL_NAMES, ...extraColumnNames(request)]);
 }
 
 /** How many calls match, counting at most one more than `limit`. */
-export const callsStatsQuery = (request: CallsStatsDto, prices?: Prices) => sql<{ count: number }>`
+export const callsStatsQuery = (request: CallsStatsDto, prices?: BuiltinPrices) => sql<{
+  count: number;
+}>`
   SELECT count(*)::int AS count FROM (
     SELECT 1 FROM calls c WHERE ${matching(request, prices)}
     LIMIT ${typeof request.limit === 'number' ? request.limit + 1 : null}::bigint) t`;
@@ -368,7 +373,7 @@ export const updateQuery = (projectId: string, id: string, displayName: string |
  * one call at a time, by the index of parents: a planner that may choose takes the index of traces, or a hash of the whole
  * project, once for each level.
  */
-export const withFamily = (ids: readonly string[], isCounted: Sql) => sql`
+export const withDescendants = (ids: readonly string[], isCounted: Sql) => sql`
   RECURSIVE family AS (
     SELECT c.id, c.trace_id FROM calls c WHERE ${isCounted} AND ${isListed(sql`c.id`, ids)}
     UNION
@@ -388,7 +393,7 @@ export const deleteQuery = (
   ids: readonly string[],
   whatIsMade: (calls: Sql) => Sql,
 ) => sql<CallsDeletedDto & { made: string[][] }>`
-  WITH ${withFamily(ids, visibleIn(projectId))}, locked AS (
+  WITH ${withDescendants(ids, visibleIn(projectId))}, locked AS (
     SELECT id FROM calls WHERE project_id = ${projectId} AND id = ANY(ARRAY(SELECT id FROM family)) ORDER BY id FOR UPDATE
   ), deleted AS (
     UPDATE calls SET deleted_at = now()

@@ -7,9 +7,9 @@ import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { visibleIn } from '../../visible-calls.js';
 import type { CallsQueryDto } from '../calls.dto.js';
 import type { IndexKind } from '../indexes/call-indexes.dto.js';
-import { isOfManyByStart } from './call-lists.query.js';
-import type { Prices } from './calls.cost.js';
-import { isMatch, type Matched } from './calls.query.js';
+import { isStartOrdered } from './call-lists.query.js';
+import type { BuiltinPrices } from './calls.cost.js';
+import { isMatch, type CallSelection } from './calls.query.js';
 
 /** How many calls the first part of a search has, and the largest. Behind one that took longer none is larger. */
 export const FIRST_PART = 2000;
@@ -20,7 +20,7 @@ export const QUICK_PART_MS = 1000;
  * A search inside the documents of calls in the order of their starts. Without an index it reads the documents of all calls, so it looks at
  * a part of them at a time, and can say how far it came.
  */
-export interface Search {
+export interface DocumentSearch {
   /** The calls that the conditions on columns leave: in these it looks. */
   candidates: Sql;
   isDescending: boolean;
@@ -29,35 +29,46 @@ export interface Search {
 }
 
 /** The search that a valid request asks for; null where it reads no documents, or goes by another order. */
-export function documentSearch(request: CallsQueryDto, prices?: Prices): Search | null {
+export function documentSearch(
+  request: CallsQueryDto,
+  prices?: BuiltinPrices,
+): DocumentSearch | null {
   const { project_id, filter, query, sort_by, offset } = request;
   const all = conditions(query);
   const inside = all.filter(readsDocument);
   const isInside =
     inside.length > 0 || Boolean(filter?.input_refs?.length || filter?.output_refs?.length);
-  if (!isInside || offset || !isOfManyByStart(request)) return null;
+  if (!isInside || offset || !isStartOrdered(request)) return null;
   const beside = all.filter((condition) => !inside.includes(condition));
   return {
-    candidates: allOf(visibleIn(project_id), isMatch(besideDocuments(request, beside), prices)),
+    candidates: allOf(visibleIn(project_id), isMatch(withoutDocuments(request, beside), prices)),
     isDescending: sort_by?.[0]?.direction === 'desc',
     indexes: inside.flatMap(helpfulIndex),
   };
 }
 
 /** One part of a search, from the start that the part before it ended with. */
-export interface Part {
+export interface SearchPart {
   calls: number;
   /** The start of its last call; null where it has none. */
   until: string | null;
 }
 
-export const partQuery = (search: Search, from: string | null, calls: number) => sql<Part>`
+export const partQuery = (
+  search: DocumentSearch,
+  from: string | null,
+  calls: number,
+) => sql<SearchPart>`
   SELECT count(*)::int AS calls, ${wireTime(search.isDescending ? sql`min(started_at)` : sql`max(started_at)`)} AS until
   FROM (SELECT c.started_at FROM calls c WHERE ${allOf(search.candidates, isWithin(search, from, null))}
     ORDER BY c.started_at ${search.isDescending ? sql`DESC` : sql`ASC`} ${pageLimit(calls)}) t`;
 
 /** The condition that a call is of the part between two starts. Calls that start together are in one part. */
-export function isWithin({ isDescending }: Search, from: string | null, until: string | null): Sql {
+export function isWithin(
+  { isDescending }: DocumentSearch,
+  from: string | null,
+  until: string | null,
+): Sql {
   const time = (text: string) => sql`${text}::timestamptz`;
   const [behind, upTo] = isDescending ? [sql`<`, sql`>=`] : [sql`>`, sql`<=`];
   return allOf(
@@ -67,7 +78,11 @@ export function isWithin({ isDescending }: Search, from: string | null, until: s
 }
 
 /** What is said of a search that was stopped behind so many calls, of which the last started at `until`. */
-export function searchStopped({ indexes }: Search, calls: number, until: string | null): ApiError {
+export function searchStoppedError(
+  { indexes }: DocumentSearch,
+  calls: number,
+  until: string | null,
+): ApiError {
   const [index] = indexes;
   const reached =
     until === null
@@ -83,7 +98,10 @@ export function searchStopped({ indexes }: Search, calls: number, until: string 
 }
 
 /** A request without the refs that it looks for, and with these of its conditions. */
-export function besideDocuments({ project_id, filter }: Matched, kept: unknown[]): Matched {
+export function withoutDocuments(
+  { project_id, filter }: CallSelection,
+  kept: unknown[],
+): CallSelection {
   const { input_refs: _inputs, output_refs: _outputs, ...columns } = filter ?? {};
   const query = kept.length > 0 ? { query: { $expr: { $and: kept } } } : {};
   return { project_id, filter: columns, ...query };
@@ -117,7 +135,7 @@ export function readsDocument(condition: unknown): boolean {
 }
 
 /** As `call-indexes.query.ts` makes them, and docs/adr/0016-indexes-on-fields.md says what they serve. */
-function helpfulIndex(condition: unknown): Search['indexes'] {
+function helpfulIndex(condition: unknown): DocumentSearch['indexes'] {
   const { $eq, $in, $contains } = condition as Record<string, unknown>;
   if (Array.isArray($eq)) {
     const field = $eq.map(fieldName).find(isInDocument);
@@ -137,7 +155,7 @@ function helpfulIndex(condition: unknown): Search['indexes'] {
     : [];
 }
 
-function indexFor(field: string, values: unknown[]): Search['indexes'] {
+function indexFor(field: string, values: unknown[]): DocumentSearch['indexes'] {
   const [kind] = [...new Set(values.map((value) => typeof value))];
   if (kind === 'string') return [{ field, kind: 'text' }];
   return kind === 'number' ? [{ field, kind: 'number' }] : [];

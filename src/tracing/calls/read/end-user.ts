@@ -27,25 +27,25 @@ const asObject = (document: Sql) =>
   sql`CASE WHEN json_typeof(${document}) = 'object' THEN ${document} ELSE '{}' END`;
 
 /** A member of metadata that are a text, as JSON or Python print them. */
-const inPrinted = (text: Sql) =>
+const printedUserId = (text: Sql) =>
   sql`substring(${text} from ${`["'](?:${USER_METADATA.join('|')})["']: ?["']?([^"'\\\\,}]{1,255})`}::text)`;
 
-const inAttributes = sql`(SELECT coalesce(${join([
+const userOfAttributes = sql`(SELECT coalesce(${join([
   ...namedBy(USER_ATTRIBUTES),
   sql`(SELECT coalesce(${join(namedBy(USER_METADATA))}) FROM ${members(asObject(sql`a.metadata`), USER_METADATA)})`,
-  sql`CASE WHEN json_typeof(a.metadata) = 'string' THEN ${plain(inPrinted(sql`a.metadata #>> '{}'`))} END`,
+  sql`CASE WHEN json_typeof(a.metadata) = 'string' THEN ${plain(printedUserId(sql`a.metadata #>> '{}'`))} END`,
   sql`(SELECT ${plain(sql`a.id`)} FROM ${members(asObject(sql`a."user"`), ['id'])})`,
 ])}) FROM ${members(safe(sql`attributes`), USER_ATTRIBUTES, sql`, metadata json, "user" json`)})`;
 
-const inInputs = sql`(SELECT coalesce(${join([
+const userOfInputs = sql`(SELECT coalesce(${join([
   ...namedBy(USER_INPUTS),
   sql`(SELECT ${plain(sql`a.user_id`)} FROM ${members(asObject(sql`a.metadata`), ['user_id'])})`,
 ])}) FROM ${members(safe(sql`inputs`), USER_INPUTS, sql`, metadata json, model text`)} WHERE a.model IS NOT NULL)`;
 
 /** The user whom the call `c` names itself. Most name none, which their texts tell without being taken apart. */
 const OWN_END_USER = sql`coalesce(
-  CASE WHEN c.attributes::text ~ '[uU]ser|customer|u00' THEN ${inAttributes} END,
-  CASE WHEN c.inputs::text ~ '"(?:user|safety_identifier|user_id)"|u00' THEN ${inInputs} END)`;
+  CASE WHEN c.attributes::text ~ '[uU]ser|customer|u00' THEN ${userOfAttributes} END,
+  CASE WHEN c.inputs::text ~ '"(?:user|safety_identifier|user_id)"|u00' THEN ${userOfInputs} END)`;
 
 /** The user whom the call `c` names, or else the nearest call above it in its trace. */
 export const endUser = (projectId: string): Sql => sql`(

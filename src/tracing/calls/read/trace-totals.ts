@@ -12,7 +12,7 @@ const MAX_CALLS = 10_000;
 const MAX_LOOKED_AT = 50;
 
 /** The calls of the trace of the root `r`, and the spans that ran in these. */
-const tellingCalls = (projectId: string): Sql => sql`
+const callsWithUsage = (projectId: string): Sql => sql`
   SELECT c.* FROM (
     SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = r.trace_id AND c.usage IS NOT NULL
     UNION ALL
@@ -28,7 +28,7 @@ const inTrace = (projectId: string): Sql => sql`(d.trace_id = r.trace_id OR EXIS
   SELECT FROM calls t WHERE t.project_id = ${projectId} AND t.id = d.linked_call_id AND t.trace_id = r.trace_id))`;
 
 /** Usage as `calls.usage` has it, and the call that tells all of it, if it is one. */
-const addedUsage = (projectId: string): Sql => sql`
+const traceUsage = (projectId: string): Sql => sql`
   SELECT json_agg(json_build_object('llm_id', t.llm_id, 'prompt_tokens', t.prompt, 'completion_tokens', t.completion,
       'cache_read_input_tokens', t.read, 'cache_creation_input_tokens', t.created, 'requests', t.requests, 'details', t.details)) AS usage,
     CASE WHEN min(t.first_id) = max(t.last_id) THEN min(t.first_id) END AS told_by
@@ -36,12 +36,12 @@ const addedUsage = (projectId: string): Sql => sql`
     SELECT u.llm_id, sum(u.prompt_tokens)::float8 AS prompt, sum(u.completion_tokens)::float8 AS completion,
       sum(u.cache_read_input_tokens)::float8 AS read, sum(u.cache_creation_input_tokens)::float8 AS created, count(*) AS requests,
       min(u.id) AS first_id, max(u.id) AS last_id, ${detailSums(sql`u.details`)} AS details
-    FROM (${countedUsage(projectId, tellingCalls(projectId), sql`1 AS one`, inTrace(projectId))}) u GROUP BY u.llm_id) t`;
+    FROM (${countedUsage(projectId, callsWithUsage(projectId), sql`1 AS one`, inTrace(projectId))}) u GROUP BY u.llm_id) t`;
 
 /** What the traces of the roots among the calls of the table `listed` add up to, once for each: many roots may be in one trace. */
 export const totalsOfTraces = (projectId: string): Sql => sql`
   SELECT r.trace_id, t.usage, t.told_by, ${endUserOfTrace(projectId, MAX_LOOKED_AT)} AS user_name
-  FROM (SELECT DISTINCT c.trace_id FROM listed c WHERE ${isRoot(projectId)}) r ${lookedUp(addedUsage(projectId), 't')}`;
+  FROM (SELECT DISTINCT c.trace_id FROM listed c WHERE ${isRoot(projectId)}) r ${lookedUp(traceUsage(projectId), 't')}`;
 
 /** What the trace of the root `c` adds up to, as `total`: no usage where the root tells all of it as its own. */
 export const traceTotal = (projectId: string): Sql =>

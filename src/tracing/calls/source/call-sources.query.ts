@@ -7,23 +7,23 @@ import { type CallSource, PRODUCTION, SOURCE_ATTRIBUTES, SOURCE_PREFIXES } from 
 export const MAX_CHANGED = 5000;
 
 /** Calls that say no source, as candidates for another one. */
-const silent = (projectId: string, condition: Sql) =>
+const unsourced = (projectId: string, condition: Sql) =>
   sql`SELECT c.id, c.parent_id, c.linked_call_id, c.source FROM calls c
     WHERE c.project_id = ${projectId} AND ${condition} AND c.own_source IS NULL`;
 
 /** Those of these calls that say no source. */
-export const silentCalls = (projectId: string, ids: readonly string[]) => sql`
-  SELECT c.* FROM unnest(${ids}::text[]) t (id) ${lookedUp(sql`${silent(projectId, sql`c.id = t.id`)} LIMIT 1`, 'c')}`;
+export const unsourcedCalls = (projectId: string, ids: readonly string[]) => sql`
+  SELECT c.* FROM unnest(${ids}::text[]) t (id) ${lookedUp(sql`${unsourced(projectId, sql`c.id = t.id`)} LIMIT 1`, 'c')}`;
 
 /** The calls below these, in their trace and in others. */
-export const silentBelow = (projectId: string, ids: readonly string[]) => sql`
-  SELECT c.* FROM unnest(${ids}::text[]) t (id) ${lookedUp(silent(projectId, sql`c.parent_id = t.id`), 'c')}
+export const unsourcedChildren = (projectId: string, ids: readonly string[]) => sql`
+  SELECT c.* FROM unnest(${ids}::text[]) t (id) ${lookedUp(unsourced(projectId, sql`c.parent_id = t.id`), 'c')}
   UNION
-  SELECT c.* FROM unnest(${ids}::text[]) t (id) ${lookedUp(silent(projectId, sql`c.linked_call_id = t.id`), 'c')}`;
+  SELECT c.* FROM unnest(${ids}::text[]) t (id) ${lookedUp(unsourced(projectId, sql`c.linked_call_id = t.id`), 'c')}`;
 
 /** Those that wait for these parents, in a project that has other calls than those of production. */
-export const silentOrphans = (projectId: string, parents: readonly string[]) => sql`
-  SELECT c.* FROM unnest(${parents}::text[]) t (id) ${lookedUp(silent(projectId, sql`c.parent_id = t.id AND c.is_orphan`), 'c')}
+export const unsourcedOrphans = (projectId: string, parents: readonly string[]) => sql`
+  SELECT c.* FROM unnest(${parents}::text[]) t (id) ${lookedUp(unsourced(projectId, sql`c.parent_id = t.id AND c.is_orphan`), 'c')}
   WHERE EXISTS (SELECT FROM calls s WHERE s.project_id = ${projectId} AND s.source <> 'production')`;
 
 /** The source of a call that has started, even if it was deleted since; NULL where none is stored. */
@@ -35,7 +35,7 @@ const sourceOf = (projectId: string, id: Sql) =>
  * is not stored they keep what they had from it. Answers at most `MAX_CHANGED` that changed. A join with them in place of the object compares
  * each with all: 29 s for 5000, in place of 1 s.
  */
-export const sourcesTake = (projectId: string, candidates: Sql) => sql<{ id: string }>`
+export const inheritedSourcesSet = (projectId: string, candidates: Sql) => sql<{ id: string }>`
   WITH found AS MATERIALIZED (${candidates}), above AS MATERIALIZED (
     SELECT f.*, ${sourceOf(projectId, sql`f.parent_id`)} AS of_parent, ${sourceOf(projectId, sql`f.linked_call_id`)} AS of_linked
     FROM found f
@@ -67,13 +67,13 @@ export const sourceAttributes = sql`(
   WHERE e.key = ANY(${SOURCE_ATTRIBUTES}::text[]) OR ${isPrefixed})`;
 
 /** A call of an older build that says its source. */
-export interface SaidSource {
+export interface OwnSourceRow {
   id: string;
   source: CallSource;
 }
 
 /** Notes what calls say that nobody had read. */
-export const sourcesSay = (projectId: string, calls: readonly SaidSource[]) => sql`
+export const ownSourcesSet = (projectId: string, calls: readonly OwnSourceRow[]) => sql`
   WITH said AS MATERIALIZED (
     SELECT ${JSON.stringify(Object.fromEntries(calls.map(({ id, source }) => [id, source])))}::jsonb AS sources),
   locked AS MATERIALIZED (

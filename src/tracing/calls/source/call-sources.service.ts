@@ -3,12 +3,12 @@ import { Database } from '../../../platform/database/database.js';
 import { CALLS } from '../call.entity.js';
 import {
   MAX_CHANGED,
-  type SaidSource,
-  silentBelow,
-  silentCalls,
-  silentOrphans,
-  sourcesSay,
-  sourcesTake,
+  type OwnSourceRow,
+  unsourcedChildren,
+  unsourcedCalls,
+  unsourcedOrphans,
+  ownSourcesSet,
+  inheritedSourcesSet,
 } from './call-sources.query.js';
 
 /** Calls that are looked up by one statement, which nobody waits for long. */
@@ -23,17 +23,17 @@ export class CallSources {
 
   /** Finds anew what these calls take from above, and passes it on. */
   async settle(projectId: string, ids: readonly string[]): Promise<void> {
-    await this.spread(projectId, await this.takeAll(projectId, ids, silentCalls));
+    await this.spread(projectId, await this.takeAll(projectId, ids, unsourcedCalls));
   }
 
   /** The same for calls that came before their parents, which may be here by now. */
   async settleOrphans(projectId: string, parents: readonly string[]): Promise<void> {
-    await this.spread(projectId, await this.takeAll(projectId, parents, silentOrphans));
+    await this.spread(projectId, await this.takeAll(projectId, parents, unsourcedOrphans));
   }
 
   /** Notes what calls say, and passes it on. */
-  async say(projectId: string, calls: readonly SaidSource[]): Promise<void> {
-    await this.database.query(sourcesSay(projectId, calls));
+  async say(projectId: string, calls: readonly OwnSourceRow[]): Promise<void> {
+    await this.database.query(ownSourcesSet(projectId, calls));
     await this.spread(
       projectId,
       calls.map(({ id }) => id),
@@ -44,7 +44,7 @@ export class CallSources {
   async spread(projectId: string, ids: readonly string[]): Promise<void> {
     const times = new Map<string, number>();
     for (let above = ids; above.length > 0;) {
-      const changed = await this.takeAll(projectId, above, silentBelow);
+      const changed = await this.takeAll(projectId, above, unsourcedChildren);
       for (const id of changed) times.set(id, (times.get(id) ?? 0) + 1);
       above = changed.filter((id) => times.get(id)! < MAX_TIMES);
     }
@@ -54,11 +54,14 @@ export class CallSources {
   private async takeAll(
     projectId: string,
     ids: readonly string[],
-    candidates: typeof silentCalls,
+    candidates: typeof unsourcedCalls,
   ): Promise<string[]> {
     const changed: string[] = [];
     for (let i = 0; i < ids.length; i += AT_ONCE) {
-      const query = sourcesTake(projectId, candidates(projectId, ids.slice(i, i + AT_ONCE)));
+      const query = inheritedSourcesSet(
+        projectId,
+        candidates(projectId, ids.slice(i, i + AT_ONCE)),
+      );
       for (let isMore = true; isMore;) {
         const rows = await this.database.query(query);
         for (const { id } of rows) changed.push(id);

@@ -1,17 +1,17 @@
 import { sourceOf } from '../ingest/calls.copy.js';
 import type { CallWrite } from '../ingest/calls.upsert.js';
 import { hasStarted } from '../ingest/orphans.js';
-import type { StoredPlace } from '../ingest/orphans.query.js';
+import type { TreePosition } from '../ingest/orphans.query.js';
 import { type CallSource, PRODUCTION } from './call-source.js';
 
-type Places = ReadonlyMap<string, StoredPlace>;
+type TreePositions = ReadonlyMap<string, TreePosition>;
 
 /**
  * Finds the source of each start in the batch: its own, or else that of the parent, or else that of the call of another trace in which it
  * ran, where these are in the batch or stored. A call whose parent is gone keeps what it had from it.
  */
-export function findSources(writes: readonly CallWrite[], stored: Places): void {
-  if (writes.every((write) => saysNothing(write) && hasNothingAbove(write, stored))) return;
+export function resolveSources(writes: readonly CallWrite[], stored: TreePositions): void {
+  if (writes.every((write) => saysNothing(write) && isBelowProduction(write, stored))) return;
   const batch = new Map(writes.map((write) => [write.id, write]));
   const found = new Map<string, CallSource | undefined>();
   const sourceAt = (id: string | null | undefined): CallSource | undefined => {
@@ -24,7 +24,7 @@ export function findSources(writes: readonly CallWrite[], stored: Places): void 
     found.set(id, source);
     return source;
   };
-  const take = ({ start }: CallWrite, place: StoredPlace | undefined): CallSource => {
+  const take = ({ start }: CallWrite, place: TreePosition | undefined): CallSource => {
     if (start!.own_source) return start!.own_source as CallSource;
     const above = [start!.parent_id, start!.linked_call_id].filter(Boolean).map(sourceAt);
     const other = above.find((source) => source !== undefined && source !== PRODUCTION);
@@ -40,7 +40,7 @@ export function findSources(writes: readonly CallWrite[], stored: Places): void 
 }
 
 /** Whether the write, or what it replaces, is of another source than the stored call, so that the calls below may be. */
-export function isSourceChanged(write: CallWrite, stored: Places): boolean {
+export function isSourceChanged(write: CallWrite, stored: TreePositions): boolean {
   const place = stored.get(write.id);
   const before = hasStarted(place) ? place.source : PRODUCTION;
   return write.start !== undefined && sourceOf(write) !== before;
@@ -53,11 +53,11 @@ export const takesSource = ({ start }: CallWrite): boolean =>
 const saysNothing = ({ start }: CallWrite) => !start?.own_source;
 
 /** Nothing that is stored beside or above it is of another source than production. */
-const hasNothingAbove = ({ id, start }: CallWrite, stored: Places) =>
+const isBelowProduction = ({ id, start }: CallWrite, stored: TreePositions) =>
   [id, start?.parent_id, start?.linked_call_id].every((one) => {
     const place = one ? stored.get(one) : undefined;
     return place === undefined || place.source === PRODUCTION;
   });
 
-const isBelowTheSame = (place: StoredPlace | undefined, parentId: string | null | undefined) =>
+const isBelowTheSame = (place: TreePosition | undefined, parentId: string | null | undefined) =>
   hasStarted(place) && place.own_source === null && place.parent_id === (parentId ?? null);

@@ -1,12 +1,12 @@
 // SQL: statistics.
 import { projectLock } from '../../../platform/database/advisory-locks.js';
-import type { Marked } from '../../../platform/database/marks-refresher.js';
+import type { MarkedStatistics } from '../../../platform/database/marks-refresher.js';
 import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { sql, type Sql } from '../../../platform/query/sql.js';
-import { BYTES } from '../read/calls.query.js';
+import { DOCUMENT_BYTES } from '../read/calls.query.js';
 import { IS_TIMED, visibleIn } from '../../visible-calls.js';
-import { MADE_TWIN } from '../ingest/response-id.js';
-import { countedUsage, endsWalks, REACH_MINUTES } from '../usage/counted-usage.query.js';
+import { TWIN_ID_PREFIX } from '../ingest/response-id.js';
+import { countedUsage, isWalkEnd, REACH_MINUTES } from '../usage/counted-usage.query.js';
 import { detailSums } from '../usage/details.query.js';
 
 /** Zones of today differ from UTC by multiples of a quarter of an hour, so that their hours and days are whole slots. */
@@ -22,7 +22,7 @@ const REACH = sql`make_interval(mins => ${REACH_MINUTES}::int)`;
 export const TIERS = [128_001, 200_000, 200_001, 272_000, 272_001, 512_001];
 
 /** A slot costs its calls, some 100 here. */
-export const MARKED_SLOTS: Marked = {
+export const MARKED_SLOTS: MarkedStatistics = {
   marks: sql`call_slot_marks`,
   lock: projectLock(0x736c6f74),
   atOnce: 500,
@@ -60,25 +60,25 @@ export interface MarkedSlot {
 }
 
 /** The parents of calls that changed; and their responses, each with the slot of the call. */
-export interface Names {
+export interface ChangedLinks {
   parents: readonly string[];
   responses: readonly string[];
   slots: readonly string[];
 }
 
 /** Slots of calls that may count other usage than before, as calls changed below them or beside them. */
-export const namedSlots = (projectId: string, { parents, responses, slots }: Names) => sql<{
+export const namedSlots = (projectId: string, { parents, responses, slots }: ChangedLinks) => sql<{
   slot: string;
   is_open: boolean;
   ms: number;
 }>`
   WITH RECURSIVE up AS (
-    SELECT c.id, c.parent_id, c.trace_id, c.started_at, ${endsWalks(projectId)} AS is_last FROM calls c
+    SELECT c.id, c.parent_id, c.trace_id, c.started_at, ${isWalkEnd(projectId)} AS is_last FROM calls c
     WHERE ${visibleIn(projectId)} AND c.id = ANY(${parents}::text[])
     UNION
     SELECT c.* FROM unnest(${parents}::text[]) AS p (id) ${lookedUp(
       sql`SELECT c.id, c.parent_id, c.trace_id, c.started_at, false AS is_last FROM calls c
-        WHERE ${visibleIn(projectId)} AND c.response_id >= ${MADE_TWIN}::text || p.id || '/' AND c.response_id < ${MADE_TWIN}::text || p.id || '0'`,
+        WHERE ${visibleIn(projectId)} AND c.response_id >= ${TWIN_ID_PREFIX}::text || p.id || '/' AND c.response_id < ${TWIN_ID_PREFIX}::text || p.id || '0'`,
       'c',
     )}
     UNION
@@ -91,7 +91,7 @@ export const namedSlots = (projectId: string, { parents, responses, slots }: Nam
       )}
     UNION
     SELECT c.* FROM up ${lookedUp(
-      sql`SELECT c.id, c.parent_id, c.trace_id, c.started_at, ${endsWalks(projectId)} AS is_last FROM calls c
+      sql`SELECT c.id, c.parent_id, c.trace_id, c.started_at, ${isWalkEnd(projectId)} AS is_last FROM calls c
       WHERE ${visibleIn(projectId)} AND c.id = up.parent_id AND ${unseen(sql`c.trace_id = up.trace_id`)}`,
       'c',
     )}
@@ -148,7 +148,7 @@ export const slotsInsert = (projectId: string, slots: readonly string[]) => sql<
     ${ofSlot(
       projectId,
       sql`${callTotals(IS_PRODUCTION)}, string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) FILTER (WHERE ${IS_PRODUCTION}) AS latencies,
-        coalesce(sum(${BYTES}), 0) AS bytes FROM calls c`,
+        coalesce(sum(${DOCUMENT_BYTES}), 0) AS bytes FROM calls c`,
     )}) t
   WHERE t.call_count > 0 OR t.bytes > 0 RETURNING bytes::text`;
 

@@ -1,9 +1,9 @@
-import { Decimal, printed } from '../../../platform/json/decimal.js';
+import { Decimal, printDecimals } from '../../../platform/json/decimal.js';
 import { microseconds } from '../../../platform/http/stats-window.js';
-import { inTurns } from '../../../platform/time/turn.js';
+import { mapYielding } from '../../../platform/time/turn.js';
 import type { CostsService } from '../../costs/costs.service.js';
 import type { CallMetric, UsageMetric } from './call-stats.dto.js';
-import type { CallRow, SpreadRow, UsageRow } from './call-stats.query.js';
+import type { CallBucket, SpreadRow, UsageRow } from './call-stats.query.js';
 import {
   average,
   decimal,
@@ -11,33 +11,35 @@ import {
   mostBuckets,
   statMembers,
   tooLarge,
-  type Values,
-  type Wanted,
+  type BucketValues,
+  type MetricAggregations,
 } from './call-stats.values.js';
 
 /** What buckets are made for. */
-interface Frame {
+interface BucketFrame {
   starts: readonly Date[];
   groups: readonly string[];
 }
 
-const timestamp = ({ starts }: Frame, bucket: number) => microseconds(starts[bucket]!);
+const timestamp = ({ starts }: BucketFrame, bucket: number) => microseconds(starts[bucket]!);
 
-const groupValues = ({ groups }: Frame, row: Record<string, unknown>) =>
+const groupValues = ({ groups }: BucketFrame, row: Record<string, unknown>) =>
   Object.fromEntries(groups.map((name) => [name, row[name]]));
 
 /** One JSON text a bucket, also of those without calls; with groups, one for each group in a bucket. */
 export async function callBuckets(
-  frame: Frame & { calls: readonly Wanted<CallMetric>[] },
-  rows: readonly CallRow[],
+  frame: BucketFrame & { calls: readonly MetricAggregations<CallMetric>[] },
+  rows: readonly CallBucket[],
 ): Promise<string[]> {
-  const bucketText = (row: CallRow) => printed(callBucket(frame, row));
-  if (frame.groups.length > 0) return inTurns(rows, bucketText);
+  const bucketText = (row: CallBucket) => printDecimals(callBucket(frame, row));
+  if (frame.groups.length > 0) return mapYielding(rows, bucketText);
   const byBucket = new Map(rows.map((row) => [row.bucket, row]));
-  return inTurns(frame.starts, (_, bucket) => bucketText(byBucket.get(bucket) ?? empty(bucket)));
+  return mapYielding(frame.starts, (_, bucket) =>
+    bucketText(byBucket.get(bucket) ?? empty(bucket)),
+  );
 }
 
-const empty = (bucket: number): CallRow => ({
+const empty = (bucket: number): CallBucket => ({
   bucket,
   call_count: 0,
   ended_count: 0,
@@ -48,7 +50,10 @@ const empty = (bucket: number): CallRow => ({
   latency_max: null,
 });
 
-function callBucket(frame: Frame & { calls: readonly Wanted<CallMetric>[] }, row: CallRow): object {
+function callBucket(
+  frame: BucketFrame & { calls: readonly MetricAggregations<CallMetric>[] },
+  row: CallBucket,
+): object {
   return {
     timestamp: timestamp(frame, row.bucket),
     ...groupValues(frame, row),
@@ -60,7 +65,10 @@ function callBucket(frame: Frame & { calls: readonly Wanted<CallMetric>[] }, row
   };
 }
 
-function callValues({ metric, percentiles }: Wanted<CallMetric>, row: CallRow): Values {
+function callValues(
+  { metric, percentiles }: MetricAggregations<CallMetric>,
+  row: CallBucket,
+): BucketValues {
   if (metric === 'call_count') return flags(row.call_count, row.call_count, percentiles);
   if (metric === 'error_count') return flags(row.error_count, row.call_count, percentiles);
   return {
@@ -87,7 +95,7 @@ interface UsageBucket {
   units: Record<'input' | 'output', Set<string>>;
 }
 
-interface Found {
+interface UsageStatistics {
   rows: readonly UsageRow[];
   spreads: readonly SpreadRow[];
   book: Awaited<ReturnType<CostsService['priceBook']>> | null;
@@ -95,14 +103,14 @@ interface Found {
 
 /** One JSON text for each model, and group, in a bucket in which it was used. */
 export async function usageBuckets(
-  frame: Frame & { usage: readonly Wanted<UsageMetric>[] },
-  { rows, spreads, book }: Found,
+  frame: BucketFrame & { usage: readonly MetricAggregations<UsageMetric>[] },
+  { rows, spreads, book }: UsageStatistics,
 ): Promise<string[]> {
   const bucketKey = (row: UsageRow | SpreadRow) =>
     JSON.stringify([row.bucket, row.llm_id, ...frame.groups.map((name) => row[name])]);
   const buckets = new Map<string, UsageBucket>();
   const limit = mostBuckets(frame.usage);
-  await inTurns(rows, (row) => {
+  await mapYielding(rows, (row) => {
     const key = bucketKey(row);
     let bucket = buckets.get(key);
     if (!bucket) buckets.set(key, (bucket = newBucket(row)));
@@ -110,11 +118,11 @@ export async function usageBuckets(
     add(bucket, row, book);
   });
   const byKey = new Map(spreads.map((spread) => [bucketKey(spread), spread]));
-  return inTurns([...buckets], ([key, bucket]) => {
+  return mapYielding([...buckets], ([key, bucket]) => {
     const values = frame.usage.map((wanted) =>
       statMembers(wanted, usageValues(wanted, bucket, byKey.get(key))),
     );
-    return printed({
+    return printDecimals({
       timestamp: timestamp(frame, bucket.row.bucket),
       model: bucket.row.llm_id,
       ...groupValues(frame, bucket.row),
@@ -147,7 +155,7 @@ const newBucket = (row: UsageRow): UsageBucket => ({
   units: { input: new Set(), output: new Set() },
 });
 
-function add(bucket: UsageBucket, row: UsageRow, book: Found['book']): void {
+function add(bucket: UsageBucket, row: UsageRow, book: UsageStatistics['book']): void {
   const { sums, units } = bucket;
   const plus = (metric: UsageMetric, value: Decimal | null) => {
     if (value) sums[metric] = sums[metric]?.plus(value) ?? value;
@@ -201,10 +209,10 @@ function bucketUnit({ units }: UsageBucket, parts: ('input' | 'output')[]): stri
 }
 
 function usageValues(
-  { metric }: Wanted<UsageMetric>,
+  { metric }: MetricAggregations<UsageMetric>,
   bucket: UsageBucket,
   spread: SpreadRow | undefined,
-): Values {
+): BucketValues {
   const parts = PARTS[metric];
   const sum = parts && bucketUnit(bucket, parts) === null ? null : bucket.sums[metric];
   if (!spread || !(`${metric}_count` in spread))

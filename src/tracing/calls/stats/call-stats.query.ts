@@ -10,22 +10,22 @@ import { countedUsage } from '../usage/counted-usage.query.js';
 import { detailSums } from '../usage/details.query.js';
 import { CALL_TOTALS, LATENCY_US, USAGE_TOTALS } from './call-slots.query.js';
 import type { UsageMetric } from './call-stats.dto.js';
-import type { Sorted } from './latencies.js';
+import type { SortedLatencies } from './latencies.js';
 
 /** A part of time: inclusive, exclusive. */
-export interface Span {
+export interface TimeSpan {
   since: string;
   until: string;
 }
 
 /** What is read to answer a request. */
-export interface Reading {
+export interface StatsReading {
   projectId: string;
   /** The starts of the buckets. */
   starts: readonly string[];
   /** Whose calls are read, and whose stored statistics; together they are the window. */
-  fresh: readonly Span[];
-  stored: readonly Span[];
+  fresh: readonly TimeSpan[];
+  stored: readonly TimeSpan[];
   /** The condition on a call `c`; none where statistics are stored. */
   condition: Sql;
   /** The same of calls below roots. */
@@ -44,14 +44,14 @@ export const MAX_ROWS = 50_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Rows, and what they are sorted by. */
-export interface Ordered<Row> {
+export interface OrderedRows<Row> {
   rows: Sql<Row>;
   order: Sql;
 }
 
 /** At most `limit` rows; when there are more of them, or they are too large, nothing of them but that. */
-export const bounded = <Row>(
-  { rows, order }: Ordered<Row>,
+export const boundedRowsQuery = <Row>(
+  { rows, order }: OrderedRows<Row>,
   limit: number,
 ): Sql<Row & { is_too_large: boolean }> => sql`
   WITH found AS MATERIALIZED (${rows} LIMIT ${limit + 1}::bigint)
@@ -67,7 +67,7 @@ const GROUP_VALUES: Record<string, (projectId: string) => Sql> = {
 };
 
 /** The slots of a part of time whose statistics have changed. */
-export const markedSlots = (projectId: string, { since, until }: Span, limit: number) => sql<{
+export const markedSlots = (projectId: string, { since, until }: TimeSpan, limit: number) => sql<{
   ms: number;
 }>`
   SELECT (extract(epoch FROM m.slot) * 1000)::float8 AS ms FROM call_slot_marks m
@@ -86,11 +86,11 @@ export const markedNames = (projectId: string, limit: number) => sql<{
     SELECT unnest(m.response_ids) AS response, m.slot FROM call_slot_marks m WHERE m.project_id = ${projectId} LIMIT ${limit}::bigint) r) r`;
 
 /** The parts of a statement that several statements have in common. */
-class Parts {
+class StatementParts {
   private readonly starts: Parameter;
   private readonly changes: Parameter;
 
-  constructor(private readonly reading: Reading) {
+  constructor(private readonly reading: StatsReading) {
     this.starts = new Parameter(reading.starts);
     this.changes = new Parameter(reading.changes);
   }
@@ -101,13 +101,13 @@ class Parts {
 
   get groups(): Sql {
     const { groups, projectId } = this.reading;
-    return list(
+    return moreColumns(
       groups.map((name) => sql`${GROUP_VALUES[name]!(projectId)} AS ${identifier(name)}`),
     );
   }
 
   get groupNames(): Sql {
-    return list(this.reading.groups.map(identifier));
+    return moreColumns(this.reading.groups.map(identifier));
   }
 
   /** The calls to be read. LATERAL, so that each part of time is one look into the index of starts. */
@@ -128,7 +128,7 @@ class Parts {
   get usage(): Sql {
     const { projectId, isOfTraces, groups } = this.reading;
     const columns = isOfTraces
-      ? sql`c.root_started_at AS started_at${list(groups.map((name) => sql`c.${rootName(name)} AS ${identifier(name)}`))}`
+      ? sql`c.root_started_at AS started_at${moreColumns(groups.map((name) => sql`c.${rootName(name)} AS ${identifier(name)}`))}`
       : sql`c.started_at${this.groups}`;
     const calls = isOfTraces ? this.belowRoots : sql`SELECT c.* ${this.calls}`;
     return sql`FROM (${countedUsage(projectId, calls, columns)}) u`;
@@ -137,10 +137,10 @@ class Parts {
   /** The calls that tell usage among roots and all below them, each with the start and the groups of its root. */
   private get belowRoots(): Sql {
     const { projectId, groups, sources } = this.reading;
-    const values = list(
+    const values = moreColumns(
       groups.map((name) => sql`${GROUP_VALUES[name]!(projectId)} AS ${rootName(name)}`),
     );
-    const names = list(groups.map((name) => sql`t.${rootName(name)}`));
+    const names = moreColumns(groups.map((name) => sql`t.${rootName(name)}`));
     return sql`
       WITH RECURSIVE tree AS (
         SELECT c.id AS root_id, c.id, c.trace_id, c.started_at AS root_started_at${values} ${this.calls}
@@ -169,17 +169,17 @@ class Parts {
 const rootName = (group: string) => identifier(`root_${group}`);
 
 /** Further columns, each behind a comma. */
-const list = (columns: readonly Sql[]) =>
+const moreColumns = (columns: readonly Sql[]) =>
   join(
     columns.map((name) => sql`, ${name}`),
     '',
   );
 
-const spans = (list: readonly Span[]) =>
+const spans = (list: readonly TimeSpan[]) =>
   sql`unnest(${list.map(({ since }) => since)}::timestamptz[], ${list.map(({ until }) => until)}::timestamptz[]) AS r (since, until)`;
 
 /** Of calls in a bucket; latencies are microseconds, sums texts. `percentiles`, in milliseconds, where calls are read. */
-export interface CallRow extends Record<string, unknown> {
+export interface CallBucket extends Record<string, unknown> {
   bucket: number;
   call_count: number;
   /** Calls whose duration is known. */
@@ -194,8 +194,11 @@ export interface CallRow extends Record<string, unknown> {
 }
 
 /** `percents` only where no stored statistics are read. */
-export function callRows(reading: Reading, percents: readonly number[] = []): Ordered<CallRow> {
-  const parts = new Parts(reading);
+export function callRows(
+  reading: StatsReading,
+  percents: readonly number[] = [],
+): OrderedRows<CallBucket> {
+  const parts = new StatementParts(reading);
   const percentiles =
     percents.length > 0
       ? sql`, to_json(percentile_cont(${percents.map((percent) => percent / 100)}::float8[]) WITHIN GROUP (ORDER BY ${LATENCY_MS}))::text AS percentiles`
@@ -205,7 +208,7 @@ export function callRows(reading: Reading, percents: readonly number[] = []): Or
   const ofSlots = sql`SELECT ${parts.bucketAt(sql`s.slot`)} AS bucket, sum(s.call_count), sum(s.ended_count),
     sum(s.error_count), sum(s.instant_count), sum(s.latency_sum), min(s.latency_min), max(s.latency_max)
     ${parts.storedIn(sql`call_slots`)} GROUP BY bucket`;
-  const rows: Sql<CallRow> = sql`SELECT bucket - 1 AS bucket${parts.groupNames}, sum(call_count)::float8 AS call_count,
+  const rows: Sql<CallBucket> = sql`SELECT bucket - 1 AS bucket${parts.groupNames}, sum(call_count)::float8 AS call_count,
     sum(ended_count)::float8 AS ended_count, sum(error_count)::float8 AS error_count, sum(instant_count)::float8 AS instant_count, sum(latency_sum)::text AS latency_sum,
     min(latency_min)::text AS latency_min, max(latency_max)::text AS latency_max
     ${percents.length > 0 ? sql`, min(percentiles)::json AS percentiles` : sql``}
@@ -214,19 +217,22 @@ export function callRows(reading: Reading, percents: readonly number[] = []): Or
 }
 
 /** Of calls in a bucket, sorted. */
-interface Latencies {
+interface BucketLatencies {
   bucket: number;
-  latencies: Sorted;
+  latencies: SortedLatencies;
 }
 
 /** The latencies of the calls that started within a part of the window, sorted lists of eight bytes each, by bucket. */
-export function latencyLists(reading: Reading, { since, until }: Span): Sql<Latencies> {
-  const parts = new Parts(reading);
-  const ofCalls: Sql<Latencies> = sql`SELECT ${parts.bucketAt(sql`c.started_at`)} - 1 AS bucket,
+export function latencyLists(
+  reading: StatsReading,
+  { since, until }: TimeSpan,
+): Sql<BucketLatencies> {
+  const parts = new StatementParts(reading);
+  const ofCalls: Sql<BucketLatencies> = sql`SELECT ${parts.bucketAt(sql`c.started_at`)} - 1 AS bucket,
     string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) AS latencies ${parts.calls}
     WHERE ${IS_TIMED} AND c.started_at >= ${since}::timestamptz AND c.started_at < ${until}::timestamptz
     GROUP BY bucket`;
-  const ofSlots: Sql<Latencies> = sql`SELECT ${parts.bucketAt(sql`s.slot`)} - 1 AS bucket, s.latencies ${parts.storedIn(sql`call_slots`)}
+  const ofSlots: Sql<BucketLatencies> = sql`SELECT ${parts.bucketAt(sql`s.slot`)} - 1 AS bucket, s.latencies ${parts.storedIn(sql`call_slots`)}
     WHERE s.latencies IS NOT NULL AND s.slot >= ${since}::timestamptz AND s.slot < ${until}::timestamptz`;
   return parts.both(ofCalls, ofSlots);
 }
@@ -254,8 +260,8 @@ export interface UsageRow extends Record<string, unknown> {
 
 const KEY = sql`bucket, llm_id, segment, tier, unknown_kinds`;
 
-export function usageRows(reading: Reading): Ordered<UsageRow> {
-  const parts = new Parts(reading);
+export function usageRows(reading: StatsReading): OrderedRows<UsageRow> {
+  const parts = new StatementParts(reading);
   const tiers = new Parameter(reading.tiers);
   const ofCalls = sql`SELECT ${parts.bucketAt(sql`u.started_at`)} AS bucket, u.llm_id,
     ${parts.segmentAt(sql`u.started_at`)} AS segment, width_bucket(u.input_tokens, ${tiers}::bigint[]) AS tier,
@@ -318,11 +324,11 @@ const VALUES: Record<UsageMetric, Sql> = {
  * `<metric>_min` and so on; a call whose cost is not known does not count.
  */
 export function spreadRows(
-  reading: Reading,
+  reading: StatsReading,
   metrics: readonly { metric: UsageMetric; percentiles: readonly number[] }[],
   prices: readonly PriceRow[],
-): Ordered<SpreadRow> {
-  const parts = new Parts(reading);
+): OrderedRows<SpreadRow> {
+  const parts = new StatementParts(reading);
   const ofKind = (kind: number) => prices.map((row) => row.prices[kind]);
   const columns = metrics.map(({ metric, percentiles }) => {
     const named = (name: string) => identifier(`${metric}_${name}`);

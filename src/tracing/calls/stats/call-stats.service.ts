@@ -1,10 +1,10 @@
-import { groupedBy } from '../../../platform/query/grouped-by.js';
+import { groupBy } from '../../../platform/query/grouped-by.js';
 import { Injectable } from '@nestjs/common';
 import { bucketStarts } from '../../../platform/time/buckets.js';
 import { parseDate } from '../../../platform/http/dto.js';
-import { printed } from '../../../platform/json/decimal.js';
+import { printDecimals } from '../../../platform/json/decimal.js';
 import { windowFrame, microseconds, readWindow } from '../../../platform/http/stats-window.js';
-import { inTurns, Turn } from '../../../platform/time/turn.js';
+import { mapYielding, EventLoopTurn } from '../../../platform/time/turn.js';
 import { CostsService } from '../../costs/costs.service.js';
 import { Database } from '../../../platform/database/database.js';
 import { allOf, isOneOf, sql, type Sql } from '../../../platform/query/sql.js';
@@ -17,22 +17,27 @@ import { namedSlots, SLOT_MS, TIERS } from './call-slots.query.js';
 import { callBuckets, usageBuckets } from './call-stats.buckets.js';
 import type { CallMetric, CallStatsDto, UsageMetric } from './call-stats.dto.js';
 import {
-  bounded,
-  type CallRow,
+  boundedRowsQuery,
+  type CallBucket,
   callRows,
   latencyLists,
   markedNames,
   markedSlots,
   MAX_ROWS,
-  type Ordered,
+  type OrderedRows,
   type PriceRow,
-  type Reading,
-  type Span,
+  type StatsReading,
+  type TimeSpan,
   spreadRows,
   type UsageRow,
   usageRows,
 } from './call-stats.query.js';
-import { mostBuckets, tooLarge, type Wanted, readWanted } from './call-stats.values.js';
+import {
+  mostBuckets,
+  tooLarge,
+  type MetricAggregations,
+  readMetrics,
+} from './call-stats.values.js';
 import { percentile } from './latencies.js';
 import { splitWindow, slotsWithin } from './windows.js';
 
@@ -51,15 +56,15 @@ const MAX_OF_BUCKET = 4_000_000;
 /** A request as it is understood. */
 interface StatsQuery {
   projectId: string;
-  window: Span;
+  window: TimeSpan;
   starts: Date[];
   condition: Sql;
   /** What `condition` says of sources, which holds of the calls below roots too. */
   sources: Sql | null;
   groups: string[];
   isOfTraces: boolean;
-  calls: Wanted<CallMetric>[];
-  usage: Wanted<UsageMetric>[];
+  calls: MetricAggregations<CallMetric>[];
+  usage: MetricAggregations<UsageMetric>[];
   /** Whether stored statistics may answer: of all calls of production, in buckets that are whole slots. */
   isPlain: boolean;
 }
@@ -98,12 +103,13 @@ export class CallStatsService {
         groups,
         sources: isOneOf(sql`c.source`, filter.sources),
         isOfTraces: request.filter?.trace_roots_only === true,
-        calls: readWanted(body.call_metrics),
-        usage: readWanted(body.usage_metrics),
-        isPlain: isStored(filter) && !query && groups.length === 0 && starts.every(isWhole),
+        calls: readMetrics(body.call_metrics),
+        usage: readMetrics(body.usage_metrics),
+        isPlain:
+          isAllProduction(filter) && !query && groups.length === 0 && starts.every(isSlotStart),
       });
     });
-    return `${printed(windowFrame(window)).slice(0, -1)},"call_buckets":[${calls.join(',')}],"usage_buckets":[${usage.join(',')}]}`;
+    return `${printDecimals(windowFrame(window)).slice(0, -1)},"call_buckets":[${calls.join(',')}],"usage_buckets":[${usage.join(',')}]}`;
   }
 
   /** The buckets as JSON texts. */
@@ -123,7 +129,7 @@ export class CallStatsService {
     request: StatsQuery,
     changes: string[],
     tiers: number[],
-  ): Promise<Reading> {
+  ): Promise<StatsReading> {
     const { projectId, window, starts, condition, sources, groups, isOfTraces } = request;
     const all = {
       projectId,
@@ -174,7 +180,7 @@ export class CallStatsService {
     return slots;
   }
 
-  private async callBuckets(request: StatsQuery, reading: Reading): Promise<string[]> {
+  private async callBuckets(request: StatsQuery, reading: StatsReading): Promise<string[]> {
     const limit = mostBuckets(request.calls);
     if (request.groups.length === 0 && request.starts.length > limit) throw tooLarge();
     const percents = request.calls.find(({ metric }) => metric === 'latency_ms')?.percentiles ?? [];
@@ -186,8 +192,8 @@ export class CallStatsService {
 
   /** Reads latencies of as many buckets at a time as may be held. */
   private async addPercentiles(
-    reading: Reading,
-    rows: CallRow[],
+    reading: StatsReading,
+    rows: CallBucket[],
     percents: readonly number[],
   ): Promise<void> {
     const filled = rows.filter(({ ended_count }) => ended_count > 0);
@@ -207,14 +213,14 @@ export class CallStatsService {
   }
 
   private async selectPercentiles(
-    reading: Reading,
-    rows: CallRow[],
-    span: Span,
+    reading: StatsReading,
+    rows: CallBucket[],
+    span: TimeSpan,
     percents: readonly number[],
   ): Promise<void> {
     const found = await this.database.query(latencyLists(reading, span));
-    const byBucket = groupedBy(found, ({ bucket }) => bucket);
-    const turn = new Turn();
+    const byBucket = groupBy(found, ({ bucket }) => bucket);
+    const turn = new EventLoopTurn();
     for (const row of rows) {
       const lists = (byBucket.get(row.bucket) ?? []).map(({ latencies }) => latencies);
       row.percentiles = [];
@@ -227,9 +233,9 @@ export class CallStatsService {
   }
 
   private async sortPercentiles(
-    reading: Reading,
-    row: CallRow,
-    { since, until }: Span,
+    reading: StatsReading,
+    row: CallBucket,
+    { since, until }: TimeSpan,
     percents: readonly number[],
   ): Promise<void> {
     const isInside = sql`c.started_at >= ${since}::timestamptz AND c.started_at < ${until}::timestamptz`;
@@ -246,7 +252,7 @@ export class CallStatsService {
 
   private async usageBuckets(
     request: StatsQuery,
-    given: Reading,
+    given: StatsReading,
     hasCosts: boolean,
   ): Promise<string[]> {
     let reading = given;
@@ -273,7 +279,7 @@ export class CallStatsService {
 
   private openBook(
     { projectId, window }: StatsQuery,
-    { changes }: Reading,
+    { changes }: StatsReading,
     rows: readonly UsageRow[],
   ) {
     const models = [...new Set(rows.map(({ llm_id }) => llm_id))];
@@ -281,11 +287,11 @@ export class CallStatsService {
   }
 
   /** The prices of models, and where calls have to be told apart further, as built-in prices change there. */
-  private async prices(request: StatsQuery, reading: Reading, rows: readonly UsageRow[]) {
+  private async prices(request: StatsQuery, reading: StatsReading, rows: readonly UsageRow[]) {
     const book = await this.openBook(request, reading, rows);
     const changes = new Set(reading.changes);
     const tiers = new Set(reading.tiers);
-    await inTurns(mergeReaches(rows), (reach) => {
+    await mapYielding(mergeReaches(rows), (reach) => {
       const splits = book.findSplits(reach);
       for (const at of splits.instants) changes.add(microseconds(at));
       for (const tier of splits.tiers) tiers.add(tier);
@@ -298,8 +304,8 @@ export class CallStatsService {
   }
 
   /** @throws ApiError `too_large` */
-  private async rows<Row>(query: Ordered<Row>, limit = MAX_ROWS): Promise<Row[]> {
-    const found = await this.database.query(bounded(query, limit));
+  private async rows<Row>(query: OrderedRows<Row>, limit = MAX_ROWS): Promise<Row[]> {
+    const found = await this.database.query(boundedRowsQuery(query, limit));
     if (found[0]?.is_too_large) throw tooLarge();
     return found;
   }
@@ -315,10 +321,10 @@ const iso = (ms: number) => new Date(ms).toISOString();
 const ceilToMillisecond = (time: string) =>
   new Date(+parseDate(time) + (/\.\d{3}0*[1-9]/.test(time) ? 1 : 0));
 
-const isWhole = (at: Date) => +at % SLOT_MS === 0;
+const isSlotStart = (at: Date) => +at % SLOT_MS === 0;
 
 /** Whether stored statistics have these calls: all of production. */
-const isStored = ({ sources, ...others }: CallsFilterDto) =>
+const isAllProduction = ({ sources, ...others }: CallsFilterDto) =>
   sources?.length === 1 && sources[0] === PRODUCTION && !hasRestriction(others);
 
 /** An empty list restricts threads and turns only. */
@@ -327,7 +333,7 @@ const hasRestriction = (filter: object | null | undefined) =>
     Array.isArray(value) ? value.length > 0 || ['thread_ids', 'turn_ids'].includes(name) : value,
   );
 
-const needsSpread = ({ metric, aggregations, percentiles }: Wanted<UsageMetric>) =>
+const needsSpread = ({ metric, aggregations, percentiles }: MetricAggregations<UsageMetric>) =>
   percentiles.length > 0 ||
   aggregations.some(
     (name) => name !== 'sum' && (metric.endsWith('_cost') || !['avg', 'count'].includes(name)),
@@ -361,7 +367,7 @@ const rowReach = (row: UsageRow) => ({
 });
 
 const priceRows = (book: Book, rows: readonly UsageRow[]): Promise<PriceRow[]> =>
-  inTurns(mergeReaches(rows), (reach) => {
+  mapYielding(mergeReaches(rows), (reach) => {
     const price = book.findPrice(reach);
     return {
       llm_id: price ? reach.llmId : null,

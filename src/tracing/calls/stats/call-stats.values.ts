@@ -3,7 +3,7 @@ import { ApiError } from '../../../platform/errors.js';
 import type { Aggregation } from '../../../platform/http/stats.dto.js';
 
 /** The known values of a bucket; null where unknown. */
-export interface Values {
+export interface BucketValues {
   sum: Decimal | null;
   count: number;
   /** How many are not 0. */
@@ -15,23 +15,23 @@ export interface Values {
 }
 
 /** A metric as it was asked for. */
-export interface Asked {
+export interface RequestedMetric {
   metric: string;
   aggregations?: readonly Aggregation[] | null;
   percentiles?: readonly number[] | null;
 }
 
 /** The aggregations of one metric, by default the sum; each once, in the order given. */
-export interface Wanted<Metric extends string> {
+export interface MetricAggregations<Metric extends string> {
   metric: Metric;
   aggregations: Aggregation[];
   percentiles: number[];
 }
 
-export function readWanted<Metric extends string>(
-  asked: readonly (Asked & { metric: Metric })[] | null | undefined,
-): Wanted<Metric>[] {
-  const wanted = new Map<Metric, Wanted<Metric>>();
+export function readMetrics<Metric extends string>(
+  asked: readonly (RequestedMetric & { metric: Metric })[] | null | undefined,
+): MetricAggregations<Metric>[] {
+  const wanted = new Map<Metric, MetricAggregations<Metric>>();
   for (const { metric, aggregations, percentiles } of asked ?? []) {
     const one = wanted.get(metric) ?? { metric, aggregations: [], percentiles: [] };
     const isPlain = !aggregations?.length && !percentiles?.length;
@@ -48,7 +48,7 @@ export function readWanted<Metric extends string>(
 const MAX_VALUES = 250_000;
 
 /** How many buckets may be answered, each with its time, its names and its count beside the values that were asked for. */
-export const mostBuckets = (wanted: readonly Wanted<string>[]) =>
+export const mostBuckets = (wanted: readonly MetricAggregations<string>[]) =>
   Math.floor(
     MAX_VALUES /
       wanted.reduce(
@@ -63,7 +63,7 @@ export const tooLarge = () =>
     `the answer has over ${MAX_VALUES} values or too long names: ask for less time, longer buckets, or fewer groups, aggregations or percentiles`,
   );
 
-const VALUE: Record<Aggregation, (values: Values) => unknown> = {
+const VALUE: Record<Aggregation, (values: BucketValues) => unknown> = {
   sum: ({ sum }) => sum,
   avg: ({ average }) => average,
   min: ({ min }) => min,
@@ -75,8 +75,8 @@ const VALUE: Record<Aggregation, (values: Values) => unknown> = {
 
 /** The members of a bucket: `<aggregation>_<metric>` and `p<percent>_<metric>`. */
 export function statMembers(
-  { metric, aggregations, percentiles }: Wanted<string>,
-  values: Values,
+  { metric, aggregations, percentiles }: MetricAggregations<string>,
+  values: BucketValues,
 ): Record<string, unknown> {
   return Object.fromEntries([
     ...aggregations.map((name) => [`${name}_${metric}`, VALUE[name](values)]),
@@ -85,7 +85,7 @@ export function statMembers(
 }
 
 /** Of `count` values of which `ones` are 1 and the others 0. */
-export function flags(ones: number, count: number, percentiles: readonly number[]): Values {
+export function flags(ones: number, count: number, percentiles: readonly number[]): BucketValues {
   const zeros = count - ones;
   const valueAt = (place: number) => (place < zeros ? 0 : 1);
   return {

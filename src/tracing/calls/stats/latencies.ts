@@ -2,13 +2,13 @@ const WIDTH = 8;
 const HIGH = 2 ** 32;
 
 /** Sorted whole numbers of eight bytes each, as `int8send` writes them. */
-export type Sorted = Buffer;
+export type SortedLatencies = Buffer;
 
-const at = (list: Sorted, index: number) =>
+const at = (list: SortedLatencies, index: number) =>
   list.readInt32BE(index * WIDTH) * HIGH + list.readUInt32BE(index * WIDTH + 4);
 
 /** How many numbers of a list are at most `value`. */
-function countUpTo(list: Sorted, value: number): number {
+function countUpTo(list: SortedLatencies, value: number): number {
   let [low, high] = [0, list.length / WIDTH];
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -22,7 +22,7 @@ function countUpTo(list: Sorted, value: number): number {
  * A percentile of all numbers of some lists, as `percentile_cont` interpolates it; null of none. The lists are not
  * merged: the value is found by halving the range in which it lies, with a look into each list.
  */
-export function percentile(lists: readonly Sorted[], percent: number): number | null {
+export function percentile(lists: readonly SortedLatencies[], percent: number): number | null {
   const filled = lists.filter(({ length }) => length > 0);
   const count = filled.reduce((sum, { length }) => sum + length / WIDTH, 0);
   if (count === 0) return null;
@@ -32,7 +32,7 @@ export function percentile(lists: readonly Sorted[], percent: number): number | 
 }
 
 /** The number at a place in the order of all, from 0, and the one behind it. */
-function neighbours(lists: readonly Sorted[], place: number): [number, number | null] {
+function neighbours(lists: readonly SortedLatencies[], place: number): [number, number | null] {
   let [low, high] = [Infinity, -Infinity];
   for (const list of lists) {
     low = Math.min(low, at(list, 0));

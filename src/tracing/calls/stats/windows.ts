@@ -1,5 +1,5 @@
 import { SLOT_MS } from './call-slots.query.js';
-import type { Span } from './call-stats.query.js';
+import type { TimeSpan } from './call-stats.query.js';
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
@@ -15,12 +15,12 @@ export function slotsWithin(start: Date, end: Date): { since: number; until: num
  * `start` and `end` are exact texts; the slots have the order of time.
  */
 export function splitWindow(
-  { since: start, until: end }: Span,
+  { since: start, until: end }: TimeSpan,
   whole: { since: number; until: number },
   slots: readonly number[],
-): { fresh: Span[]; stored: Span[] } {
-  const fresh: Span[] = [{ since: start, until: iso(whole.since) }];
-  const stored: Span[] = [];
+): { fresh: TimeSpan[]; stored: TimeSpan[] } {
+  const fresh: TimeSpan[] = [{ since: start, until: iso(whole.since) }];
+  const stored: TimeSpan[] = [];
   let at = whole.since;
   for (const slot of slots) {
     if (slot > at) stored.push({ since: iso(at), until: iso(slot) });

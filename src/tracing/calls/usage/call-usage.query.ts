@@ -4,8 +4,8 @@ import { lookedUp } from '../../../platform/query/plans.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { visibleIn } from '../../visible-calls.js';
-import type { Prices } from '../read/calls.cost.js';
-import { withFamily, isMatch } from '../read/calls.query.js';
+import type { BuiltinPrices } from '../read/calls.cost.js';
+import { withDescendants, isMatch } from '../read/calls.query.js';
 import type { CallsUsageDto, TraceUsageDto } from './call-usage.dto.js';
 
 /** Bytes of the usage of a call that is read. */
@@ -19,12 +19,12 @@ const linkedTo = (projectId: string, calls: Sql, limit: number) => sql`
   )} LIMIT ${limit}::bigint`;
 
 /** Calls, their descendants, and the spans that ran in these, at most `limit` of each. */
-export function familyUsage(request: CallsUsageDto, limit: number): Sql {
+export function descendantUsage(request: CallsUsageDto, limit: number): Sql {
   const { project_id, call_ids } = request;
   const isSeen = visibleIn(project_id);
   return usageRows(
     sql`
-      WITH ${withFamily(call_ids, isSeen)}, found AS MATERIALIZED (
+      WITH ${withDescendants(call_ids, isSeen)}, found AS MATERIALIZED (
         SELECT c.* FROM calls c
         WHERE ${isSeen} AND c.id = ANY(ARRAY(SELECT id FROM family LIMIT ${limit}::bigint)))
       ${withLinked(project_id, limit)}`,
@@ -33,7 +33,7 @@ export function familyUsage(request: CallsUsageDto, limit: number): Sql {
 }
 
 /** Calls that match, and the spans that ran in these, at most `limit` of each. */
-export const matchingUsage = (request: TraceUsageDto, limit: number, prices?: Prices): Sql =>
+export const matchingUsage = (request: TraceUsageDto, limit: number, prices?: BuiltinPrices): Sql =>
   usageRows(
     sql`
       WITH found AS MATERIALIZED (

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { printed } from '../../../platform/json/decimal.js';
+import { printDecimals } from '../../../platform/json/decimal.js';
 import { ApiError } from '../../../platform/errors.js';
 import {
   CostsService,
@@ -16,15 +16,15 @@ import {
   type TraceUsageDto,
   USUAL_CALLS,
 } from './call-usage.dto.js';
-import { familyUsage, matchingUsage, MAX_USAGE_BYTES } from './call-usage.query.js';
-import { rolledUp, type Spender, countTokens, TooManyEntries } from './rollup.js';
+import { descendantUsage, matchingUsage, MAX_USAGE_BYTES } from './call-usage.query.js';
+import { rollUpUsage, type UsageCall, countTokens, TooManyEntries } from './rollup.js';
 
 /** Models of calls, over all calls of an answer. */
 export const MAX_ENTRIES = 200_000;
 /** Each is `MAX_USAGE_BYTES` at most. */
 const CALLS_AT_ONCE = 32;
 
-interface Row extends Priceable {
+interface CallUsageRow extends Priceable {
   id: string;
   parent_id: string | null;
   trace_id: string;
@@ -48,7 +48,7 @@ export class CallUsageService {
 
   /** Of the calls named, as JSON text. @throws ApiError `too_large` */
   ofCalls(request: CallsUsageDto): Promise<string> {
-    return this.answer(request, familyUsage(request, mostCalls(request) + 1), request.call_ids);
+    return this.answer(request, descendantUsage(request, mostCalls(request) + 1), request.call_ids);
   }
 
   /** Of the calls that match, as JSON text. @throws ApiError `too_large` */
@@ -65,7 +65,7 @@ export class CallUsageService {
     ids?: readonly string[],
   ): Promise<string> {
     const { calls, running, linked } = await this.read(query, mostCalls(request));
-    const totals = await rolledUp(calls, MAX_ENTRIES).catch((error: unknown) => {
+    const totals = await rollUpUsage(calls, MAX_ENTRIES).catch((error: unknown) => {
       throw error instanceof TooManyEntries ? tooManyEntries() : error;
     });
     const shown = ids ?? [...totals.keys()].filter((id) => !linked.has(id));
@@ -76,18 +76,18 @@ export class CallUsageService {
       ]);
       return [id, Object.fromEntries(models)];
     });
-    return printed({ call_usage: Object.fromEntries(usage), unfinished_call_ids: running });
+    return printDecimals({ call_usage: Object.fromEntries(usage), unfinished_call_ids: running });
   }
 
   private async read(query: Sql, most: number) {
-    const calls: Spender[] = [];
+    const calls: UsageCall[] = [];
     const running: string[] = [];
     const linked = new Set<string>();
     let entries = 0;
     const batches = await this.database.stream(query, { maxBatch: CALLS_AT_ONCE });
     for await (const batch of batches as AsyncIterable<string[]>)
       for (const json of batch) {
-        const row = JSON.parse(json) as Row;
+        const row = JSON.parse(json) as CallUsageRow;
         if (row.is_large)
           throw new ApiError(
             'too_large',

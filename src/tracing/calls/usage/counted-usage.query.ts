@@ -3,7 +3,7 @@ import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { addsUp } from '../../costs/costs.service.js';
 import { visibleIn } from '../../visible-calls.js';
-import { MADE_ID, MADE_TWIN } from '../ingest/response-id.js';
+import { MADE_ID_PREFIX, TWIN_ID_PREFIX } from '../ingest/response-id.js';
 import { detailsLeft, detailSums } from './details.query.js';
 
 /**
@@ -22,16 +22,16 @@ export const MAX_NEAR = 20;
 export const MAX_INSIDE = 200;
 
 /** It names no response: `MADE_ID`. */
-const isMade = sql`c.response_id LIKE ${`${MADE_ID}%`}`;
+const isMade = sql`c.response_id LIKE ${`${MADE_ID_PREFIX}%`}`;
 
 /** Whether the call `c` tells of one response alone, and so of no request below it. */
-const tellsOne = sql`(c.response_id IS NOT NULL AND NOT ${isMade} AND json_array_length(c.usage) = 1
+const hasOneResponse = sql`(c.response_id IS NOT NULL AND NOT ${isMade} AND json_array_length(c.usage) = 1
   AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1')`;
 
 /** Around the name of a model: the provider, and what stands for the date of the newest. */
 export const MODEL_AFFIXES = /^.*\/|-latest$/;
 /** The doors' name of a model that is not told. */
-export const UNNAMED = 'unknown';
+export const UNKNOWN_MODEL = 'unknown';
 
 const tokensOf = (call: Sql) => sql`(SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
   FROM skein_usage(${call}.usage, ${call}.counts_gross) u)`;
@@ -64,9 +64,9 @@ function isRepeated(projectId: string, scope: Sql): Sql {
       AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= c.ended_at
     ORDER BY d.started_at, d.id LIMIT ${MAX_INSIDE}::bigint) d
     WHERE d.parent_id = c.parent_id AND d.trace_id = c.trace_id AND d.ended_at <= c.ended_at AND d.usage IS NOT NULL
-      AND coalesce(d.response_id, '') NOT LIKE ${`${MADE_ID}%`} AND ${isSame}`;
+      AND coalesce(d.response_id, '') NOT LIKE ${`${MADE_ID_PREFIX}%`} AND ${isSame}`;
   return sql`(c.response_id IS NOT NULL AND (
-    (c.response_id LIKE ${`${MADE_TWIN}%`} AND EXISTS (SELECT FROM ${inside})) OR
+    (c.response_id LIKE ${`${TWIN_ID_PREFIX}%`} AND EXISTS (SELECT FROM ${inside})) OR
     EXISTS (SELECT FROM ${earlier} AND (${isBehind} OR (${isAlike} AND d.trace_id <> c.trace_id)))
     OR (${isSumHere} AND EXISTS (SELECT FROM ${later} AND ${isBehind}))
     OR coalesce((SELECT d.trace_id = c.trace_id FROM ${later} AND ${isAlike} ORDER BY d.started_at, d.id LIMIT 1), false)))`;
@@ -79,16 +79,17 @@ const areAlike = (
   one: Sql,
   other: Sql,
 ) => sql`(starts_with(${stem(one)}, ${stem(other)}) OR starts_with(${stem(other)}, ${stem(one)})
-  OR ${UNNAMED} IN (${one}, ${other}))`;
+  OR ${UNKNOWN_MODEL} IN (${one}, ${other}))`;
 
 const EVERYWHERE = sql`TRUE`;
 
 /** Whether the call `c` tells usage that no other call counts. */
-const saysUsage = (projectId: string, scope = EVERYWHERE) =>
+const hasCountedUsage = (projectId: string, scope = EVERYWHERE) =>
   sql`(c.usage IS NOT NULL AND NOT ${isRepeated(projectId, scope)})`;
 
 /** Whether no call above the call `c` counts otherwise when one below it changes. */
-export const endsWalks = (projectId: string) => sql`(${saysUsage(projectId)} AND NOT ${tellsOne})`;
+export const isWalkEnd = (projectId: string) =>
+  sql`(${hasCountedUsage(projectId)} AND NOT ${hasOneResponse})`;
 
 /**
  * The usage that calls add to that of other calls: rows of columns of each call, `llm_id` and what `skein_detailed_usage` answers.
@@ -104,7 +105,7 @@ export const countedUsage = (
   scope = EVERYWHERE,
 ): Sql => sql`
   WITH RECURSIVE own AS MATERIALIZED (
-    SELECT c.id, c.trace_id, c.response_id, ${tellsOne} AS tells_one, ${addsUp()} AS is_sum, ${columns}, u.llm_id, u.unknown_kinds,
+    SELECT c.id, c.trace_id, c.response_id, ${hasOneResponse} AS tells_one, ${addsUp()} AS is_sum, ${columns}, u.llm_id, u.unknown_kinds,
       u.input_tokens AS said_input, u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read,
       u.cache_creation_input_tokens AS said_created, u.details AS said_details
     FROM (${calls}) c CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
@@ -121,7 +122,7 @@ export const countedUsage = (
       c.says AND c.response_id = w.response_id
     FROM walk w ${lookedUp(
       sql`SELECT c.id, c.trace_id, c.response_id, CASE WHEN NOT ${isMade} THEN c.response_id END AS told,
-        ${saysUsage(projectId, scope)} AS says, ${tellsOne} AS tells_one, ${addsUp()} AS is_sum FROM calls c
+        ${hasCountedUsage(projectId, scope)} AS says, ${hasOneResponse} AS tells_one, ${addsUp()} AS is_sum FROM calls c
       WHERE ${visibleIn(projectId)} AND c.parent_id = w.id AND c.id <> w.owner AND ${unseen(sql`c.trace_id = w.trace_id`)}`,
       'c',
     )}

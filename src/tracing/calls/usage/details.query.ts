@@ -1,6 +1,6 @@
 // SQL: a part of the statements that add up usage.
 import { join, sql, type Sql } from '../../../platform/query/sql.js';
-import { DETAILS, KINDS, type Tokens } from '../../usage/tokens.js';
+import { DETAILS, TOKEN_KINDS, type Tokens } from '../../usage/tokens.js';
 
 /** The places of `DETAILS` in an array. */
 const PLACES = [
@@ -26,4 +26,4 @@ export const detailSums = (details: Sql): Sql =>
 /** What is left of the details of a call behind those below it, and at most as many as there are tokens left: `detailsLeft`. */
 export const detailsLeft = (own: Sql, below: Sql, tokens: Record<keyof Tokens, Sql>): Sql =>
   sql`CASE WHEN ${own} IS NOT NULL THEN skein_details_left(${own}, ${below},
-    ARRAY[${join(KINDS.map((kind) => tokens[kind]))}], ${DETAILS.map(([, kind]) => KINDS.indexOf(kind) + 1)}::int[]) END`;
+    ARRAY[${join(TOKEN_KINDS.map((kind) => tokens[kind]))}], ${DETAILS.map(([, kind]) => TOKEN_KINDS.indexOf(kind) + 1)}::int[]) END`;

@@ -1,6 +1,6 @@
 import { Decimal } from '../../../platform/json/decimal.js';
 import type { CountedUsage } from '../../costs/costs.service.js';
-import { rolledUp, type Spender, TooManyEntries } from './rollup.js';
+import { rollUpUsage, type UsageCall, TooManyEntries } from './rollup.js';
 
 const says = (prompt: number, cost: string | null = '0', more: Partial<CountedUsage> = {}) => ({
   llmId: 'any',
@@ -20,8 +20,8 @@ const call = (
   id: string,
   parentId: string | null,
   own: Record<string, ReturnType<typeof says>> = {},
-  more: Partial<Spender> = {},
-): Spender => ({
+  more: Partial<UsageCall> = {},
+): UsageCall => ({
   id,
   parentId,
   traceId: 't',
@@ -43,9 +43,9 @@ const call = (
   },
   ...more,
 });
-const tokens = async (calls: Spender[], id: string) =>
+const tokens = async (calls: UsageCall[], id: string) =>
   Object.fromEntries(
-    [...(await rolledUp(calls, 100)).get(id)!].map(([model, { tokens: t }]) => [
+    [...(await rollUpUsage(calls, 100)).get(id)!].map(([model, { tokens: t }]) => [
       model,
       t.prompt_tokens,
     ]),
@@ -77,7 +77,7 @@ describe('rolledUp', () => {
       call('b', 'a', { m: says(1, '0.25'), n: says(1, null) }),
       call('c', 'a', { m: says(1, '0.5'), n: says(1, '1') }),
     ];
-    const total = (await rolledUp(calls, 100)).get('a')!;
+    const total = (await rollUpUsage(calls, 100)).get('a')!;
     expect(total.get('m')).toMatchObject({ requests: 2 });
     expect(total.get('m')!.costs.prompt_tokens!.toString()).toBe('0.75');
     expect(total.get('n')!.costs.prompt_tokens).toBeNull();
@@ -98,7 +98,7 @@ describe('rolledUp', () => {
     const chain = Array.from({ length: 20 }, (_, i) =>
       call(`${i}`, i > 0 ? `${i - 1}` : null, { [`m${i}`]: says(1) }),
     );
-    await expect(rolledUp(chain, 209)).rejects.toThrow(TooManyEntries);
-    await expect(rolledUp(chain, 210)).resolves.toBeDefined();
+    await expect(rollUpUsage(chain, 209)).rejects.toThrow(TooManyEntries);
+    await expect(rollUpUsage(chain, 210)).resolves.toBeDefined();
   });
 });

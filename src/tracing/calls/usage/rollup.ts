@@ -1,21 +1,21 @@
 import type { Decimal } from '../../../platform/json/decimal.js';
-import { byCodePoint } from '../../../platform/json/by-code-point.js';
-import { groupedBy } from '../../../platform/query/grouped-by.js';
-import { Turn } from '../../../platform/time/turn.js';
-import { detailsLeft, detailsTogether, inputTokens, type Tokens } from '../../usage/tokens.js';
+import { compareCodePoints } from '../../../platform/json/by-code-point.js';
+import { groupBy } from '../../../platform/query/grouped-by.js';
+import { EventLoopTurn } from '../../../platform/time/turn.js';
+import { detailsLeft, addDetails, inputTokens, type Tokens } from '../../usage/tokens.js';
 import type { CountedUsage, Spending } from '../../costs/costs.service.js';
-import { MADE_ID, MADE_TWIN } from '../ingest/response-id.js';
+import { MADE_ID_PREFIX, TWIN_ID_PREFIX } from '../ingest/response-id.js';
 import {
   GRACE_SECONDS,
   MAX_INSIDE,
   MAX_NEAR,
   MODEL_AFFIXES,
   REACH_MINUTES,
-  UNNAMED,
+  UNKNOWN_MODEL,
 } from './counted-usage.query.js';
 
 /** A call, and what it says of models. */
-export interface Spender {
+export interface UsageCall {
   id: string;
   parentId: string | null;
   traceId: string;
@@ -39,22 +39,22 @@ export class TooManyEntries extends Error {}
  * frameworks repeat the usage of the request that they made. One below that tells of the same response tells all, and
  * what repeats the response of a call elsewhere counts only for itself. @throws TooManyEntries
  */
-export async function rolledUp(
-  calls: readonly Spender[],
+export async function rollUpUsage(
+  calls: readonly UsageCall[],
   maxEntries: number,
 ): Promise<Map<string, Map<string, Spending>>> {
-  const repeats = repeated(calls);
+  const repeats = repeatedCalls(calls);
   const children = childrenOf(calls);
-  const spentBelow = new Map<Spender, Map<string, Spending>>();
+  const spentBelow = new Map<UsageCall, Map<string, Spending>>();
   const totals = new Map<string, Map<string, Spending>>();
-  const turn = new Turn();
+  const turn = new EventLoopTurn();
   let entries = 0;
   for (const { call, parent } of bottomUp(calls)) {
     if (turn.isOver) await turn.next();
     const below = spentBelow.get(call) ?? new Map<string, Spending>();
     spentBelow.delete(call);
     const total = new Map(below);
-    for (const [llmId, model] of addedUsage(call, walked(call, children, repeats)))
+    for (const [llmId, model] of excessUsage(call, usageBelow(call, children, repeats)))
       total.set(llmId, sum(total.get(llmId), call.spending(model)));
     totals.set(call.id, total);
     entries += total.size;
@@ -75,44 +75,44 @@ export async function rolledUp(
 }
 
 /** It made no request itself: it adds up what others say. */
-const isSum = (call: Spender): boolean => {
+const isSum = (call: UsageCall): boolean => {
   const [first] = call.own.values();
   return hasMadeId(call) && first?.requests === 0;
 };
 
-const hasMadeId = ({ responseId }: Spender) => responseId?.startsWith(MADE_ID) === true;
+const hasMadeId = ({ responseId }: UsageCall) => responseId?.startsWith(MADE_ID_PREFIX) === true;
 
 /** It tells of one response alone, and so of no request below it. */
-const tellsOne = (call: Spender): boolean => {
+const hasOneResponse = (call: UsageCall): boolean => {
   const [first] = call.own.values();
   const isOne = call.own.size === 1 && first!.requests === 1;
   return isOne && call.responseId !== null && !hasMadeId(call);
 };
 
 /** Both tell of the same response: the one below tells all. */
-const isSame = (call: Spender, owner: Spender) =>
+const isSameResponse = (call: UsageCall, owner: UsageCall) =>
   owner.responseId !== null && call.responseId === owner.responseId && !isSum(owner);
 
 /** What the nearest calls below a call that say anything say, by model; null where one tells of the same response. */
-type Said = ReadonlyMap<string, CountedUsage> | null;
+type UsageBelow = ReadonlyMap<string, CountedUsage> | null;
 
 /** Walks down from a call, as `countedUsage` does. A call is met at most twice: by the nearest that tells of one response, and by the nearest other. */
-function walked(
-  owner: Spender,
-  children: ReadonlyMap<Spender, Spender[]>,
-  repeats: ReadonlySet<Spender>,
-): Said {
+function usageBelow(
+  owner: UsageCall,
+  children: ReadonlyMap<UsageCall, UsageCall[]>,
+  repeats: ReadonlySet<UsageCall>,
+): UsageBelow {
   const said = new Map<string, CountedUsage>();
   if (owner.own.size === 0) return said;
-  const isOne = tellsOne(owner);
+  const isOne = hasOneResponse(owner);
   const walk = [{ call: owner, inside: isOne ? owner.responseId : null }];
   for (let step = walk.pop(); step; step = walk.pop())
     for (const call of children.get(step.call) ?? []) {
       let { inside } = step;
       if (call.own.size > 0 && !repeats.has(call)) {
-        if (isSame(call, owner)) return null;
-        if (isSaidBelow(call, inside, isOne)) addSaid(said, call);
-        if (isOne || !tellsOne(call)) continue;
+        if (isSameResponse(call, owner)) return null;
+        if (countsBelow(call, inside, isOne)) addUsageBelow(said, call);
+        if (isOne || !hasOneResponse(call)) continue;
         inside = call.responseId;
       }
       walk.push({ call, inside });
@@ -120,12 +120,12 @@ function walked(
   return said;
 }
 
-function addSaid(said: Map<string, CountedUsage>, { own }: Spender): void {
-  for (const [llmId, one] of own) said.set(llmId, saidTogether(said.get(llmId), one));
+function addUsageBelow(said: Map<string, CountedUsage>, { own }: UsageCall): void {
+  for (const [llmId, one] of own) said.set(llmId, addCountedUsage(said.get(llmId), one));
 }
 
 /** Whether a call below another adds to what is said below that: `inside` is the response of the nearest call above that tells of one. */
-function isSaidBelow(call: Spender, inside: string | null, isBelowOne: boolean): boolean {
+function countsBelow(call: UsageCall, inside: string | null, isBelowOne: boolean): boolean {
   if (inside === null) return true;
   const isUnnamed = call.responseId === null || hasMadeId(call);
   if (isBelowOne) return isUnnamed && !isSum(call);
@@ -133,10 +133,10 @@ function isSaidBelow(call: Spender, inside: string | null, isBelowOne: boolean):
 }
 
 /** What a call says beyond those below it, by model. */
-function addedUsage(call: Spender, said: Said): Iterable<[string, CountedUsage]> {
+function excessUsage(call: UsageCall, said: UsageBelow): Iterable<[string, CountedUsage]> {
   if (said === null) return [];
   if (said.size === 0) return call.own;
-  if (isWhole(call.own, said)) return [];
+  if (isCoveredBelow(call.own, said)) return [];
   const kinds = [inputOf, outputOf].map((count) => {
     // a sum holds also what is told of models that it does not name
     const excess = [...said].map(([llmId, one]) => {
@@ -146,7 +146,7 @@ function addedUsage(call: Spender, said: Said): Iterable<[string, CountedUsage]>
     return { count, excess: isSum(call) ? sumOf(excess) : 0 };
   });
   return [...call.own]
-    .toSorted(([a], [b]) => byCodePoint(a, b))
+    .toSorted(([a], [b]) => compareCodePoints(a, b))
     .flatMap(([llmId, model]): [string, CountedUsage][] => {
       const told = said.get(llmId);
       const [input, output] = kinds.map((kind) => {
@@ -162,7 +162,10 @@ function addedUsage(call: Spender, said: Said): Iterable<[string, CountedUsage]>
 }
 
 /** Whether the calls below say just as much of what may be the same model under another name. */
-function isWhole(own: Map<string, CountedUsage>, said: ReadonlyMap<string, CountedUsage>): boolean {
+function isCoveredBelow(
+  own: Map<string, CountedUsage>,
+  said: ReadonlyMap<string, CountedUsage>,
+): boolean {
   if (own.size !== 1 || said.size !== 1) return false;
   const [[name, one], [toldName, told]] = [...own, ...said] as [
     [string, CountedUsage],
@@ -171,7 +174,7 @@ function isWhole(own: Map<string, CountedUsage>, said: ReadonlyMap<string, Count
   return (
     inputOf(one) === inputOf(told) &&
     outputOf(one) === outputOf(told) &&
-    (areAlike(name, toldName) || [name, toldName].includes(UNNAMED))
+    (areAlike(name, toldName) || [name, toldName].includes(UNKNOWN_MODEL))
   );
 }
 
@@ -215,8 +218,8 @@ function usageLeft(
 }
 
 /** A call that may tell of the request of others: its start, its end and until when others may follow it, in microseconds, and its tokens. */
-interface Teller {
-  call: Spender;
+interface ResponseReport {
+  call: UsageCall;
   start: number;
   ended: number;
   end: number;
@@ -224,35 +227,35 @@ interface Teller {
 }
 
 /** Calls that tell of a response of which another call tells, which counts: see `isRepeated` of `countedUsage`. */
-function repeated(calls: readonly Spender[]): Set<Spender> {
+function repeatedCalls(calls: readonly UsageCall[]): Set<UsageCall> {
   const telling = calls.filter(({ responseId, own }) => responseId !== null && own.size > 0);
-  const repeats = new Set<Spender>();
-  for (const same of groupedBy(telling, ({ responseId }) => responseId!).values()) {
+  const repeats = new Set<UsageCall>();
+  for (const same of groupBy(telling, ({ responseId }) => responseId!).values()) {
     if (same.length === 1) continue;
-    const tellers = same.map(tellerOf).toSorted(byStart);
+    const tellers = same.map(responseReport).toSorted(byStart);
     for (const [place, teller] of tellers.entries())
       if (isRepeat(teller, tellers, place)) repeats.add(teller.call);
   }
-  for (const twin of twinsTold(calls)) repeats.add(twin);
+  for (const twin of repeatedTwins(calls)) repeats.add(twin);
   return repeats;
 }
 
 /** Calls without an id within which one begins and ends, beside them, that tells of just as many tokens. */
-function twinsTold(calls: readonly Spender[]): Spender[] {
-  const isTwin = ({ responseId, own }: Spender) =>
-    responseId?.startsWith(MADE_TWIN) === true && own.size > 0;
+function repeatedTwins(calls: readonly UsageCall[]): UsageCall[] {
+  const isTwin = ({ responseId, own }: UsageCall) =>
+    responseId?.startsWith(TWIN_ID_PREFIX) === true && own.size > 0;
   const twins = calls.filter(isTwin);
-  const placeOf = ({ traceId, parentId }: Spender) => JSON.stringify([traceId, parentId]);
+  const placeOf = ({ traceId, parentId }: UsageCall) => JSON.stringify([traceId, parentId]);
   const places = new Set(twins.map(placeOf));
-  const beside = groupedBy(
+  const beside = groupBy(
     calls.filter((call) => call.own.size > 0 && !hasMadeId(call) && places.has(placeOf(call))),
     placeOf,
   );
   const sorted = new Map(
-    [...beside].map(([place, list]) => [place, list.map(tellerOf).toSorted(byStart)]),
+    [...beside].map(([place, list]) => [place, list.map(responseReport).toSorted(byStart)]),
   );
   return twins.filter((twin) => {
-    const { start, ended, tokens } = tellerOf(twin);
+    const { start, ended, tokens } = responseReport(twin);
     const others = sorted.get(placeOf(twin)) ?? [];
     const first = firstAt(others, start);
     return others
@@ -261,10 +264,11 @@ function twinsTold(calls: readonly Spender[]): Spender[] {
   });
 }
 
-const byStart = (a: Teller, b: Teller) => a.start - b.start || byCodePoint(a.call.id, b.call.id);
+const byStart = (a: ResponseReport, b: ResponseReport) =>
+  a.start - b.start || compareCodePoints(a.call.id, b.call.id);
 
 /** The place of the first that begins then or later. */
-function firstAt(tellers: readonly Teller[], start: number): number {
+function firstAt(tellers: readonly ResponseReport[], start: number): number {
   let [low, high] = [0, tellers.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -274,10 +278,14 @@ function firstAt(tellers: readonly Teller[], start: number): number {
   return low;
 }
 
-function isRepeat(teller: Teller, tellers: readonly Teller[], place: number): boolean {
+function isRepeat(
+  teller: ResponseReport,
+  tellers: readonly ResponseReport[],
+  place: number,
+): boolean {
   const { call, start, end, tokens } = teller;
-  const isAlike = (other: Teller) => !hasMadeId(call) && isSum(other.call) === isSum(call);
-  const isBehind = (other: Teller) => isSum(call) && !isSum(other.call);
+  const isAlike = (other: ResponseReport) => !hasMadeId(call) && isSum(other.call) === isSum(call);
+  const isBehind = (other: ResponseReport) => isSum(call) && !isSum(other.call);
   for (let i = place - 1; i >= 0 && i >= place - MAX_NEAR; i--) {
     const other = tellers[i]!;
     if (other.start < start - REACH_MINUTES * 60e6) break;
@@ -291,7 +299,7 @@ function isRepeat(teller: Teller, tellers: readonly Teller[], place: number): bo
   return later.some(isBehind) || next?.call.traceId === call.traceId;
 }
 
-function tellerOf(call: Spender): Teller {
+function responseReport(call: UsageCall): ResponseReport {
   const start = microsecondsOf(call.startedAt);
   const ended = call.endedAt ? Math.max(microsecondsOf(call.endedAt), start) : start;
   const end = Math.min(ended + GRACE_SECONDS * 1e6, start + REACH_MINUTES * 60e6);
@@ -304,17 +312,17 @@ function tellerOf(call: Spender): Teller {
 const microsecondsOf = (time: string) =>
   Date.parse(`${time.slice(0, -8)}Z`) * 1000 + Number(time.slice(-7, -1));
 
-const parentFinder = (calls: readonly Spender[]) => {
+const parentFinder = (calls: readonly UsageCall[]) => {
   const byId = new Map(calls.map((call) => [call.id, call]));
-  return ({ id, parentId, traceId }: Spender): Spender | undefined => {
+  return ({ id, parentId, traceId }: UsageCall): UsageCall | undefined => {
     const parent = parentId === null || parentId === id ? undefined : byId.get(parentId);
     return parent?.traceId === traceId ? parent : undefined;
   };
 };
 
-function childrenOf(calls: readonly Spender[]): Map<Spender, Spender[]> {
+function childrenOf(calls: readonly UsageCall[]): Map<UsageCall, UsageCall[]> {
   const findParent = parentFinder(calls);
-  const children = new Map<Spender, Spender[]>();
+  const children = new Map<UsageCall, UsageCall[]>();
   for (const call of calls) {
     const parent = findParent(call);
     if (!parent) continue;
@@ -326,10 +334,12 @@ function childrenOf(calls: readonly Spender[]): Map<Spender, Spender[]> {
 }
 
 /** Each call behind all of its children, with its parent among the calls of its trace, or else the one in which it ran. */
-function* bottomUp(calls: readonly Spender[]): Generator<{ call: Spender; parent?: Spender }> {
+function* bottomUp(
+  calls: readonly UsageCall[],
+): Generator<{ call: UsageCall; parent?: UsageCall }> {
   const byId = new Map(calls.map((call) => [call.id, call]));
   const findOwnParent = parentFinder(calls);
-  const findParent = (call: Spender) => {
+  const findParent = (call: UsageCall) => {
     const { id, linkedCallId } = call;
     return (
       findOwnParent(call) ??
@@ -365,13 +375,13 @@ function sum(a: Spending | undefined, b: Spending): Spending {
   };
 }
 
-const saidTogether = (a: CountedUsage | undefined, b: CountedUsage): CountedUsage =>
+const addCountedUsage = (a: CountedUsage | undefined, b: CountedUsage): CountedUsage =>
   a
     ? {
         ...a,
         requests: a.requests + b.requests,
         tokens: byKind(b, (kind) => a.tokens[kind] + b.tokens[kind]),
-        details: detailsTogether(a.details, b.details),
+        details: addDetails(a.details, b.details),
       }
     : b;
 

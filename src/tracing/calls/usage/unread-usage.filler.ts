@@ -9,17 +9,17 @@ import { countsGross, storedUsage } from '../../usage/stored-usage.js';
 import { CALLS } from '../call.entity.js';
 import { responseIdOf } from '../ingest/response-id.js';
 import {
-  type ReadRow,
+  type UsageUpdate,
   unreadCalls,
   unreadCount,
   unreadLock,
   unreadProject,
-  type UnreadRow,
+  type UnreadUsageRow,
   usageSet,
 } from './unread-usage.query.js';
 
 /** One replica reads. */
-const READING = oneLock(0x75736167);
+const USAGE_LOCK = oneLock(0x75736167);
 const EVERY_MS = 5000;
 
 /**
@@ -56,7 +56,7 @@ export class UnreadUsageFiller {
   }
 
   private async batch(): Promise<number> {
-    const [lock] = await this.database.query(tryLock(READING));
+    const [lock] = await this.database.query(tryLock(USAGE_LOCK));
     if (!lock!.is_mine) return 0;
     const [next] = await this.database.query(unreadProject());
     if (!next) return 0;
@@ -69,7 +69,7 @@ export class UnreadUsageFiller {
   }
 }
 
-function read({ id, usage, summary, weave, output }: UnreadRow): ReadRow {
+function read({ id, usage, summary, weave, output }: UnreadUsageRow): UsageUpdate {
   const whole = parsed(summary);
   const stored = storedUsage(isObject(whole) ? whole['usage'] : parsed(usage));
   return {

@@ -1,7 +1,7 @@
 // SQL: batches are bounded by their bytes, and locked.
 import { jsonArray, textArray } from '../../../platform/query/binary-array.js';
 import { isListed, sql, type Sql } from '../../../platform/query/sql.js';
-import { BY_START, type Candidate, candidates } from '../erasing/calls-erasing.query.js';
+import { BY_START, type CallCursor, nextCalls } from '../erasing/calls-erasing.query.js';
 import type { StoredUsage } from '../../usage/stored-usage.js';
 
 /**
@@ -26,11 +26,11 @@ export const unreadProject = () => sql<{ project_id: string }>`
   SELECT c.project_id FROM calls c WHERE ${IS_UNREAD} ORDER BY c.project_id, c.started_at, c.id LIMIT 1`;
 
 /** The next rows of a project, in the order of their start, so that few statistics of five minutes change at a time. */
-export const unreadCalls = (projectId: string): Sql<Candidate> =>
-  candidates(sql`c.project_id = ${projectId} AND ${IS_UNREAD}`, BY_START);
+export const unreadCalls = (projectId: string): Sql<CallCursor> =>
+  nextCalls(sql`c.project_id = ${projectId} AND ${IS_UNREAD}`, BY_START);
 
 /** What is to be read of a call. */
-export interface UnreadRow {
+export interface UnreadUsageRow {
   id: string;
   usage: string | null;
   /** The whole of it where PostgreSQL cannot take it apart. */
@@ -41,7 +41,7 @@ export interface UnreadRow {
 }
 
 /** Locks rows in the order in which every other write does, and answers what is to be read of them. */
-export const unreadLock = (projectId: string, ids: readonly string[]) => sql<UnreadRow>`
+export const unreadLock = (projectId: string, ids: readonly string[]) => sql<UnreadUsageRow>`
   SELECT c.id, CASE WHEN NOT c.is_opaque THEN (c.summary -> 'usage')::text END AS usage,
     CASE WHEN c.is_opaque THEN c.summary::text END AS summary,
     ((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END) -> 'weave')::text AS weave,
@@ -50,7 +50,7 @@ export const unreadLock = (projectId: string, ids: readonly string[]) => sql<Unr
   ORDER BY c.id FOR UPDATE`;
 
 /** What was read of a call. */
-export interface ReadRow {
+export interface UsageUpdate {
   id: string;
   usage: StoredUsage[] | null;
   countsGross: boolean;
@@ -58,7 +58,7 @@ export interface ReadRow {
 }
 
 /** How the client counts stays as it was read before: the attributes that tell it may be gone. */
-export const usageSet = (projectId: string, rows: readonly ReadRow[]) => sql`
+export const usageSet = (projectId: string, rows: readonly UsageUpdate[]) => sql`
   UPDATE calls c SET usage = r.usage, has_unread_usage = false, response_id = coalesce(c.response_id, r.response_id),
     counts_gross = CASE WHEN c.has_unread_usage THEN r.counts_gross::boolean ELSE c.counts_gross END
   FROM unnest(${textArray(rows.map(({ id }) => id))}::text[],
