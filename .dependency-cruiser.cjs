@@ -82,7 +82,7 @@ module.exports = {
       'the settings of the process are for its programs; an app has its own: @Inject(CONFIG)',
       {
         path: '^src/',
-        pathNot: '^src/(main[.]ts|server/)|^src/platform/(process/logger|http/wire)[.]ts$',
+        pathNot: '^src/(main[.]ts|server/)|^src/platform/(process/logger|http/wire-names)[.]ts$',
       },
       { path: '^src/platform/config/process-config[.]ts$' },
     ),

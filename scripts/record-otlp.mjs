@@ -90,7 +90,8 @@ const { spans, logs: read } = command
   ? JSON.parse(JSON.stringify(await recorded(), shortened))
   : JSON.parse(readFileSync(file, 'utf8'), shortened);
 const told = read?.map(({ record }) => record && readLogPart(record)).filter((one) => one !== null);
-const logs = told?.length > 0 ? read.filter(({ record }) => record && readLogPart(record)) : undefined;
+const logs =
+  told?.length > 0 ? read.filter(({ record }) => record && readLogPart(record)) : undefined;
 const calls = spans.map(({ origin, span }) => {
   const { call, documents } = toCall(span, origin, 'acme/demo', pricedName);
   const { op_name, display_name, thread_id, turn_id, exception } = call;

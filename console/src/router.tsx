@@ -1,13 +1,13 @@
 import { createRootRoute, createRoute, createRouter, redirect } from '@tanstack/react-router';
 import { queueSearch } from './annotation/search.ts';
-import { recentProjects } from './api/recent.ts';
+import { recentProjects } from './api/recent-projects.ts';
 import { onlyKnown, textIn } from './api/search.ts';
 import { auditSearch } from './audit/search.ts';
 import { compareSearch, evaluationsSearch, leaderboardsSearch } from './evaluations/search.ts';
 import { metricsSearch } from './metrics/search.ts';
 import { objectSearch, objectsSearch } from './objects/search.ts';
 import { lazyPage } from './shell/lazy-page.ts';
-import { NoPage, ProjectPages } from './shell/Missing.tsx';
+import { NoPage, ProjectPages } from './shell/MissingPages.tsx';
 import { PageFault } from './shell/PageFault.tsx';
 import { Shell } from './shell/Shell.tsx';
 import { threadsSearch } from './threads/search.ts';

@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common';
 import { InvalidQuery } from './query/columns.js';
-import { isObject } from './json/is-object.js';
+import { isObject } from './json/json-object.js';
 import { TooDeep } from './json/json-grammar.js';
 import { JsonLimit } from './json/json-weight.js';
 import { Busy, RowTooLarge } from './refusals.js';

@@ -15,14 +15,14 @@ import { problem, PROBLEM_JSON } from '../platform/http/error.filter.js';
 import { ports } from '../platform/http/ports.js';
 import { ApiError, ERRORS } from '../platform/errors.js';
 import { PinoLoggerService } from '../platform/process/logger.js';
-import { WIRE } from '../platform/http/wire.js';
+import { WIRE } from '../platform/http/wire-names.js';
 import type { Config } from '../platform/config/config.js';
 import { consoleFiles } from '../doors/console/console-files.js';
-import { decodeOtlpHeaders } from './sent-encoded.js';
+import { decodeOtlpHeaders } from './encoded-headers.js';
 import { Database } from '../platform/database/database.js';
 import { TRAJECTORY_SCHEMAS } from '../training/trajectory-rules.js';
 import { VERSION } from '../platform/config/version.js';
-import { paceKeylessRequests } from './pace-without-key.js';
+import { paceKeylessRequests } from './keyless-pace.js';
 
 /** Longer than the idle timeout of usual load balancers, so that they close a connection first. */
 const KEEP_ALIVE_MS = 65_000;
@@ -98,7 +98,7 @@ function holdAnswers(app: NestExpressApplication): void {
   };
 }
 
-/** A head is short, so it has a deadline. Bodies have their own (`platform/http/inflated.ts`): a large one may take long. */
+/** A head is short, so it has a deadline. Bodies have their own (`platform/http/inflated-body.ts`): a large one may take long. */
 function limitTimes(server: Server, { bodyTimeoutSeconds }: Config): void {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = bodyTimeoutSeconds * 1000;

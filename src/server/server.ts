@@ -2,17 +2,17 @@ import cluster from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
-import { assertBootstrapKey, firstKey } from '../platform/auth/bootstrap.js';
+import { assertBootstrapKey, firstKey } from '../platform/auth/bootstrap-key.js';
 import { firstKeyGreeting, keepFirstKey } from '../platform/auth/first-key.js';
 import { makeRateLimiters } from '../platform/auth/rate-limits.js';
 import { loginLink, newLoginCode } from '../platform/auth/sessions.service.js';
 import { logger } from '../platform/process/logger.js';
-import { startSelfTracing, stopSelfTracing } from '../platform/process/traces.js';
+import { startSelfTracing, stopSelfTracing } from '../platform/process/self-tracer.js';
 import { OTLP_GRPC_PORT, serviceUrl } from '../platform/config/config.js';
 import { InvalidSetting } from '../platform/config/setting.js';
 import { Database } from '../platform/database/database.js';
 import { migrate } from '../platform/database/migrate.js';
-import { storageAt } from '../platform/backup/places.js';
+import { storageAt } from '../platform/backup/storage-location.js';
 import { runBackup } from '../platform/backup/run-backup.js';
 import { WalKeeper } from '../platform/backup/wal-keeper.js';
 import { describeBuild } from '../platform/database/schema-state.js';
@@ -21,11 +21,16 @@ import {
   durabilityWarning,
   serverSettings,
 } from '../platform/database/start-checks.js';
-import { connectDatabase, driverPool, openPostgres, type PostgresServer } from './connect.js';
+import {
+  connectDatabase,
+  driverPool,
+  openPostgres,
+  type PostgresServer,
+} from './database-connection.js';
 import { assertFree, Listener } from './listener.js';
 import { config, ownMisspeltSettings } from '../platform/config/process-config.js';
-import type { RunningService } from './service.js';
-import { StartupResponder } from './starting.js';
+import type { RunningService } from './running-service.js';
+import { StartupResponder } from './startup-responder.js';
 import type { StopReason, StopRequest } from './stop-request.js';
 import { servePrimary, Workers } from './workers.js';
 
@@ -67,7 +72,7 @@ async function assertPortFree(name: string, port: number | undefined): Promise<v
 }
 
 /** Half of the code, which takes a second to load, is the application: a primary process of several has no use for it. */
-const loadService = () => import('./service.js');
+const loadService = () => import('./running-service.js');
 
 /** Its log is stored from the start to the end of the server, should BACKUP_WAL say so. */
 function withWal(postgres: PostgresServer): PostgresServer {

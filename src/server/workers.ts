@@ -4,10 +4,10 @@ import type { Socket } from 'node:net';
 import { AggregatorRegistry } from 'prom-client';
 import { logger } from '../platform/process/logger.js';
 import { METRICS } from '../platform/operations/all-metrics.js';
-import { answerWorkers } from '../platform/process/primary.js';
+import { answerWorkers } from '../platform/process/primary-question.js';
 import { SharedAnswer } from '../platform/process/shared-answer.js';
 import { config } from '../platform/config/process-config.js';
-import type { PortKind, ReplaceableService, RunningService } from './service.js';
+import type { PortKind, ReplaceableService, RunningService } from './running-service.js';
 
 /** A worker that dies is replaced after this time, so that one that cannot start does not spin. */
 const REPLACE_AFTER_MS = 1000;

@@ -1,7 +1,7 @@
 import { ApiError } from '../platform/errors.js';
 import type { Database } from '../platform/database/database.js';
 import { sql, type Sql } from '../platform/query/sql.js';
-import { EventLoopTurn } from '../platform/time/turn.js';
+import { EventLoopTurn } from '../platform/time/event-loop-turn.js';
 
 /** Rows of sums of one answer, and characters of all of them: names and keys are clients' texts. */
 export const MAX_SUM_ROWS = 50_000;

@@ -1,6 +1,6 @@
 // SQL: how stored refs and types of feedback are spelled depends on the client that sent them.
 import { SCHEME, spellRefs } from '../platform/http/refs.js';
-import { OTHER_WIRE, WIRE } from '../platform/http/wire.js';
+import { OTHER_WIRE, WIRE } from '../platform/http/wire-names.js';
 import { column, type Operand } from '../platform/query/columns.js';
 import { identifier, join, type Sql, sql } from '../platform/query/sql.js';
 

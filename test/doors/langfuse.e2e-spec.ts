@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ImportFormat, importFile } from '../../src/doors/import/import.js';
-import { TargetService } from '../../src/doors/import/service.js';
+import { TargetService } from '../../src/doors/import/target-service.js';
 import { basic, linesOf, send, useApp } from '../support/app.js';
 import { aFolder, startServer, watched } from '../support/server.js';
 

@@ -3,7 +3,7 @@ import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { DamagedBackup } from '../../src/platform/backup/backup-file.js';
 import { decrypted, encrypted } from '../../src/platform/backup/encryption.js';
 import { unzipped, zipped } from '../../src/platform/backup/gzip.js';
-import { locateBackup, storageAt } from '../../src/platform/backup/places.js';
+import { locateBackup, storageAt } from '../../src/platform/backup/storage-location.js';
 import { backupName, prune, storedBackups } from '../../src/platform/backup/stored-backups.js';
 import { refuse, startS3 } from '../support/s3-server.js';
 

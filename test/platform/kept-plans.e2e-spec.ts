@@ -1,5 +1,5 @@
 import { Pool } from 'pg';
-import { PreparedPlans } from '../../src/platform/database/kept-plans.js';
+import { PreparedPlans } from '../../src/platform/database/prepared-plans.js';
 import { RowStream, TextRows } from '../../src/platform/database/row-stream.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 

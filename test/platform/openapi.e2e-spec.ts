@@ -24,18 +24,18 @@ import { LEAST_TOKENS, MAX_CHOSEN, MAX_TOKENS, USUAL_TOKENS } from '../../src/do
 import { MAX_MESSAGE_BYTES } from '../../src/doors/mcp/mcp.controller.js';
 import { MAX_COMPARED_BYTES } from '../../src/doors/mcp/calls.tools.js';
 import { MAX_CALLS } from '../../src/doors/mcp/traces.tools.js';
-import { BYTES_PER_TOKEN, DEADLINE_MS } from '../../src/doors/mcp/recorded.js';
+import { BYTES_PER_TOKEN, DEADLINE_MS } from '../../src/doors/mcp/tool-answer.js';
 import { MAX_PAGE } from '../../src/doors/mcp/tool.js';
 import { MAX_MODEL } from '../../src/doors/gateway/gateway.dto.js';
-import { MAX_ATTRIBUTES_BYTES } from '../../src/doors/gateway/placement.js';
+import { MAX_ATTRIBUTES_BYTES } from '../../src/doors/gateway/call-context.js';
 import { UNREAD_SECONDS } from '../../src/doors/gateway/relay.js';
-import { MAX_WAITING, WAIT_MS as ROOM_MS } from '../../src/doors/gateway/room.service.js';
+import { MAX_WAITING, WAIT_MS as ROOM_MS } from '../../src/doors/gateway/concurrency.service.js';
 import { MAX_EVENTS } from '../../src/doors/langfuse/langfuse.dto.js';
 import { MAX_SCORES } from '../../src/doors/langfuse/langfuse.service.js';
 import { MAX_TAGS } from '../../src/tracing/objects/labels.dto.js';
 import { MAX_BATCH } from '../../src/tracing/calls/calls.dto.js';
 import { LARGE_AT_ONCE, SMALL_BYTES } from '../../src/tracing/calls/calls.service.js';
-import { MAX_EXCEPTION } from '../../src/tracing/calls/ingest/mended-texts.js';
+import { MAX_EXCEPTION } from '../../src/tracing/calls/ingest/text-repair.js';
 import { MAX_THREAD_BYTES } from '../../src/platform/http/dto.js';
 import {
   MAX_INDEXES,
@@ -47,7 +47,7 @@ import {
   LEAST_PIECE_BYTES,
   MAX_PIECES,
   STREAMED_RATE,
-} from '../../src/platform/http/inflated.js';
+} from '../../src/platform/http/inflated-body.js';
 import { MAX_DEPTH as MAX_JSON_DEPTH } from '../../src/platform/json/json-grammar.js';
 import { ANSWERS, DOCUMENT, untyped } from '../support/answers.js';
 import type { Dto } from '../../src/platform/http/validation.js';
@@ -60,7 +60,7 @@ import {
 import { MAX_CALLS as MAX_GATE_CALLS } from '../../src/training/promotion/gates.query.js';
 import { STATEMENT_MS } from '../../src/platform/database/limits.js';
 import { STALLED_AFTER_MS } from '../../src/platform/database/row-stream.js';
-import { SLOW_AFTER_MS, WAIT_MS } from '../../src/platform/database/slots.js';
+import { SLOW_AFTER_MS, WAIT_MS } from '../../src/platform/database/connection-slots.js';
 import { MAX_PAYLOAD_BYTES } from '../../src/tracing/feedback/feedback.service.js';
 import { MAX_PART_BYTES } from '../../src/training/checkpoints/checkpoint-files.service.js';
 import { MAX_CONFIG_BYTES } from '../../src/training/jobs/queue.service.js';
@@ -69,7 +69,7 @@ import { MAX_FILE_NAME, MAX_FILES, MAX_PARTS } from '../../src/training/manifest
 import { MAX_FILE_BYTES } from '../../src/tracing/objects/files.service.js';
 import { MAX_ROWS } from '../../src/tracing/objects/tables.dto.js';
 import { MAX_NAME, MAX_NAME_BYTES, MAX_STEPS } from '../../src/platform/query/columns.js';
-import { MAX_POSITION_BYTES } from '../../src/platform/query/after.js';
+import { MAX_POSITION_BYTES } from '../../src/platform/query/keyset.js';
 import {
   MAX_DEPTH,
   MAX_LITERAL,

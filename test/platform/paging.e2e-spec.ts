@@ -5,7 +5,7 @@ import type { CallsQueryDto } from '../../src/tracing/calls/calls.dto.js';
 import type { ThreadsFilterDto } from '../../src/tracing/threads/threads.dto.js';
 import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
 import { threadsQuery } from '../../src/tracing/threads/threads.query.js';
-import type { ListPosition } from '../../src/platform/query/after.js';
+import type { ListPosition } from '../../src/platform/query/keyset.js';
 import type { Sort } from '../../src/platform/query/columns.js';
 import type { Sql } from '../../src/platform/query/sql.js';
 import { unlessCluster } from '../support/database.js';

@@ -1,9 +1,14 @@
 import * as fc from 'fast-check';
 import { Client } from 'pg';
-import { isAfter } from '../../src/platform/query/after.js';
+import { isAfter } from '../../src/platform/query/keyset.js';
 import { column, jsonAt, orderBy, select, type Columns } from '../../src/platform/query/columns.js';
 import { compile } from '../../src/platform/query/expression.js';
-import { DATE_TIME, EPOCH, NUMBER, NUMBER_LENGTH } from '../../src/platform/query/functions.js';
+import {
+  DATE_TIME,
+  EPOCH,
+  NUMBER,
+  NUMBER_LENGTH,
+} from '../../src/platform/query/literal-patterns.js';
 import { allOf, identifier, join, sql, type Sql } from '../../src/platform/query/sql.js';
 import { openTestDatabase } from '../support/database.js';
 import { condition, isOpaque, print, readable, type Doc, type Row } from '../support/evaluate.js';

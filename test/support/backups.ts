@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path';
 import type { PoolClient } from 'pg';
 import { backup } from '../../src/platform/backup/backup.js';
-import { FolderStorage } from '../../src/platform/backup/folder-place.js';
+import { FolderStorage } from '../../src/platform/backup/folder-storage.js';
 import type { BackupProgress } from '../../src/platform/backup/progress.js';
 import { openBackup } from '../../src/platform/backup/restore.js';
 

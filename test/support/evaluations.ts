@@ -1,4 +1,4 @@
-import { WIRE } from '../../src/platform/http/wire.js';
+import { WIRE } from '../../src/platform/http/wire-names.js';
 import type { TestApp } from './app.js';
 
 /** A trial as `aRun` records it: what it ran on, what the model said, and the scores of scorers by name. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ConnectionSlots } from '../../src/platform/database/slots.js';
+import { ConnectionSlots } from '../../src/platform/database/connection-slots.js';
 import { callRows } from '../../src/tracing/calls/read/call-lists.query.js';
 import { useApp } from '../support/app.js';
 import { useCalls } from '../support/calls.js';

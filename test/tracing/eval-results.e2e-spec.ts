@@ -1,4 +1,4 @@
-import { WIRE } from '../../src/platform/http/wire.js';
+import { WIRE } from '../../src/platform/http/wire-names.js';
 import { useApp } from '../support/app.js';
 import { aRun } from '../support/evaluations.js';
 

@@ -1,4 +1,4 @@
-import { WIRE } from '../../src/platform/http/wire.js';
+import { WIRE } from '../../src/platform/http/wire-names.js';
 import { linesOf, send, basic, useApp } from '../support/app.js';
 
 const PROJECT = 'acme/demo';

@@ -5,21 +5,21 @@ import type { Queue } from '../api/annotation.ts';
 import { useReread } from '../api/live-list.ts';
 import { useLive } from '../api/live.ts';
 import { mayActAs, useMe } from '../api/session.ts';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
-import { ErrorRetry } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { count } from '../ui/format.ts';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
-import { questionsQuery, type QueueStat, queueQuery, statsQuery } from './data.ts';
-import { QueueItemForm } from './Item.tsx';
+import { questionsQuery, type QueueStat, queueQuery, statsQuery } from './queries.ts';
+import { QueueItemForm } from './QueueItemForm.tsx';
 import { toQuestion } from './questions.ts';
 import { useQueueItem } from './useQueueItem.ts';
 import styles from './annotation.module.css';
 
 const route = getRouteApi('/p/$entity/$project/queues/$queueId');
 const QueueProgress = lazy(() =>
-  import('./Progress.tsx').then((module) => ({ default: module.QueueProgress })),
+  import('./QueueProgress.tsx').then((module) => ({ default: module.QueueProgress })),
 );
 
 /** A queue, one item after the other. */

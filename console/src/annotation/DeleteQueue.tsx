@@ -1,11 +1,11 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type Queue, queuesQuery } from '../api/annotation.ts';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { count } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { deleteQueue } from './data.ts';
+import { deleteQueue } from './queries.ts';
 
 export function DeleteQueue({
   project,

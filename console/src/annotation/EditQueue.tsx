@@ -12,7 +12,7 @@ import {
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { changeQueue } from './data.ts';
+import { changeQueue } from './queries.ts';
 import styles from './annotation.module.css';
 
 /** Makes a queue, or changes what is said of one. */

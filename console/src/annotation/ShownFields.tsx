@@ -8,10 +8,10 @@ import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
 import { LongText } from '../json/LongText.tsx';
 import { nodeAt } from '../json/path.ts';
-import { readCall } from '../json/read-call.ts';
-import { rowsBelow } from '../json/rows.ts';
-import { decoded, visible } from '../json/visible.ts';
-import { ErrorRetry } from '../ui/Fault.tsx';
+import { readCall } from '../json/call-document.ts';
+import { rowsBelow } from '../json/tree-rows.ts';
+import { decoded, visible } from '../json/visible-text.ts';
+import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { Skeleton } from '../ui/Notice.tsx';
 import styles from './annotation.module.css';
 

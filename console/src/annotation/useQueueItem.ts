@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useEffectEvent } from 'react';
 import type { QueueItem } from '../api/annotation.ts';
-import { beginNext, readItem } from './data.ts';
+import { beginNext, readItem } from './queries.ts';
 
 const SEEN_MS = 60_000;
 

@@ -3,7 +3,7 @@ import { useEffect, useEffectEvent, useRef } from 'react';
 import type { QueueItem } from '../api/annotation.ts';
 import { post } from '../api/client.ts';
 import { wire } from '../api/wire.ts';
-import { beginNext, callRef, finish, isTransient } from './data.ts';
+import { beginNext, callRef, finish, isTransient } from './queries.ts';
 import { forgetDraft } from './drafts.ts';
 import { type Answers, answerValue, type Question } from './questions.ts';
 

@@ -6,7 +6,7 @@ import { Button } from '../ui/Button.tsx';
 import { Field } from '../ui/Field.tsx';
 import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
-import { downloadFile } from '../ui/save.ts';
+import { downloadFile } from '../ui/download.ts';
 import { Table } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
 import styles from './audit.module.css';

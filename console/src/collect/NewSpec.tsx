@@ -8,7 +8,7 @@ import controls from '../ui/controls.module.css';
 import { Field, inputClass } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
 import styles from './collect.module.css';
-import { type AnswerKind, KINDS, NEW_SPEC, specFault, specId, specValue } from './spec.ts';
+import { type AnswerKind, KINDS, NEW_SPEC, specFault, specId, specValue } from './spec-draft.ts';
 
 /** A small form for a new question. It stands within other forms, so it is none itself. */
 export function NewSpec({

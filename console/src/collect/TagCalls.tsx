@@ -5,7 +5,7 @@ import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { Field } from '../ui/Field.tsx';
 import { count } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import styles from './collect.module.css';
 import { addTag, removeTag, seenTags, tagFault } from './tags.ts';
 

@@ -1,8 +1,8 @@
 import { useQueries } from '@tanstack/react-query';
 import type { JsonIndex } from '../json/json-index.ts';
 import { nodeAt, pathsBelow } from '../json/path.ts';
-import { readCall } from '../json/read-call.ts';
-import { decoded, visible } from '../json/visible.ts';
+import { readCall } from '../json/call-document.ts';
+import { decoded, visible } from '../json/visible-text.ts';
 
 /** Calls of which values are shown before anything is stored. */
 const SHOWN = 3;

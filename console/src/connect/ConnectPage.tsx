@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useDeferredValue, useState } from 'react';
 import { post } from '../api/client.ts';
-import { isProject } from '../api/recent.ts';
+import { isProject } from '../api/recent-projects.ts';
 import { mayActAs, reaches, useMe, type Me } from '../api/session.ts';
 import { wire } from '../api/wire.ts';
 import { Button } from '../ui/Button.tsx';

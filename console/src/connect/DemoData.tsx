@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
-import { forgetProject, noteProject } from '../api/recent.ts';
+import { forgetProject, noteProject } from '../api/recent-projects.ts';
 import { type Me, reaches } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';

@@ -50,7 +50,7 @@ function seededRandom(seed: number): () => number {
   return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
 }
 
-/** All calls, as of a time. The document of one tool holds numbers that JavaScript cannot hold: see `exactly`. */
+/** All calls, as of a time. The document of one tool holds numbers that JavaScript cannot hold: see `exactJson`. */
 export function demoCalls(now: number): DemoCall[] {
   const random = seededRandom(42);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;

@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { callDuration, count, money } from '../ui/format.ts';
 import type { ComparedRun } from './ComparePage.tsx';
 import { runName } from './runs.ts';
 import { isWorse, type EvaluationRow, type Trial } from './rows.ts';
 import type { ComparedScore } from './scores.ts';
-import { outputDiff } from './words.ts';
+import { outputDiff } from './output-diff.ts';
 import styles from './evaluations.module.css';
 
 /** Characters of a document; the trace has all of it. */

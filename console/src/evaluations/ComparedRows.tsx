@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Button } from '../ui/Button.tsx';
 import { inputClass } from '../ui/Field.tsx';
-import { ErrorRetry } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { count } from '../ui/format.ts';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { ComparedRow } from './ComparedRow.tsx';

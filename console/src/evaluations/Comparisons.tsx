@@ -1,5 +1,5 @@
 import type { Schema } from '../api/client.ts';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { count, number } from '../ui/format.ts';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import type { ComparedRun } from './ComparePage.tsx';

@@ -2,7 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useEffect, useMemo } from 'react';
 import { useLive } from '../api/live.ts';
-import { noteProject } from '../api/recent.ts';
+import { noteProject } from '../api/recent-projects.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';

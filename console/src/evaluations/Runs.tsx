@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import { inputClass } from '../ui/Field.tsx';
-import { ErrorRetry } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { count, duration, money } from '../ui/format.ts';
 import { Status } from '../ui/Status.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';

@@ -1,9 +1,9 @@
 import { queryOptions } from '@tanstack/react-query';
 import { send } from '../api/client.ts';
-import { formatJson } from '../json/formatted.ts';
-import { indexJson } from '../json/indexed.ts';
+import { formatJson } from '../json/json-format.ts';
+import { indexJson } from '../json/json-indexer.ts';
 import type { JsonIndex } from '../json/json-index.ts';
-import { decoded } from '../json/visible.ts';
+import { decoded } from '../json/visible-text.ts';
 import { type ComparedScore, scoreField } from './scores.ts';
 
 /** A trial of a row in a run. */

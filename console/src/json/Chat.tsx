@@ -7,7 +7,7 @@ import styles from './json.module.css';
 import { type Block, markdown } from './markdown.ts';
 import { Markdown } from './Markdown.tsx';
 import { Picture } from './Picture.tsx';
-import { visible } from './visible.ts';
+import { visible } from './visible-text.ts';
 
 const MOST_CHARACTERS = 4000;
 

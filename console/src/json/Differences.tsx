@@ -3,8 +3,8 @@ import { useMemo, useRef } from 'react';
 import type { DiffRow } from './diff.ts';
 import styles from './json.module.css';
 import type { JsonIndex } from './json-index.ts';
-import { visible } from './visible.ts';
-import { type SideWords, wordDifferences } from './words.ts';
+import { visible } from './visible-text.ts';
+import { type SideWords, wordDifferences } from './word-diff.ts';
 
 const ROW_HEIGHT = 20;
 /** Of a value; the whole of it is in the document. */

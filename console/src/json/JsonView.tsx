@@ -4,8 +4,8 @@ import { CopyButton } from '../ui/CopyButton.tsx';
 import { bytes } from '../ui/format.ts';
 import styles from './json.module.css';
 import type { JsonIndex } from './json-index.ts';
-import { isOpen, rowsBelow } from './rows.ts';
-import { decodedStart, hasLines, visible } from './visible.ts';
+import { isOpen, rowsBelow } from './tree-rows.ts';
+import { decodedStart, hasLines, visible } from './visible-text.ts';
 
 export interface Section {
   title: string;

@@ -1,7 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useMemo, useRef, useState } from 'react';
 import styles from './json.module.css';
-import { shortLines, visible } from './visible.ts';
+import { shortLines, visible } from './visible-text.ts';
 
 const LINE_HEIGHT = 18;
 /** Longer lines are broken also where there is room: nobody reads them, and a browser cannot lay out a line of megabytes. */

@@ -1,6 +1,6 @@
 import styles from './json.module.css';
 import type { Block, Inline } from './markdown.ts';
-import { visible } from './visible.ts';
+import { visible } from './visible-text.ts';
 
 /** Said text with its structure. Nothing of it is HTML, nothing is loaded, and no address can be followed by mistake. */
 export const Markdown = ({ blocks }: { blocks: readonly Block[] }) => (

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { type RequestBody, post } from '../api/client.ts';
-import { recentProjects } from '../api/recent.ts';
+import { recentProjects } from '../api/recent-projects.ts';
 import { mayActAs, type Me, reaches } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';

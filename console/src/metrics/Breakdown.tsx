@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { mayActAs, useMe } from '../api/session.ts';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
 import { count, duration, opName } from '../ui/format.ts';
 import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';

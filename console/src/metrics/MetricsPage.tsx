@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { noteProject } from '../api/recent.ts';
+import { noteProject } from '../api/recent-projects.ts';
 import { sourceIn, withSource } from '../api/sources.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import { inputClass } from '../ui/Field.tsx';

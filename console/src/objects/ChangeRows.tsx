@@ -4,12 +4,12 @@ import { post } from '../api/client.ts';
 import { Button } from '../ui/Button.tsx';
 import { count } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { erasedQuery, MOST_LINES } from './lineage.ts';
+import { erasedQuery, MOST_LINES } from './row-sources.ts';
 import type { Version } from './versions.ts';
 import styles from './objects.module.css';
 
 const SplitDataset = lazy(() =>
-  import('./Split.tsx').then((module) => ({ default: module.SplitDataset })),
+  import('./SplitDataset.tsx').then((module) => ({ default: module.SplitDataset })),
 );
 
 const rowWord = (n: number) => (n === 1 ? 'row' : 'rows');

@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { send } from '../api/client.ts';
 import { Button } from '../ui/Button.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { downloadFile } from '../ui/save.ts';
+import { downloadFile } from '../ui/download.ts';
 import type { IndexedValue } from './versions.ts';
 import styles from './objects.module.css';
 

@@ -5,11 +5,11 @@ import { useLive } from '../api/live.ts';
 import { wire } from '../api/wire.ts';
 import { JsonView } from '../json/JsonView.tsx';
 import { LongText } from '../json/LongText.tsx';
-import { decoded } from '../json/visible.ts';
+import { decoded } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import controls from '../ui/controls.module.css';
-import { ErrorRetry } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { bytes } from '../ui/format.ts';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
@@ -30,10 +30,10 @@ import styles from './objects.module.css';
 const route = getRouteApi('/p/$entity/$project/objects/$objectId');
 const Rows = lazy(() => import('./Rows.tsx').then((module) => ({ default: module.Rows })));
 const VersionChanges = lazy(() =>
-  import('./Changes.tsx').then((module) => ({ default: module.VersionChanges })),
+  import('./VersionChanges.tsx').then((module) => ({ default: module.VersionChanges })),
 );
 const VersionUses = lazy(() =>
-  import('./Users.tsx').then((module) => ({ default: module.VersionUses })),
+  import('./VersionUses.tsx').then((module) => ({ default: module.VersionUses })),
 );
 
 /** The versions of a name, and what one of them holds. */

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { Time } from '../ui/Time.tsx';
-import type { RowSource } from './lineage.ts';
+import type { RowSource } from './row-sources.ts';
 import styles from './objects.module.css';
 
 /** The call that a row was made from, when and by whom; of several the first. */

@@ -3,15 +3,15 @@ import { useState } from 'react';
 import { post } from '../api/client.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
-import { ErrorRetry } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { count } from '../ui/format.ts';
 import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { ChangeRows } from './ChangeRows.tsx';
-import { sourcesQuery } from './lineage.ts';
+import { sourcesQuery } from './row-sources.ts';
 import type { VersionProps } from './ObjectPage.tsx';
 import { RowGrid } from './RowGrid.tsx';
 import { columnNames, csvLine, csvLines, jsonLines, readRows } from './rows.ts';
-import { downloadFile } from '../ui/save.ts';
+import { downloadFile } from '../ui/download.ts';
 import styles from './objects.module.css';
 
 const PAGE = 50;

@@ -1,8 +1,8 @@
 import { send } from '../api/client.ts';
-import { indexJson } from '../json/indexed.ts';
+import { indexJson } from '../json/json-indexer.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { csvCell } from '../ui/csv.ts';
-import { decoded } from '../json/visible.ts';
+import { decoded } from '../json/visible-text.ts';
 
 /** Rows of a table where they stand in the answer: every digit as it was sent. */
 export interface TableRows {

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions } from '@tanstack/react-query';
 import { type RequestBody, post, type Schema, send } from '../api/client.ts';
 import { wire } from '../api/wire.ts';
-import { indexJson } from '../json/indexed.ts';
+import { indexJson } from '../json/json-indexer.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 
 /** A version without its value. */

@@ -1,6 +1,6 @@
 import { defaultParseSearch, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
 import styles from './shell.module.css';
 

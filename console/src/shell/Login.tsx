@@ -4,7 +4,7 @@ import { type Session, sessionQuery, signIn } from '../api/session.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import { Field } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { Logo } from './Mark.tsx';
+import { Logo } from './Logo.tsx';
 import styles from './shell.module.css';
 
 /** Why a login link or a sign-in did not work; told once. */

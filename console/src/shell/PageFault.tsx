@@ -2,7 +2,7 @@ import { type ErrorComponentProps } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { get } from '../api/client.ts';
 import { Problem } from '../api/problem.ts';
-import { ErrorRetry } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { Page } from '../ui/Page.tsx';
 
 /** A part of the console that is not there yet could not be loaded. */

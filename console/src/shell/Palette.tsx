@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
 import { projectsQuery } from '../api/projects.ts';
-import { recentProjects } from '../api/recent.ts';
+import { recentProjects } from '../api/recent-projects.ts';
 import { mayActAs, reaches, useMe } from '../api/session.ts';
 import controls from '../ui/controls.module.css';
 import { Dialog } from '../ui/Dialog.tsx';

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { projectsQuery } from '../api/projects.ts';
-import { isProject, recentProjects } from '../api/recent.ts';
+import { isProject, recentProjects } from '../api/recent-projects.ts';
 import { reaches, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { Dialog } from '../ui/Dialog.tsx';

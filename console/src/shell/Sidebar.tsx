@@ -5,7 +5,7 @@ import { mayActAs, signOut, useMe } from '../api/session.ts';
 import { sourceIn } from '../api/sources.ts';
 import { Button } from '../ui/Button.tsx';
 import { Keyboard } from './Keyboard.tsx';
-import { Logo } from './Mark.tsx';
+import { Logo } from './Logo.tsx';
 import { ProjectSwitch } from './ProjectSwitch.tsx';
 import styles from './shell.module.css';
 import { applyTheme, theme, THEMES } from './theme.ts';

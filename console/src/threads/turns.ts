@@ -1,6 +1,6 @@
 import { type CallRow } from '../api/calls.ts';
 import { allLines, post, type Schema, send } from '../api/client.ts';
-import { readPlainConversation } from '../../../src/platform/json/chat-plain.ts';
+import { readPlainConversation } from '../../../src/platform/json/plain-conversation.ts';
 import {
   isBlank,
   isQuestion,
@@ -9,7 +9,7 @@ import {
   type ChatMessage,
 } from '../../../src/platform/json/chat.ts';
 import { parseLossless, type MessagePiece } from '../../../src/platform/json/chat-parts.ts';
-import { indexJson } from '../json/indexed.ts';
+import { indexJson } from '../json/json-indexer.ts';
 
 export const PAGE = 20;
 /** Of the calls below the turns of a page. */

@@ -4,7 +4,7 @@ import { allLines } from '../api/client.ts';
 import { diffJson, type DiffRow } from '../json/diff.ts';
 import { Differences } from '../json/Differences.tsx';
 import type { JsonIndex } from '../json/json-index.ts';
-import { readCall } from '../json/read-call.ts';
+import { readCall } from '../json/call-document.ts';
 import { Button } from '../ui/Button.tsx';
 import { Field } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';

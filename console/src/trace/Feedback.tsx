@@ -5,7 +5,7 @@ import { useLive } from '../api/live.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { tagOf } from '../api/tags.ts';
 import { wire } from '../api/wire.ts';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
 import { Field } from '../ui/Field.tsx';
 import { localTime } from '../ui/format.ts';

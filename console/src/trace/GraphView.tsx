@@ -1,8 +1,8 @@
 import { type CSSProperties, useEffect, useMemo, useRef, useState } from 'react';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
 import { count, duration, money } from '../ui/format.ts';
-import { type CallKind, KindIcon } from '../ui/Kind.tsx';
+import { type CallKind, KindIcon } from '../ui/KindIcon.tsx';
 import { callKind } from './call-kind.ts';
 import { type Graph, type GraphEdge, type GraphNode, makeGraph } from './graph.ts';
 import styles from './graph.module.css';

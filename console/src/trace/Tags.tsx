@@ -4,7 +4,7 @@ import type { Schema } from '../api/client.ts';
 import { tagOf } from '../api/tags.ts';
 import { wire } from '../api/wire.ts';
 import { addTag, removeTag, tagFault } from '../collect/tags.ts';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import { Field } from '../ui/Field.tsx';

@@ -9,7 +9,7 @@ import {
   useRef,
   useState,
 } from 'react';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import { count, duration } from '../ui/format.ts';
@@ -19,7 +19,7 @@ import { Splitter, useSplit } from '../ui/Splitter.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
 import { useTitle } from '../ui/useTitle.ts';
-import { Fact, TraceSpending } from './Spent.tsx';
+import { Fact, TraceSpending } from './TraceSpending.tsx';
 import { callKind } from './call-kind.ts';
 import { CallPane } from './CallPane.tsx';
 import styles from './trace.module.css';

@@ -1,8 +1,8 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo, useRef } from 'react';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { callDuration, count, duration, money } from '../ui/format.ts';
-import { KindIcon } from '../ui/Kind.tsx';
+import { KindIcon } from '../ui/KindIcon.tsx';
 import { Status } from '../ui/Status.tsx';
 import { callKind } from './call-kind.ts';
 import styles from './trace.module.css';

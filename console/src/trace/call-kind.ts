@@ -1,4 +1,4 @@
-import { type CallKind, kindOf } from '../ui/Kind.tsx';
+import { type CallKind, kindOf } from '../ui/KindIcon.tsx';
 import type { Tree } from './tree.ts';
 import type { TraceSpan } from './useTrace.ts';
 

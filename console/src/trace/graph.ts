@@ -1,4 +1,4 @@
-import type { CallKind } from '../ui/Kind.tsx';
+import type { CallKind } from '../ui/KindIcon.tsx';
 import type { Tree } from './tree.ts';
 import type { TraceSpan } from './useTrace.ts';
 

@@ -3,13 +3,13 @@ import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState 
 import { flushSync } from 'react-dom';
 import type { CallRow } from '../api/calls.ts';
 import { allLines } from '../api/client.ts';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import controls from '../ui/controls.module.css';
 import { InvalidFilter, parseExpression } from './filter.ts';
 import styles from './traces.module.css';
 
-type Completion = typeof import('./suggest.ts');
-type SeenValues = import('./suggest.ts').SeenValues;
+type Completion = typeof import('./suggestions.ts');
+type SeenValues = import('./suggestions.ts').SeenValues;
 
 /** What may stand from a place on, beside what does. */
 function completionsAt(
@@ -76,7 +76,7 @@ export function FilterBar({
   // not before the rows: what is loaded first has a bound
   const { data: completion } = useQuery({
     queryKey: ['completion of filters'],
-    queryFn: () => import('./suggest.ts'),
+    queryFn: () => import('./suggestions.ts'),
     enabled: isOpen,
     staleTime: Infinity,
     structuralSharing: false,

@@ -8,7 +8,7 @@ import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { count } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { downloadFile } from '../ui/save.ts';
+import { downloadFile } from '../ui/download.ts';
 import styles from './traces.module.css';
 
 /** What can be done with the rows that are chosen. It is loaded when there are some. */

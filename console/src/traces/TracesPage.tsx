@@ -4,13 +4,13 @@ import { lazy, type RefObject, Suspense, useEffect, useMemo, useRef, useState } 
 import type { CallRow } from '../api/calls.ts';
 import { useReread } from '../api/live-list.ts';
 import { useIsConnected, useLive } from '../api/live.ts';
-import { noteProject } from '../api/recent.ts';
+import { noteProject } from '../api/recent-projects.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { withSource } from '../api/sources.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
-import { historyNow } from '../ui/scroll-places.ts';
+import { historyNow } from '../ui/scroll-positions.ts';
 import { CopyButton } from '../ui/CopyButton.tsx';
-import { ErrorRetry } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { SourceSelect } from '../ui/SourceSelect.tsx';
@@ -19,7 +19,7 @@ import { VirtualTable } from '../ui/VirtualTable.tsx';
 import { selectionColumn, traceColumns } from './columns.tsx';
 import { isPath } from './column-names.ts';
 import { countCalls, countText } from './count.ts';
-import { storeColumns, storedColumns } from './kept-columns.ts';
+import { storeColumns, storedColumns } from './stored-columns.ts';
 import { useDocuments } from './useDocuments.ts';
 import { InvalidFilter } from './filter.ts';
 import { FilterBar } from './FilterBar.tsx';
@@ -37,7 +37,9 @@ import { useRemarks } from '../api/remarks.ts';
 import { LABEL, useTraces } from './useTraces.ts';
 
 const route = getRouteApi('/p/$entity/$project/traces');
-const Views = lazy(() => import('./Views.tsx').then((module) => ({ default: module.SavedViews })));
+const Views = lazy(() =>
+  import('./SavedViews.tsx').then((module) => ({ default: module.SavedViews })),
+);
 const ArrangeColumns = lazy(() =>
   import('./ArrangeColumns.tsx').then((module) => ({ default: module.ArrangeColumns })),
 );

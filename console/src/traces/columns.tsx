@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router';
 import { type CallRow, callCost, derivedSummary, callTokens, shownUser } from '../api/calls.ts';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { callDuration, count, money, opName } from '../ui/format.ts';
-import { RemarkCounts } from '../ui/Remarks.tsx';
-import { KindIcon, kindOf } from '../ui/Kind.tsx';
+import { RemarkCounts } from '../ui/RemarkCounts.tsx';
+import { KindIcon, kindOf } from '../ui/KindIcon.tsx';
 import { Tags } from '../ui/Tags.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';

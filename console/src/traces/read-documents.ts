@@ -1,7 +1,7 @@
 import { send } from '../api/client.ts';
 import { type JsonIndex, jsonIndex } from '../json/json-index.ts';
 import { nodeAt } from '../json/path.ts';
-import { decoded, decodedStart } from '../json/visible.ts';
+import { decoded, decodedStart } from '../json/visible-text.ts';
 
 /** Of a cell. */
 const MOST_SHOWN = 300;

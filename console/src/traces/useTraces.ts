@@ -3,7 +3,7 @@ import { useMemo, useState } from 'react';
 import type { CallRow } from '../api/calls.ts';
 import { allLines } from '../api/client.ts';
 import { useLiveList, useReread } from '../api/live-list.ts';
-import { scrollPosition } from '../ui/scroll-places.ts';
+import { scrollPosition } from '../ui/scroll-positions.ts';
 import { countCalls, countText } from './count.ts';
 import { type CallsRequest, newerRequest, PAGE, pageRequest, type Sort } from './request.ts';
 

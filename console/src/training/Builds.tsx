@@ -1,13 +1,13 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useLive } from '../api/live.ts';
-import { ErrorRetry } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { count, number } from '../ui/format.ts';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Time } from '../ui/Time.tsx';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
-import { BeginRecipeLink } from './BeginRecipe.tsx';
-import { type Build, buildsQuery } from './data.ts';
+import { BeginRecipeLink } from './BeginRecipeLink.tsx';
+import { type Build, buildsQuery } from './queries.ts';
 import styles from './training.module.css';
 
 /** What recipes made of the calls of a project, the newest first. */

@@ -3,14 +3,14 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { send } from '../api/client.ts';
 import { useLive } from '../api/live.ts';
 import { Problem } from '../api/problem.ts';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
 import { Code } from '../ui/Code.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import { bytes, count, number } from '../ui/format.ts';
 import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
-import { downloadFile } from '../ui/save.ts';
+import { downloadFile } from '../ui/download.ts';
 import { Table } from '../ui/Table.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
 import { Time } from '../ui/Time.tsx';
@@ -20,11 +20,11 @@ import {
   checkpointQuery,
   filePath,
   modelsQuery,
-} from './data.ts';
+} from './queries.ts';
 import { shortId } from './Jobs.tsx';
 import { Lineage } from './Lineage.tsx';
 import { Promotion } from './Promotion.tsx';
-import { aliasesAt, aliasesQuery } from './promotion-data.ts';
+import { aliasesAt, aliasesQuery } from './promotion-queries.ts';
 import styles from './training.module.css';
 
 const route = getRouteApi('/p/$entity/$project/training/models/$modelId/checkpoints/$step');

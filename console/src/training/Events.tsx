@@ -1,8 +1,8 @@
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { count, number } from '../ui/format.ts';
 import { Table } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
-import type { JobEvent } from './data.ts';
+import type { JobEvent } from './queries.ts';
 import styles from './training.module.css';
 
 /** So many of the newest have a row; of all of them the charts tell. */

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { count, number } from '../ui/format.ts';
 import { Table } from '../ui/Table.tsx';
 import {
@@ -8,7 +8,7 @@ import {
   type BuildPreview,
   type Rewards,
   tracesQuery,
-} from './data.ts';
+} from './queries.ts';
 import { CallLink } from './Lineage.tsx';
 import styles from './training.module.css';
 

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { count, number } from '../ui/format.ts';
 import { Table } from '../ui/Table.tsx';
-import type { GateResult } from './promotion-data.ts';
+import type { GateResult } from './promotion-queries.ts';
 import styles from './training.module.css';
 
 /** What the comparison found: the verdict, the numbers it rests on, and the rows, the worst first. */

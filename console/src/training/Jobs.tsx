@@ -1,14 +1,14 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useLive } from '../api/live.ts';
-import { visible } from '../json/visible.ts';
-import { ErrorRetry } from '../ui/Fault.tsx';
+import { visible } from '../json/visible-text.ts';
+import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { count, duration } from '../ui/format.ts';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
-import { type Job, jobsQuery, type Model } from './data.ts';
+import { type Job, jobsQuery, type Model } from './queries.ts';
 
 /** The training jobs of a project, or of one model in it, the newest first. */
 export function Jobs({

@@ -2,12 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { post, type RequestBody } from '../api/client.ts';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
-import { ErrorRetry } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { count } from '../ui/format.ts';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
-import { tracesQuery } from './data.ts';
+import { tracesQuery } from './queries.ts';
 import { shortId } from './Jobs.tsx';
 import {
   type Graph,

@@ -4,7 +4,7 @@ import { post } from '../api/client.ts';
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { aliasesQuery } from './promotion-data.ts';
+import { aliasesQuery } from './promotion-queries.ts';
 
 /** Makes a step the current one without a gate, once that is confirmed. */
 export function MoveCurrent({

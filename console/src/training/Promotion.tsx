@@ -3,14 +3,14 @@ import { type FormEvent, useState } from 'react';
 import { post } from '../api/client.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
-import { ErrorRetry } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { Field } from '../ui/Field.tsx';
 import { ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { GateOutcome } from './GateOutcome.tsx';
-import { AliasMoves } from './Moves.tsx';
+import { AliasMoves } from './AliasMoves.tsx';
 import { MoveCurrent } from './MoveCurrent.tsx';
-import { aliasesQuery, CURRENT, type Gate } from './promotion-data.ts';
-import { termsQuery } from './recipe-data.ts';
+import { aliasesQuery, CURRENT, type Gate } from './promotion-queries.ts';
+import { termsQuery } from './recipe-queries.ts';
 import styles from './training.module.css';
 
 interface CheckpointParams {

@@ -9,7 +9,12 @@ import { Button } from '../ui/Button.tsx';
 import { inputClass } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
-import { type PublishedRecipe, publishRecipe, recipeQuery, recipesQuery } from './recipe-data.ts';
+import {
+  type PublishedRecipe,
+  publishRecipe,
+  recipeQuery,
+  recipesQuery,
+} from './recipe-queries.ts';
 import type { RecipeDraft } from './recipe-drafts.ts';
 import { nodeAt, withoutValue, withValue } from './recipe-text.ts';
 import { RecipeForm } from './RecipeForm.tsx';

@@ -11,7 +11,7 @@ import { Button } from '../ui/Button.tsx';
 import { count } from '../ui/format.ts';
 import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
-import type { Hint, BuildPreview } from './data.ts';
+import type { Hint, BuildPreview } from './queries.ts';
 import { Facts } from './Facts.tsx';
 import {
   type Mode,
@@ -21,7 +21,7 @@ import {
   recipeRef,
   recipeViolations,
   type RecipeSource,
-} from './recipe-data.ts';
+} from './recipe-queries.ts';
 import { Samples } from './Samples.tsx';
 import styles from './recipe.module.css';
 import { useLastKnown } from './useLastKnown.ts';

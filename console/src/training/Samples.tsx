@@ -2,8 +2,8 @@ import { useState } from 'react';
 import controls from '../ui/controls.module.css';
 import { number } from '../ui/format.ts';
 import { EmptyState } from '../ui/Notice.tsx';
-import type { Sample, Trajectory } from './data.ts';
-import { TrajectoryView } from './Reading.tsx';
+import type { Sample, Trajectory } from './queries.ts';
+import { TrajectoryView } from './TrajectoryView.tsx';
 import styles from './training.module.css';
 
 /** Some groups, the rewards in each beside each other, and one trajectory as a conversation. */

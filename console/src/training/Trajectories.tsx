@@ -1,13 +1,13 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type Schema, send } from '../api/client.ts';
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
-import { ErrorRetry } from '../ui/Fault.tsx';
+import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { inputClass } from '../ui/Field.tsx';
 import { count, number } from '../ui/format.ts';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
-import { firstWords, TrajectoryView } from './Reading.tsx';
+import { firstWords, TrajectoryView } from './TrajectoryView.tsx';
 import { type Order, ORDERS, type TrajectoriesSearch } from './search.ts';
 import styles from './training.module.css';
 

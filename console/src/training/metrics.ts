@@ -1,4 +1,4 @@
-import type { Metrics } from './data.ts';
+import type { Metrics } from './queries.ts';
 
 /** The metrics at a step, or of an event. */
 export interface MetricRow {

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { ErrorRetry } from './Fault.tsx';
+import { ErrorRetry } from './ErrorRetry.tsx';
 import { useTitle } from './useTitle.ts';
 import styles from './page.module.css';
 

@@ -1,6 +1,6 @@
 import type { KeyboardEvent, PointerEvent } from 'react';
 import styles from './controls.module.css';
-import { useSetting } from './kept.ts';
+import { useSetting } from './settings.ts';
 
 const [LEAST, MOST, STEP] = [20, 75, 2];
 

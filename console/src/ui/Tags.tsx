@@ -1,4 +1,4 @@
-import { visible } from '../json/visible.ts';
+import { visible } from '../json/visible-text.ts';
 import styles from './controls.module.css';
 
 /** Others may give a call any number. */

@@ -1,8 +1,8 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
-import { scrollKeeper, scrollPosition } from './scroll-places.ts';
+import { scrollKeeper, scrollPosition } from './scroll-positions.ts';
 import styles from './table.module.css';
-import { useColumnWidths, WidthHandle } from './widths.tsx';
+import { useColumnWidths, WidthHandle } from './column-widths.tsx';
 
 const ROW_HEIGHT = 32;
 

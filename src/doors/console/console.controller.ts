@@ -1,7 +1,7 @@
 import { Controller, HttpCode, HttpStatus, Inject, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { CookieOptions, Request, Response } from 'express';
-import { Public } from '../../platform/auth/access.js';
+import { Public } from '../../platform/auth/access-decorators.js';
 import { clientAddress } from '../../platform/auth/failed-attempts.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { FailureLog } from '../../platform/auth/failure-log.js';

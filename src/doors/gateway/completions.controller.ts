@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Res } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
+import { BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
 import { ApiError } from '../../platform/errors.js';
 import { ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
@@ -10,7 +10,7 @@ import { CompletionsCreatedDto, CompletionsCreateDto } from './completions.dto.j
 import { CompletionsService } from './completions.service.js';
 import { CALL_HEADER, type WholeAnswer } from './gateway.service.js';
 import { disconnectUnreadClient } from './relay.js';
-import { ProviderRefusal } from './upstream.js';
+import { ProviderRefusal } from './provider-client.js';
 
 const LINE = {
   type: 'object',

@@ -5,17 +5,17 @@ import { isOpenModel } from '../../platform/config/gateway-settings.js';
 import { invalidRequest } from '../../platform/errors.js';
 import type { Context } from '../../platform/http/context.js';
 import { parseRef } from '../../platform/http/refs.js';
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { elementSpans, memberTexts, objectText, valueAt } from '../../platform/json/json-text.js';
-import { mapYielding } from '../../platform/time/turn.js';
+import { mapYielding } from '../../platform/time/event-loop-turn.js';
 import { ObjectsService } from '../../tracing/objects/objects.service.js';
-import { type JsonObject, recordedInputs, requestSpans } from './asked.js';
+import { type JsonObject, recordedInputs, requestSpans } from './gateway-request.js';
 import type { CompletionsCreateDto } from './completions.dto.js';
 import { MAX_MODEL } from './gateway.dto.js';
 import { GatewayService, type WholeAnswer } from './gateway.service.js';
-import type { ModelTarget } from './names.service.js';
-import { EventStreamTransform, JsonLinesTransform } from './passages.js';
-import { namedSession } from './placement.js';
+import type { ModelTarget } from './model-names.service.js';
+import { EventStreamTransform, JsonLinesTransform } from './stream-transforms.js';
+import { namedSession } from './call-context.js';
 
 /** Members of `inputs` that are for Skein, or for libraries, and not for a provider. */
 const OWN_MEMBERS = new Set([

@@ -7,16 +7,16 @@ import {
   NoProjectField,
   Operation,
   Resource,
-} from '../../platform/auth/access.js';
+} from '../../platform/auth/access-decorators.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Context, Ctx } from '../../platform/http/context.js';
-import type { GatewayApi, JsonObject } from './asked.js';
+import type { GatewayApi, JsonObject } from './gateway-request.js';
 import { ChatDto, CompletionDto, GatewayModelsDto, ResponseDto } from './gateway.dto.js';
 import { GatewayErrorFilter } from './gateway.filter.js';
 import { GatewayService } from './gateway.service.js';
-import { artifactProject, ModelNamesService } from './names.service.js';
-import { EventStreamTransform, ResponseStreamTransform } from './passages.js';
-import { namedProject, projectRequired, readCallContext, readRecord } from './placement.js';
+import { artifactProject, ModelNamesService } from './model-names.service.js';
+import { EventStreamTransform, ResponseStreamTransform } from './stream-transforms.js';
+import { namedProject, projectRequired, readCallContext, readRecord } from './call-context.js';
 import { disconnectUnreadClient } from './relay.js';
 
 const text = (description: string) =>

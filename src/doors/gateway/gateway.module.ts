@@ -8,10 +8,10 @@ import { CompletionsController } from './completions.controller.js';
 import { CompletionsService } from './completions.service.js';
 import { GatewayController } from './gateway.controller.js';
 import { GatewayService } from './gateway.service.js';
-import { ModelNamesService } from './names.service.js';
+import { ModelNamesService } from './model-names.service.js';
 import { ProcessesService } from './processes.service.js';
 import { ProviderKeys } from './provider-keys.service.js';
-import { ConcurrencyService } from './room.service.js';
+import { ConcurrencyService } from './concurrency.service.js';
 
 /** Requests for models, which providers answer and Skein records. */
 @Module({

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import type { Context } from '../../platform/http/context.js';
-import { listCauses } from '../../platform/http/outside.js';
+import { listCauses } from '../../platform/http/external-fetch.js';
 import { ApiError, toApiError } from '../../platform/errors.js';
 import { memberTexts, objectText } from '../../platform/json/json-text.js';
 import { logger } from '../../platform/process/logger.js';
@@ -16,13 +16,13 @@ import {
   type JsonObject,
   recordedInputs,
   withMembers,
-} from './asked.js';
-import { SecretRedactor } from './blot.js';
+} from './gateway-request.js';
+import { SecretRedactor } from './secret-redactor.js';
 import { BudgetsService } from './budgets.service.js';
-import { ModelNamesService, type ModelTarget } from './names.service.js';
+import { ModelNamesService, type ModelTarget } from './model-names.service.js';
 import { ProcessesService } from './processes.service.js';
-import type { StreamTransform } from './passages.js';
-import type { CallContext, RecordMode } from './placement.js';
+import type { StreamTransform } from './stream-transforms.js';
+import type { CallContext, RecordMode } from './call-context.js';
 import { ProviderKeys } from './provider-keys.service.js';
 import {
   errorMessage,
@@ -35,8 +35,8 @@ import {
 } from './recording.js';
 import { disconnectUnreadClient, relay, type RelayResult, type RelayOptions } from './relay.js';
 import { ResponseStreamReader } from './response-stream.js';
-import { ConcurrencyService } from './room.service.js';
-import { requestProvider, providerFailed, ProviderRefusal } from './upstream.js';
+import { ConcurrencyService } from './concurrency.service.js';
+import { requestProvider, providerFailed, ProviderRefusal } from './provider-client.js';
 
 /** The refusal of a provider is short. */
 const MAX_REFUSAL_BYTES = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Injectable } from '@nestjs/common';
 import type { ModelProvider } from '../../platform/config/gateway-settings.js';
-import { providerFailed } from './upstream.js';
+import { providerFailed } from './provider-client.js';
 
 /** Keys of providers, which are read at each use and kept nowhere. */
 @Injectable()

@@ -1,6 +1,6 @@
 import { BodyBudget } from '../../platform/http/body-budget.js';
-import { JsonLinesTransform } from './passages.js';
-import { ChunkBuffer } from './pieces.js';
+import { JsonLinesTransform } from './stream-transforms.js';
+import { ChunkBuffer } from './chunk-buffer.js';
 import { readWholeAnswer, CompletionStreamReader } from './recording.js';
 
 const aHold = () => new BodyBudget(1e9).hold('acme/key');

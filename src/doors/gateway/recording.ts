@@ -1,15 +1,15 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/auth/caller.js';
 import type { BodyReservation } from '../../platform/http/body-budget.js';
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { skipValue } from '../../platform/json/json-grammar.js';
 import { parsedBytes, parseBounded } from '../../platform/json/json-weight.js';
 import { memberTexts, objectText, textsIn } from '../../platform/json/json-text.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import type { CallsService } from '../../tracing/calls/calls.service.js';
-import { StreamAssembly } from '../../tracing/streams.js';
-import { eventData, EventBuffer, eventPayloads } from './passages.js';
-import type { CallContext } from './placement.js';
+import { StreamAssembly } from '../../tracing/stream-assembly.js';
+import { eventData, EventBuffer, eventPayloads } from './stream-transforms.js';
+import type { CallContext } from './call-context.js';
 
 /** What an answer was, as far as it came. */
 export interface RecordedAnswer {

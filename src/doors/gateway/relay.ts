@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyReservation } from '../../platform/http/body-budget.js';
 import type { ModelProvider } from '../../platform/config/gateway-settings.js';
-import type { SecretRedactor } from './blot.js';
-import type { StreamTransform } from './passages.js';
-import { ChunkBuffer } from './pieces.js';
+import type { SecretRedactor } from './secret-redactor.js';
+import type { StreamTransform } from './stream-transforms.js';
+import { ChunkBuffer } from './chunk-buffer.js';
 import type { StreamReader } from './recording.js';
 
 /** A client that reads nothing of an answer for this long is disconnected. */

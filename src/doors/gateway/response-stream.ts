@@ -1,8 +1,8 @@
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { memberTexts, objectText } from '../../platform/json/json-text.js';
 import type { BodyReservation } from '../../platform/http/body-budget.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
-import { eventPayloads } from './passages.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
+import { eventPayloads } from './stream-transforms.js';
 import {
   errorMessage,
   MAX_UNREAD,

@@ -1,7 +1,12 @@
 import { Body } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import { type ExecutionResult, graphql, type GraphQLError, parse } from 'graphql';
-import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import {
+  BasicAuth,
+  NoProjectField,
+  Operation,
+  Resource,
+} from '../../platform/auth/access-decorators.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { GraphqlAnswerDto, GraphqlDto } from './graphql.dto.js';
 import { queryRoot, SCHEMA } from './schema.js';

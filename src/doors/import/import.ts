@@ -3,8 +3,8 @@ import { OtlpImport } from './otlp-json.js';
 import { PhoenixImport } from './phoenix.js';
 import { type FileRecord, readRecords, fileSize } from './records.js';
 import { printable } from '../../platform/process/printable.js';
-import { type Importer, ImportTally, InvalidRecord } from './sending.js';
-import type { TargetService } from './service.js';
+import { type Importer, ImportTally, InvalidRecord } from './import-batch.js';
+import type { TargetService } from './target-service.js';
 
 export const FORMATS = {
   langfuse: LangfuseImport,

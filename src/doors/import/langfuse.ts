@@ -1,4 +1,4 @@
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { elementSpans, memberTexts, objectText } from '../../platform/json/json-text.js';
 import type { FileRecord } from './records.js';
 import {
@@ -7,8 +7,8 @@ import {
   type ImportItem,
   type ImportTally,
   InvalidRecord,
-} from './sending.js';
-import type { TargetService } from './service.js';
+} from './import-batch.js';
+import type { TargetService } from './target-service.js';
 
 /** A record of an export: a trace, perhaps with its observations and scores, or one of these by itself. */
 type RecordKind = 'trace' | 'observation' | 'score';

@@ -6,8 +6,8 @@ import {
   type ImportItem,
   type ImportTally,
   InvalidRecord,
-} from './sending.js';
-import type { TargetService } from './service.js';
+} from './import-batch.js';
+import type { TargetService } from './target-service.js';
 
 /** `resourceSpans` of OTLP/JSON, sent as they are spelled. */
 export class SpansBatch extends ImportBatch {

@@ -1,9 +1,9 @@
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { elementSpans, memberTexts } from '../../platform/json/json-text.js';
 import { SpansBatch } from './otlp-json.js';
 import type { FileRecord } from './records.js';
-import { ImportBatch, type Importer, type ImportTally, InvalidRecord } from './sending.js';
-import type { TargetService } from './service.js';
+import { ImportBatch, type Importer, type ImportTally, InvalidRecord } from './import-batch.js';
+import type { TargetService } from './target-service.js';
 
 type Json = Record<string, unknown>;
 

@@ -24,13 +24,13 @@ import {
   Operation,
   Public,
   Resource,
-} from '../../platform/auth/access.js';
+} from '../../platform/auth/access-decorators.js';
 import { langfuseProjectKey } from '../../platform/auth/basic.strategy.js';
 import { assertJson, jsonText, parseJson, readBytes } from '../../platform/http/body.guard.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
 import { invalidRequest } from '../../platform/errors.js';
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { VERSION } from '../../platform/config/version.js';
 import {
   IngestionAnswerDto,

@@ -1,14 +1,14 @@
-import { groupBy } from '../../platform/query/grouped-by.js';
+import { groupBy } from '../../platform/query/grouping.js';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/auth/caller.js';
 import { CallsService, type StoredCall } from '../../tracing/calls/calls.service.js';
 import { isDateTime, isId } from '../../platform/http/dto.js';
 import { ApiError, ERRORS, toApiError } from '../../platform/errors.js';
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { TooDeep } from '../../platform/json/json-grammar.js';
 import { elementSpans, textsIn } from '../../platform/json/json-text.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { lock, projectLock } from '../../platform/database/advisory-locks.js';
 import { Database } from '../../platform/database/database.js';
 import { FeedbackService } from '../../tracing/feedback/feedback.service.js';

@@ -6,9 +6,9 @@ import {
   type WholeCall,
 } from '../../tracing/calls/calls.service.js';
 import { isDateTime } from '../../platform/http/dto.js';
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { memberTexts, objectText, textsIn } from '../../platform/json/json-text.js';
-import { type UsageEntry, UsageCounts } from '../../tracing/usage/counts.js';
+import { type UsageEntry, UsageCounts } from '../../tracing/usage/usage-counts.js';
 import { reportedUsage } from '../../tracing/usage/usage.js';
 import { DERIVED, type EventOrder, EventTimes, microsecondsAt, orderOf } from './event-times.js';
 

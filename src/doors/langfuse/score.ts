@@ -1,7 +1,7 @@
 import { isDateTime, isId } from '../../platform/http/dto.js';
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 import { invalidRequest } from '../../platform/errors.js';
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { memberTexts, objectText } from '../../platform/json/json-text.js';
 import type { MergeableFeedback } from '../../tracing/feedback/feedback.service.js';
 import { EventTimes, orderOf } from './event-times.js';

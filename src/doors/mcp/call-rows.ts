@@ -1,7 +1,7 @@
 import { Decimal } from '../../platform/json/decimal.js';
 import { memberTexts, memberSpans } from '../../platform/json/json-text.js';
-import { WIRE } from '../../platform/http/wire.js';
-import { textBeginning } from './recorded.js';
+import { WIRE } from '../../platform/http/wire-names.js';
+import { textBeginning } from './tool-answer.js';
 
 /** The columns that a brief row is made of. */
 export const BRIEF_COLUMNS = [

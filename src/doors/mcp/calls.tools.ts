@@ -6,7 +6,7 @@ import { CallLists } from '../../tracing/calls/read/call-lists.service.js';
 import { BRIEF_COLUMNS, briefCall, listRow } from './call-rows.js';
 import { differences } from './differences.js';
 import { CALL_PARTS, CompareCallsToolDto, ReadCallToolDto, SearchCallsToolDto } from './mcp.dto.js';
-import { type ToolAnswer, divideBytes, jsonExcerpt } from './recorded.js';
+import { type ToolAnswer, divideBytes, jsonExcerpt } from './tool-answer.js';
 import {
   AFTER,
   type ToolRequest,

@@ -1,6 +1,6 @@
 import { elementSpans, memberTexts } from '../../platform/json/json-text.js';
 import { CALL_PARTS } from './mcp.dto.js';
-import { type ToolAnswer, textBeginning, type AnswerBudget, jsonExcerpt } from './recorded.js';
+import { type ToolAnswer, textBeginning, type AnswerBudget, jsonExcerpt } from './tool-answer.js';
 
 /** Each level is read once more, so below this one values are compared as they are. */
 const MAX_LEVELS = 8;

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { valueAt } from '../../platform/json/json-text.js';
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 import { assertValid } from '../../platform/http/validation.js';
 import { CallsService } from '../../tracing/calls/calls.service.js';
 import { FeedbackCreateDto, FeedbackService } from '../../tracing/feedback/feedback.service.js';
 import { noCall } from './calls.tools.js';
 import { GiveFeedbackToolDto, ListFeedbackToolDto } from './mcp.dto.js';
-import type { ToolAnswer } from './recorded.js';
+import type { ToolAnswer } from './tool-answer.js';
 import {
   type ToolRequest,
   byOffset,

@@ -12,7 +12,7 @@ import {
   MAX_THREAD_BYTES,
   rule,
 } from '../../platform/http/dto.js';
-import type { ListPosition } from '../../platform/query/after.js';
+import type { ListPosition } from '../../platform/query/keyset.js';
 import { CallsQueryDto } from '../../tracing/calls/read/call-lists.service.js';
 import { CallStatsDto } from '../../tracing/calls/stats/call-stats.service.js';
 import { FeedbackQueryDto } from '../../tracing/feedback/feedback.service.js';

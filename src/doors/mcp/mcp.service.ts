@@ -8,7 +8,7 @@ import { assertValid } from '../../platform/http/validation.js';
 import { memberTexts } from '../../platform/json/json-text.js';
 import type { McpMessageDto } from './mcp.dto.js';
 import { PROMPTS, promptText } from './prompts.js';
-import { answerBlocks, AnswerBudget } from './recorded.js';
+import { answerBlocks, AnswerBudget } from './tool-answer.js';
 import { RESOURCES } from './resources.js';
 import { type Tool, type ToolSource, TOOLS } from './tool.js';
 

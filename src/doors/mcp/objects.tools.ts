@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { memberTexts } from '../../platform/json/json-text.js';
 import { ObjectsService } from '../../tracing/objects/objects.service.js';
 import { ListObjectsToolDto, ReadObjectToolDto } from './mcp.dto.js';
-import { type ToolAnswer, jsonExcerpt } from './recorded.js';
+import { type ToolAnswer, jsonExcerpt } from './tool-answer.js';
 import {
   type ToolRequest,
   byOffset,

@@ -4,7 +4,7 @@ import { elementTexts } from '../../platform/json/json-text.js';
 import { CallStatsService } from '../../tracing/calls/stats/call-stats.service.js';
 import { ProjectsService } from '../../tracing/projects/projects.service.js';
 import { CallStatsToolDto, ListProjectsToolDto } from './mcp.dto.js';
-import type { ToolAnswer } from './recorded.js';
+import type { ToolAnswer } from './tool-answer.js';
 import {
   type ToolRequest,
   byOffset,

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 
 const VERSION_OF_REQUEST = 'io.modelcontextprotocol/protocolVersion';
 /** JSON-RPC leaves codes from here on to servers. */

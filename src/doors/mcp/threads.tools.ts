@@ -8,7 +8,7 @@ import { ThreadsService } from '../../tracing/threads/threads.service.js';
 import { type TurnTexts, TurnTextsService } from '../../tracing/threads/turn-texts.service.js';
 import { callPartMembers } from './calls.tools.js';
 import { ListThreadsToolDto, ReadThreadToolDto } from './mcp.dto.js';
-import type { ToolAnswer, AnswerBudget } from './recorded.js';
+import type { ToolAnswer, AnswerBudget } from './tool-answer.js';
 import {
   AFTER,
   type ToolRequest,

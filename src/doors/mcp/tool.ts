@@ -3,7 +3,7 @@ import { memberTexts } from '../../platform/json/json-text.js';
 import type { Context } from '../../platform/http/context.js';
 import type { Dto } from '../../platform/http/validation.js';
 import { LEAST_TOKENS, MAX_TOKENS } from './mcp.dto.js';
-import type { ToolAnswer, AnswerBudget } from './recorded.js';
+import type { ToolAnswer, AnswerBudget } from './tool-answer.js';
 
 /** The part of JSON Schema that arguments need. */
 export type ArgumentSchema = {

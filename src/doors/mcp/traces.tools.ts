@@ -12,7 +12,7 @@ import {
 } from './call-rows.js';
 import { noCall, callPartMembers } from './calls.tools.js';
 import { MAX_CHOSEN, ReadTraceToolDto } from './mcp.dto.js';
-import type { ToolAnswer, AnswerBudget } from './recorded.js';
+import type { ToolAnswer, AnswerBudget } from './tool-answer.js';
 import {
   AFTER,
   type ToolRequest,

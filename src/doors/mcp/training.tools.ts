@@ -4,7 +4,7 @@ import { STATUSES } from '../../training/jobs/training-job.entity.js';
 import { TrainingJobsService } from '../../training/jobs/training-jobs.service.js';
 import { ListBuildsToolDto, ListJobsToolDto } from './mcp.dto.js';
 import { listElements } from './projects.tools.js';
-import { type ToolAnswer, jsonExcerpt } from './recorded.js';
+import { type ToolAnswer, jsonExcerpt } from './tool-answer.js';
 import {
   type ToolRequest,
   byOffset,

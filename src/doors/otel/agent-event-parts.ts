@@ -1,11 +1,11 @@
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import {
   eventCallId,
   readNumber,
   eventPlace,
   type ParsedAgentEvent,
   readText,
-} from './agent-event.js';
+} from './parsed-agent-event.js';
 import { type Attributes, parseContent } from './attributes.js';
 import type { ModelNamer } from './span-call.js';
 

@@ -5,7 +5,7 @@ import {
   type ParsedAgentEvent,
   parseAgentEvent,
   readText,
-} from './agent-event.js';
+} from './parsed-agent-event.js';
 import { EVENT_PARTS, type EventParts } from './agent-event-parts.js';
 import { toContent } from './attributes.js';
 import type { Origin } from './otlp.js';

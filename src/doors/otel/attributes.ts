@@ -1,4 +1,4 @@
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { skipValue } from '../../platform/json/json-grammar.js';
 import { memberSpans } from '../../platform/json/json-text.js';
 import type { AnyValue, KeyValue } from './otlp.js';

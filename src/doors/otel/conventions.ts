@@ -1,4 +1,4 @@
-import { spelledMembers } from '../../tracing/usage/counts.js';
+import { spelledMembers } from '../../tracing/usage/usage-counts.js';
 
 /**
  * How an attribute is read: `json` is parsed where it is JSON, `text` stays as it is, `mime` is parsed unless the attribute
@@ -332,7 +332,7 @@ export const CONVENTIONS: readonly Convention[] = [
   ['wandb.display_name', 'display_name'],
   ['logfire.msg', 'display_name'],
 
-  // What a span does: whether its usage adds up that of others follows from it, see `isSum`
+  // What a span does: whether its usage adds up that of others follows from it, see `isUsageSum`
   ['gen_ai.operation.name', 'operation'],
   ['ai.operationId', 'operation'],
   ['openinference.span.kind', 'operation'],

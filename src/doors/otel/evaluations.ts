@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 import { type Attributes, readAttributes } from './attributes.js';
 import { recordTime } from './log-messages.js';
 import type { KeyValue, OtlpSpan } from './otlp.js';

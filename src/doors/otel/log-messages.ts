@@ -1,8 +1,8 @@
 import type { CallMessage } from '../../tracing/calls/messages/call-messages.service.js';
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { readAttributes } from './attributes.js';
 import { CONVENTIONS } from './conventions.js';
-import { readSpanContent, MESSAGE_EVENT } from './found.js';
+import { readSpanContent, MESSAGE_EVENT } from './span-content.js';
 import type { KeyValue } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
 import { isHexId } from './span-call.js';

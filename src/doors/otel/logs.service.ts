@@ -9,12 +9,12 @@ import {
 } from '../../tracing/calls/messages/call-messages.service.js';
 import { ApiError } from '../../platform/errors.js';
 import { hasOpaqueEscapes } from '../../platform/json/json-grammar.js';
-import { groupBy } from '../../platform/query/grouped-by.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { groupBy } from '../../platform/query/grouping.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { AgentTurns } from '../../tracing/calls/agent-turns/agent-turns.service.js';
 import { CostsService } from '../../tracing/costs/costs.service.js';
 import { type AgentEvent, readAgentEvent } from './agent-events.js';
-import { addDropped, DROPPED_LOGS } from './dropped.js';
+import { addDropped, DROPPED_LOGS } from './dropped-items.js';
 import { type Evaluation, readEvaluation } from './evaluations.js';
 import { EvaluationsService } from './evaluations.service.js';
 import { readLogPart, type LogPart } from './log-messages.js';

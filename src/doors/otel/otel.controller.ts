@@ -13,7 +13,7 @@ import {
   Operation,
   Resource,
   ShortWrites,
-} from '../../platform/auth/access.js';
+} from '../../platform/auth/access-decorators.js';
 import { langfuseProjectKey } from '../../platform/auth/basic.strategy.js';
 import { freeBytes } from '../../platform/http/body-bytes.js';
 import {
@@ -30,7 +30,7 @@ import {
   DROPPED_METRICS,
   metricsResponse,
   reportDropped,
-} from './dropped.js';
+} from './dropped-items.js';
 import { LogsExportedDto, MetricsExportedDto, SpansExportedDto } from './otel.dto.js';
 import { LogsService } from './logs.service.js';
 import { OtelService } from './otel.service.js';
@@ -45,7 +45,7 @@ const DECODED_WEIGHT = 8;
 
 /** How what is exported is read, stored and answered. */
 interface SignalExport<Item> {
-  /** Items that are not kept: a body in which `mayTell` finds no others is not decoded. */
+  /** Items that are not kept: a body in which `mayHoldEvents` finds no others is not decoded. */
   dropped?: DroppedItems;
   ofProtobuf: (bytes: Uint8Array) => Promise<Item[]>;
   ofJson: (bytes: Uint8Array) => Promise<Item[]>;

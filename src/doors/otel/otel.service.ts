@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, type Config } from '../../platform/config/config.js';
-import { foldedSpans, SpanFolding } from './folding.js';
+import { foldedSpans, SpanFolding } from './span-folding.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { PLAIN_SPAN } from '../../tracing/calls/calls.service.js';
 import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
 import { ApiError, invalidRequest, toApiError } from '../../platform/errors.js';
 import { JsonLimit } from '../../platform/json/json-weight.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { CostsService } from '../../tracing/costs/costs.service.js';
 import { readAttributes } from './attributes.js';
 import { evaluationsOf } from './evaluations.js';

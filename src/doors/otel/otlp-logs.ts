@@ -1,5 +1,5 @@
 import protojson from 'protobufjs/ext/protojson.js';
-import { AGENT_EVENT_PREFIXES } from './agent-marks.js';
+import { AGENT_EVENT_PREFIXES } from './agent-event-prefixes.js';
 import {
   type AnyValue,
   base64ToHex,

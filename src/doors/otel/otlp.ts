@@ -3,7 +3,7 @@ import protobuf from 'protobufjs';
 import protojson from 'protobufjs/ext/protojson.js';
 import { hasOpaqueEscapes, skipValue, TooDeep } from '../../platform/json/json-grammar.js';
 import { JsonLimit, parseBounded } from '../../platform/json/json-weight.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import {
   isPlain,
   type DecodedJson,

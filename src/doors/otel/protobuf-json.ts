@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import protobuf from 'protobufjs';
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 
 /*
  * Messages by their published definitions, straight from the wire to OTLP/JSON: ProtoJSON, but ids are hexadecimal and

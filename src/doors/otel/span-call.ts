@@ -1,7 +1,7 @@
 import { type Attributes, readAttributes, type Content, parseContent } from './attributes.js';
-import { readSpanContent, type SpanContent, WHOLE_MEMBERS } from './found.js';
+import { readSpanContent, type SpanContent, WHOLE_MEMBERS } from './span-content.js';
 import { isStorable, MAX_THREAD_BYTES } from '../../platform/http/dto.js';
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import {
   agentOf,
   idOfSum,
@@ -11,7 +11,7 @@ import {
   responseIdOf,
   type CallSource,
 } from '../../tracing/calls/calls.service.js';
-import type { UsageEntry } from '../../tracing/usage/counts.js';
+import type { UsageEntry } from '../../tracing/usage/usage-counts.js';
 import { reportedUsage } from '../../tracing/usage/usage.js';
 import type { Origin, OtlpSpan } from './otlp.js';
 

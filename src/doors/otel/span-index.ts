@@ -2,7 +2,7 @@ import protobuf from 'protobufjs';
 import { ApiError } from '../../platform/errors.js';
 import { CODES } from '../../platform/json/json-grammar.js';
 import { JsonScanner, NotJson, type ScanListener } from '../../platform/json/json-scanner.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { LENGTH_DELIMITED, MAX_MESSAGES_DEEP, type MessageLayout } from './protobuf-json.js';
 
 /*
@@ -49,7 +49,7 @@ export interface SpanGroup {
   spans: SpanBytes[];
 }
 
-/** An item over its limits is not decoded as a whole: `receive` says what becomes of it. */
+/** An item over its limits is not decoded as a whole: `receiveItems` says what becomes of it. */
 export type SpanBytes = Uint8Array | { bytes: Uint8Array; why: string };
 
 export const invalidExport = (why: string) =>

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database/database.js';
-import { type DeclaredName, declarations } from '../declared.js';
+import { type DeclaredName, declarations } from '../declared-name.js';
 import { unavailable } from '../errors.js';
 import { AuditEvent } from './audit-event.entity.js';
 
@@ -19,7 +19,7 @@ export interface Actor {
 }
 
 /**
- * One event. `target` and `detail` say what was changed: ids, names of objects, counts. They hold no secret and no client
+ * One event. `refTarget` and `detail` say what was changed: ids, names of objects, counts. They hold no secret and no client
  * data, because events outlive what they record.
  */
 export interface NewAuditEvent {

@@ -1,6 +1,6 @@
 import { Body, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access-decorators.js';
 import { Context, Ctx } from '../http/context.js';
 import { jsonArray } from '../http/json-rows.js';
 import { AuditEventsDto, AuditQueryDto } from './audit.dto.js';

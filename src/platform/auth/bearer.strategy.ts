@@ -5,7 +5,7 @@ import { Strategy as HttpBearer } from 'passport-http-bearer';
 import { ApiError } from '../errors.js';
 import type { Caller } from './caller.js';
 import { clientAddress, FailedAttempts } from './failed-attempts.js';
-import { listCauses } from '../http/outside.js';
+import { listCauses } from '../http/external-fetch.js';
 import { logger } from '../process/logger.js';
 import { KeysService } from './keys.service.js';
 import { WorkloadTokens } from './workload-tokens.js';

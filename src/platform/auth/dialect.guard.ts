@@ -7,7 +7,7 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import { ApiError } from '../errors.js';
-import { otherDialect, WIRE } from '../http/wire.js';
+import { otherDialect, WIRE } from '../http/wire-names.js';
 
 /** The generated clients of the dialect `weave`, in Python and JavaScript. */
 const WEAVE = /^(?:Async)?WeaveTrace\//;

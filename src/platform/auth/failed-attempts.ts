@@ -2,7 +2,7 @@ import { isIP, isIPv6, SocketAddress } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { ApiError } from '../errors.js';
-import { RateLimiter } from './rate.js';
+import { RateLimiter } from './rate-limiter.js';
 
 export const ATTEMPTS = 20;
 /** Secrets from addresses over the limit are looked up in groups: how often, and how many at a time. */

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { logger } from '../process/logger.js';
 import { InvalidSetting } from '../config/setting.js';
-import { commandText } from '../program.js';
+import { commandText } from '../command-text.js';
 
 const FILE = 'first-key';
 

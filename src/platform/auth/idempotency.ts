@@ -15,7 +15,7 @@ import { from, lastValueFrom, type Observable } from 'rxjs';
 import type { Context } from '../http/context.js';
 import { ApiError, unavailable } from '../errors.js';
 import { isId } from '../http/dto.js';
-import type { WithHeaders } from '../http/inflated.js';
+import type { WithHeaders } from '../http/inflated-body.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { sql } from '../query/sql.js';

@@ -3,7 +3,7 @@ import { ApiOkResponse } from '@nestjs/swagger';
 import { CONFIG, type Config } from '../config/config.js';
 import { parseDate } from '../http/dto.js';
 import { ApiError, invalidRequest } from '../errors.js';
-import { BasicAuth, NoProjectField, Operation, Resource } from './access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from './access-decorators.js';
 import type { ApiKey } from './api-key.entity.js';
 import type { Caller } from './caller.js';
 import { scopeCovers } from './grants.js';

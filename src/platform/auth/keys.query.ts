@@ -59,7 +59,7 @@ const shownKeys = (rest: Sql) => sql<{ json: string }>`
 
 export const keyShown = (id: string) => shownKeys(sql`WHERE id = ${id}`);
 
-/** Keys whose scopes are all within these, as by `covers`. The first one leads to them by its entity. */
+/** Keys whose scopes are all within these, as by `scopeCovers`. The first one leads to them by its entity. */
 export const keysWithin = (scopes: readonly string[], after: string | null, limit: number) =>
   shownKeys(sql`WHERE ${allOf(
     !scopes.includes('*') &&

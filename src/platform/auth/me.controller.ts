@@ -1,6 +1,6 @@
 import { Get } from '@nestjs/common';
 import { Context, Ctx } from '../http/context.js';
-import { Allow, BasicOrBearerAuth, NoProjectField, Resource } from './access.js';
+import { Allow, BasicOrBearerAuth, NoProjectField, Resource } from './access-decorators.js';
 import { MeDto } from './keys.dto.js';
 
 @Resource('keys', BasicOrBearerAuth(), 'me')

@@ -5,7 +5,7 @@ import { ApiError } from '../errors.js';
 import { CONFIG, type Config } from '../config/config.js';
 import { ownerEntity } from '../process/fair-queue.js';
 import type { Caller } from './caller.js';
-import { RateLimiter } from './rate.js';
+import { RateLimiter } from './rate-limiter.js';
 
 /** Step in which bytes of a body without a length are counted. */
 const STEP_BYTES = 1024 * 1024;

@@ -11,7 +11,7 @@ import {
 import { type ListKeysDto } from './keys.dto.js';
 import { IsProjectId } from '../http/dto.js';
 import { QueryPipe } from '../http/query.pipe.js';
-import { Allow, BasicAuth, NoProjectField, Public } from './access.js';
+import { Allow, BasicAuth, NoProjectField, Public } from './access-decorators.js';
 import { assertRoutes, routesOfController } from './routes.js';
 
 class GoodDto {

@@ -11,7 +11,7 @@ import {
   NO_PROJECT_FIELD,
   PUBLIC,
   SHORT_WRITES,
-} from './access.js';
+} from './access-decorators.js';
 import { AccessGuard, ROLE } from './access.guard.js';
 import type { Role } from './api-key.entity.js';
 

@@ -11,7 +11,7 @@ import { v5 as uuidv5 } from 'uuid';
 import { CONFIG, type Config } from '../config/config.js';
 import { isSafeUrl, type TokenIssuer } from '../config/sign-in-settings.js';
 import { unavailable } from '../errors.js';
-import { fetchExternal, EXTERNAL_SECONDS } from '../http/outside.js';
+import { fetchExternal, EXTERNAL_SECONDS } from '../http/external-fetch.js';
 import { Caller } from './caller.js';
 import type { Grant } from './grants.js';
 

@@ -9,7 +9,7 @@ import {
 } from './backup-file.js';
 import { encrypted } from './encryption.js';
 import { zipped } from './gzip.js';
-import type { BackupStorage } from './place.js';
+import type { BackupStorage } from './backup-storage.js';
 import type { BackupProgress } from './progress.js';
 import { quoteIdentifier, readRows, readSchema, listTables } from './tables.js';
 

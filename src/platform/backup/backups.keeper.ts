@@ -4,7 +4,7 @@ import { Schedule } from '../database/schedule.js';
 import { logger } from '../process/logger.js';
 import { registerLabelledGauge } from '../process/metrics.js';
 import { runBackup } from './run-backup.js';
-import { storageAt } from './places.js';
+import { storageAt } from './storage-location.js';
 import { WAL_PROGRESS, type WalProgress } from './wal-keeper.js';
 import { isDue, type StoredBackup, storedBackups } from './stored-backups.js';
 

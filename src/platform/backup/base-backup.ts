@@ -6,7 +6,7 @@ import type { Client } from 'pg';
 import { DamagedBackup, type Frame, FrameWriter, parseFrame, readFrames } from './backup-file.js';
 import { decrypted, encrypted } from './encryption.js';
 import { unzipped, zipped } from './gzip.js';
-import type { ByteStream, BackupStorage } from './place.js';
+import type { ByteStream, BackupStorage } from './backup-storage.js';
 import { baseName, readSystem } from './wal-archive.js';
 
 const PIECE_BYTES = 256 * 1024;

@@ -1,6 +1,6 @@
 import { ReadableStream } from 'node:stream/web';
 import { DamagedBackup } from './backup-file.js';
-import type { ByteStream } from './place.js';
+import type { ByteStream } from './backup-storage.js';
 
 /** How a file in the format of age begins. */
 const AGE = 'age-encryption.org/v1\n';

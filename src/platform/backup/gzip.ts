@@ -2,7 +2,7 @@ import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { DamagedBackup } from './backup-file.js';
-import type { ByteStream } from './place.js';
+import type { ByteStream } from './backup-storage.js';
 
 /** The fastest level: what it leaves is 1.1 to 1.3 times what the default leaves, in a third of the time. */
 const LEVEL = 1;

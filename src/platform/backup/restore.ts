@@ -17,7 +17,7 @@ import {
 } from './backup-file.js';
 import { decrypted } from './encryption.js';
 import { unzipped } from './gzip.js';
-import type { ByteStream } from './place.js';
+import type { ByteStream } from './backup-storage.js';
 import type { BackupProgress } from './progress.js';
 import {
   assertEmpty,

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { ByteStream, BackupStorage } from './place.js';
+import type { ByteStream, BackupStorage } from './backup-storage.js';
 
 /** `-`: a backup goes to standard output or comes from standard input, and is in no place. */
 export class StandardStreams implements BackupStorage {

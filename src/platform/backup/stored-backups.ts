@@ -1,5 +1,5 @@
 import type { BackupRetention } from '../config/backup-settings.js';
-import type { BackupStorage } from './place.js';
+import type { BackupStorage } from './backup-storage.js';
 
 /** A backup that has no name of its own: `skein-20261124T020000Z.skein`, encrypted with `.age` behind it. */
 const NAME = /^skein-(\d{8}T\d{6}Z)\.skein(\.age)?$/;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BackupRetention } from '../config/backup-settings.js';
-import type { BackupStorage, StoredFile } from './place.js';
+import type { BackupStorage, StoredFile } from './backup-storage.js';
 import { keptBackups, newestFirst, timeIn, timeText } from './stored-backups.js';
 
 /*

@@ -10,10 +10,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PrimaryQuestion } from '../process/primary.js';
+import { PrimaryQuestion } from '../process/primary-question.js';
 import { encrypted } from './encryption.js';
 import { zipped } from './gzip.js';
-import type { BackupStorage } from './place.js';
+import type { BackupStorage } from './backup-storage.js';
 import { isDue } from './stored-backups.js';
 import {
   ARCHIVED,

@@ -14,7 +14,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { decrypted } from './encryption.js';
 import { unzipped } from './gzip.js';
-import type { BackupStorage, StoredFile } from './place.js';
+import type { BackupStorage, StoredFile } from './backup-storage.js';
 import { nextSegment, segmentNumber, walFolder } from './wal-archive.js';
 
 /** In the data folder that is restored. */

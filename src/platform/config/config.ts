@@ -21,7 +21,7 @@ const CONNECTIONS_OF_FILES = 3 / 4;
 const LEAST_CONNECTIONS = 16;
 
 /**
- * Of the connections of a service, six may hold large documents at once (`Slots`): with a twelfth each, these leave half of the
+ * Of the connections of a service, six may hold large documents at once (`ConnectionSlots`): with a twelfth each, these leave half of the
  * memory to the cache and to Node. Storing a row of 64 MiB needs the least.
  */
 const postgresProcessBytes = (memoryBytes: number) =>
@@ -78,7 +78,7 @@ export function loadConfig(
       setting('OTLP_GRPC_PORT') === 'off'
         ? undefined
         : integer(setting, 'OTLP_GRPC_PORT', OTLP_GRPC_PORT, [0, 65_535]),
-    /** Spans that are not stored unless they say something of models, agents or tools: `Folding`. */
+    /** Spans that are not stored unless they say something of models, agents or tools: `SpanFolding`. */
     otlpFold: setting('OTLP_FOLD') ?? OTLP_FOLD,
     /** Host names, in lower case, that requests may name; null for any. */
     allowedHosts: hosts(setting),

@@ -1,5 +1,5 @@
 import { loadConfig } from './config.js';
-import { type MisspeltSetting, misspeltSettings } from './misspelt.js';
+import { type MisspeltSetting, misspeltSettings } from './misspelt-settings.js';
 
 /**
  * The settings of this process, for its programs: `main.js` and the commands, how it logs, and `WIRE_DIALECT`. What belongs

@@ -1,4 +1,4 @@
-import { type DeclaredName, declarations } from '../declared.js';
+import { type DeclaredName, declarations } from '../declared-name.js';
 import { sql, type Sql } from '../query/sql.js';
 
 /** A kind of change in a project. A feature declares its own beside its table; what follows from other rows has none. */

@@ -6,13 +6,13 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { CopyRows } from '../query/binary-copy.js';
 import type { PreparedStatement, Sql } from '../query/sql.js';
 import { CONFIG, type Config } from '../config/config.js';
-import { selfTracer } from '../process/traces.js';
+import { selfTracer } from '../process/self-tracer.js';
 import { Changes, type ChangeKind, noteChange, type NotedChanges } from './changes.js';
 import { Connections } from './connections.js';
-import { PreparedPlans } from './kept-plans.js';
+import { PreparedPlans } from './prepared-plans.js';
 import { type RowBatcher, RowStream, TextRows } from './row-stream.js';
-import { RawRowReader } from './row-tap.js';
-import { type ConnectionSlot, ConnectionSlots, tooManyLong } from './slots.js';
+import { RawRowReader } from './raw-row-reader.js';
+import { type ConnectionSlot, ConnectionSlots, tooManyLong } from './connection-slots.js';
 import {
   statementName,
   type StatementWatch,

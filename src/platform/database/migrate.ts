@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { oneLock, withLock } from './advisory-locks.js';
 import { distributeTables, isDistributed } from './distribute.js';
 import { UNLIMITED_SESSION } from './limits.js';
-import { SingleStatementDataSource } from './one-by-one.js';
+import { SingleStatementDataSource } from './single-statement-data-source.js';
 import {
   type SchemaPolicy,
   assertSchemaKnown,

@@ -1,5 +1,5 @@
 import pg, { type Submittable } from 'pg';
-import { isPrepared } from './kept-plans.js';
+import { isPrepared } from './prepared-plans.js';
 import { STATEMENT_MS } from './limits.js';
 
 /** What pg has for the messages of the protocol, and declares nowhere; all is its own since version 1. */
@@ -22,7 +22,7 @@ const { prepareValue } = (pg as unknown as { utils: { prepareValue: (value: unkn
 /** PostgreSQL counts the reader's time too, so the limit of a statement is that of a stream. */
 const BEFORE = ['BEGIN READ ONLY', `SET LOCAL statement_timeout = ${STATEMENT_MS.stream}`];
 
-/** Is told what comes. `RowTap` has the rows themselves. */
+/** Is told what comes. `RawRowReader` has the rows themselves. */
 interface PortalListener {
   /** A batch has come; of the last one, which may be empty, `isLast` says that. */
   onBatch: (isLast: boolean) => void;

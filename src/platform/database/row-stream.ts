@@ -4,8 +4,8 @@ import type { StatementOutcome } from '../process/request-trace.js';
 import { Busy, TookTooLong } from '../refusals.js';
 import { STATEMENT_MS } from './limits.js';
 import { Portal } from './portal.js';
-import { RawRowReader } from './row-tap.js';
-import type { ConnectionSlot } from './slots.js';
+import { RawRowReader } from './raw-row-reader.js';
+import type { ConnectionSlot } from './connection-slots.js';
 
 const BATCH_BYTES = 512 * 1024;
 /** Nothing is known of the sizes yet: a row may be as large as a body. */

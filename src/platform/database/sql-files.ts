@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { DataSource } from 'typeorm';
-import { countingSql } from './counting.js';
+import { countingSql } from './project-counting.js';
 
 /** `src/`, where each feature has its functions and triggers beside its code. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

@@ -1,5 +1,5 @@
 import { Body } from '@nestjs/common';
-import { BasicAuth, Operation, Resource } from '../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../auth/access-decorators.js';
 import { Idempotency, IdempotentInHandler } from '../auth/idempotency.js';
 import { Context, Ctx } from '../http/context.js';
 import { ErasedDto, ProjectDeleteDto } from './erasings.dto.js';

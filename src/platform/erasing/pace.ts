@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { unavailable } from '../errors.js';
-import { PrimaryQuestion } from '../process/primary.js';
+import { PrimaryQuestion } from '../process/primary-question.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { Schedule } from '../database/schedule.js';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Get, Query, Res } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse } from '@nestjs/swagger';
-import { Allow, BasicOrBearerAuth, Resource } from '../auth/access.js';
+import { Allow, BasicOrBearerAuth, Resource } from '../auth/access-decorators.js';
 import { Context, Ctx } from '../http/context.js';
 import { QueryPipe } from '../http/query.pipe.js';
 import { EVENT_STREAM } from './event-stream.js';

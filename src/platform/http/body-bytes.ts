@@ -46,7 +46,7 @@ export class BodyBytes {
   }
 }
 
-/** Releases the memory of `joined` bytes, which are empty afterwards. V8 collects small bodies. */
+/** Releases the memory of `mergeWrites` bytes, which are empty afterwards. V8 collects small bodies. */
 export function freeBytes({ buffer }: Buffer): void {
   if (buffer instanceof ArrayBuffer && buffer.resizable) buffer.resize(0);
 }

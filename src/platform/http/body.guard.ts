@@ -12,12 +12,12 @@ import {
   inflaterBytes,
   readInflated,
   tooLarge,
-} from './inflated.js';
+} from './inflated-body.js';
 import type { Context } from './context.js';
 import { JsonScanner, NotJson } from '../json/json-scanner.js';
 import { parsedBytes } from '../json/json-weight.js';
 import { keepLongLiterals } from './long-literals.js';
-import { EventLoopTurn } from '../time/turn.js';
+import { EventLoopTurn } from '../time/event-loop-turn.js';
 import { notUtf8 } from './utf8-check.js';
 import { assertValid, type Dto, validate } from './validation.js';
 

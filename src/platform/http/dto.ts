@@ -15,7 +15,7 @@ import {
   type ValidationArguments,
   ArrayMaxSize,
 } from 'class-validator';
-import { DATE_TIME } from '../query/functions.js';
+import { DATE_TIME } from '../query/literal-patterns.js';
 import { ApiError } from '../errors.js';
 import { PROJECT_RULE } from './validation.js';
 
@@ -29,7 +29,7 @@ export const PROJECT_PART = `(?!\\.{1,2}(?:/|$))${PART}`;
 
 const PROJECT_ID = new RegExp(`^${PROJECT_PART}/${PROJECT_PART}$`);
 
-/** One rule with a fixed message; `each` checks every element of an array. */
+/** One rule with a fixed message; `perKeyRule` checks every element of an array. */
 export function rule(
   name: string,
   message: string,

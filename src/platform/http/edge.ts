@@ -4,11 +4,11 @@ import type { NextFunction, Request, Response } from 'express';
 import { Histogram } from 'prom-client';
 import type { Config } from '../config/config.js';
 import { BodyBudget } from './body-budget.js';
-import { drainRequest } from './inflated.js';
+import { drainRequest } from './inflated-body.js';
 import { Context } from './context.js';
 import { logger } from '../process/logger.js';
 import { metrics, registerGauge } from '../process/metrics.js';
-import { selfTracer } from '../process/traces.js';
+import { selfTracer } from '../process/self-tracer.js';
 
 declare module 'http' {
   interface IncomingMessage {

@@ -1,4 +1,4 @@
-import { isObject } from '../json/is-object.js';
+import { isObject } from '../json/json-object.js';
 import { Cursor, UNLIMITED } from '../json/json-grammar.js';
 import { memberSpans } from '../json/json-text.js';
 

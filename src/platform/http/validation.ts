@@ -1,8 +1,8 @@
 import { getMetadataStorage, IS_OPTIONAL, type ValidationArguments } from 'class-validator';
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
 import { assertNone, type Violation } from '../errors.js';
-import { isObject } from '../json/is-object.js';
-import { otherSpelling } from './wire.js';
+import { isObject } from '../json/json-object.js';
+import { otherSpelling } from './wire-names.js';
 
 /** A DTO class: its class-validator decorators are the only source of the rules. */
 export type Dto<T = object> = new () => T;

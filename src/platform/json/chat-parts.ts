@@ -1,5 +1,5 @@
 import { imageIn } from './chat-images.js';
-import { isObject } from './is-object.js';
+import { isObject } from './json-object.js';
 import { skipValue } from './json-grammar.js';
 
 /* Parts of messages, in the forms of the clients that record them. */

@@ -178,7 +178,7 @@ class WeightEstimate {
   }
 }
 
-/** Bytes of memory that each byte of a text may take when `parseLight` parses it. */
+/** Bytes of memory that each byte of a text may take when `parseBounded` parses it. */
 export const MAX_PARSED_WEIGHT = 10;
 /** `JSON.parse` for a part of a body. @throws JsonLimit when its values would take far more than its text */
 export function parseBounded(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {

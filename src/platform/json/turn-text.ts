@@ -1,13 +1,11 @@
 import {
-  ANSWER_MEMBERS,
-  QUESTION_MEMBERS,
   isBlank,
   isQuestion,
-  plainText,
   readOutputMessages,
   readInputMessages,
   type ChatMessage,
 } from './chat.js';
+import { ANSWER_MEMBERS, plainText, QUESTION_MEMBERS } from './plain-text.js';
 
 /**
  * What a call says as a part of a turn, best first: a message of a chat, a plain text of a member that is named so, or a

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { AggregatorRegistry } from 'prom-client';
 import { metrics } from '../process/metrics.js';
-import { PrimaryQuestion } from '../process/primary.js';
+import { PrimaryQuestion } from '../process/primary-question.js';
 import { SharedAnswer } from '../process/shared-answer.js';
 
 if (cluster.isWorker) {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PrimaryQuestion } from '../process/primary.js';
+import { PrimaryQuestion } from '../process/primary-question.js';
 import { type ScheduleProgress, Schedule } from '../database/schedule.js';
 
 /** What the process that opened the database is asked: how far its watch over the disk is. */

@@ -1,11 +1,11 @@
 import { Get, Header, Inject } from '@nestjs/common';
 import { ApiExcludeEndpoint } from '@nestjs/swagger';
-import { Public, Resource } from '../auth/access.js';
+import { Public, Resource } from '../auth/access-decorators.js';
 import { CONFIG, type Config } from '../config/config.js';
 import { ProvidersService } from '../people/providers.service.js';
 import { metrics } from '../process/metrics.js';
 import { ApiError, ERRORS_PAGE, ERRORS_PATH } from '../errors.js';
-import { WIRE } from '../http/wire.js';
+import { WIRE } from '../http/wire-names.js';
 import { allMetrics } from './all-metrics.js';
 import { BuildService } from './build.service.js';
 import { HealthDto, ReadinessDto, ServerInfoDto } from './operations.dto.js';

@@ -5,7 +5,7 @@ import { KeysService } from '../auth/keys.service.js';
 import { seal, unseal } from '../auth/seal.js';
 import { Database } from '../database/database.js';
 import { Schedule } from '../database/schedule.js';
-import { listCauses } from '../http/outside.js';
+import { listCauses } from '../http/external-fetch.js';
 import { sessionsToCheck } from './people.query.js';
 import { logger } from '../process/logger.js';
 import { ProvidersService } from './providers.service.js';

@@ -1,5 +1,5 @@
 import { Body } from '@nestjs/common';
-import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access-decorators.js';
 import { Idempotent } from '../auth/idempotency.js';
 import { Context, Ctx } from '../http/context.js';
 import {

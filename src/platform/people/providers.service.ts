@@ -7,7 +7,7 @@ import type { SignInProvider } from '../config/sign-in-settings.js';
 import { Schedule } from '../database/schedule.js';
 import { ApiError } from '../errors.js';
 import { logger } from '../process/logger.js';
-import { fetchExternal, listCauses, EXTERNAL_SECONDS } from '../http/outside.js';
+import { fetchExternal, listCauses, EXTERNAL_SECONDS } from '../http/external-fetch.js';
 
 const CHECK_EVERY_MS = 60_000;
 /** A discovery document is read again after this time, when what it says may have changed. */

@@ -9,7 +9,7 @@ import {
   Redirect,
 } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { Public } from '../auth/access.js';
+import { Public } from '../auth/access-decorators.js';
 import { clientAddress, FailedAttempts } from '../auth/failed-attempts.js';
 import { FailureLog } from '../auth/failure-log.js';
 import { sessionCookieName } from '../auth/session-cookie.js';
@@ -17,15 +17,15 @@ import { SESSION_SECONDS } from '../auth/sessions.service.js';
 import { CONFIG, type Config } from '../config/config.js';
 import { ApiError } from '../errors.js';
 import { Context, Ctx } from '../http/context.js';
-import { HELD_RATE, readInflated } from '../http/inflated.js';
-import { listCauses } from '../http/outside.js';
+import { HELD_RATE, readInflated } from '../http/inflated-body.js';
+import { listCauses } from '../http/external-fetch.js';
 import {
   attemptCookie,
   ATTEMPT_SECONDS,
   attemptText,
   pageOfConsole,
   readAttempt,
-} from './attempt.js';
+} from './sign-in-attempt.js';
 import { logger } from '../process/logger.js';
 import { ProvidersService } from './providers.service.js';
 import { type SignInFailureReason, SignInFailure, SignInService } from './sign-in.service.js';

@@ -20,7 +20,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type FileLock, lockFile, visibleHolder, withOwner } from './data-dir-lock.js';
 import { readDisk, DiskWatch } from './disk-watch.js';
 import { assertLocal } from './file-system.js';
-import { type SupervisedServer, superviseServer } from './kept-up.js';
+import { type SupervisedServer, superviseServer } from './supervised-server.js';
 import {
   isPermitted,
   isReachable,

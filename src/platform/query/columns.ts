@@ -1,4 +1,4 @@
-import { NUMBER } from './functions.js';
+import { NUMBER } from './literal-patterns.js';
 import { identifier, join, Parameter, sql, type Sql } from './sql.js';
 
 /** A query that cannot be answered. `path` is the place in the request: `query.$expr.$and[0].$eq`. */
@@ -60,7 +60,7 @@ const typedOperand =
   (type: Operand['type']) =>
   (value: Sql, options: Options = {}): Operand => ({ type, sql: value, ...options });
 
-/** One line per entry of a `Columns` table: `id: column.text(sql`c.id`, { isNotNull: true })`. */
+/** One line per entry of a `ColumnTexts` table: `id: column.text(sql`c.id`, { isNotNull: true })`. */
 export const column = {
   text: typedOperand('text'),
   number: typedOperand('number'),

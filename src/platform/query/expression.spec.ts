@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { isAfter } from './after.js';
+import { isAfter } from './keyset.js';
 import {
   column,
   InvalidQuery,

@@ -1,5 +1,5 @@
 import { byCodePoint, storable, toNumber, wireTime, type Operand } from './columns.js';
-import { DATE_TIME, EPOCH, NUMBER, NUMBER_LENGTH } from './functions.js';
+import { DATE_TIME, EPOCH, NUMBER, NUMBER_LENGTH } from './literal-patterns.js';
 import { Parameter, sql, type Sql } from './sql.js';
 
 /** A JSON scalar of the query itself. Numbers are JavaScript's: those with more digits than a double holds come as a `$convert` of their text. */

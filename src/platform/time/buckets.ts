@@ -1,4 +1,4 @@
-import { EventLoopTurn } from './turn.js';
+import { EventLoopTurn } from './event-loop-turn.js';
 
 const SECOND_MS = 1000;
 const DAY_S = 86_400;

@@ -3,22 +3,22 @@ import { parseArgs } from 'node:util';
 import type { DataSource } from 'typeorm';
 import { addEventBefore, BACKUP_CREATE } from '../../platform/audit/add-event.js';
 import { Database } from '../../platform/database/database.js';
-import { makeBaseBackup } from './base.js';
+import { makeBaseBackup } from './base-backup.js';
 import { runCommand, operator, printOutput, printProgress, withDatabase } from './command.js';
 import { oneLock, trySessionLock } from '../../platform/database/advisory-locks.js';
 import { assertSchemaKnown } from '../../platform/database/schema-state.js';
 import { config } from '../../platform/config/process-config.js';
 import type { BackupHeader } from '../../platform/backup/backup-file.js';
 import { backup } from '../../platform/backup/backup.js';
-import type { BackupStorage } from '../../platform/backup/place.js';
-import { locateBackup, storageAt } from '../../platform/backup/places.js';
+import type { BackupStorage } from '../../platform/backup/backup-storage.js';
+import { locateBackup, storageAt } from '../../platform/backup/storage-location.js';
 import { backupName, isDue, prune, storedBackups } from '../../platform/backup/stored-backups.js';
 import { storedBases } from '../../platform/backup/wal-archive.js';
 import { withClient } from '../../platform/backup/client.js';
 import { BackupProgress } from '../../platform/backup/progress.js';
 import { logger } from '../../platform/process/logger.js';
-import { commandText } from '../../platform/program.js';
-import { openBackupFile, IDENTITY_OPTION } from './given-backup.js';
+import { commandText } from '../../platform/command-text.js';
+import { openBackupFile, IDENTITY_OPTION } from './backup-source.js';
 import { verify } from './verify-backup.js';
 
 const USAGE = `${commandText('backup', '[--without-audit] FILE')}

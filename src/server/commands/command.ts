@@ -11,8 +11,8 @@ import { FolderInUse } from '../../platform/postgres/data-dir-lock.js';
 import { embeddedPostgresUrl, folderHolder } from '../../platform/postgres/embedded-postgres.js';
 import { config } from '../../platform/config/process-config.js';
 import { printableLines } from '../../platform/process/printable.js';
-import { commandText } from '../../platform/program.js';
-import { connectDatabase, openPostgres, type PostgresServer } from '../connect.js';
+import { commandText } from '../../platform/command-text.js';
+import { connectDatabase, openPostgres, type PostgresServer } from '../database-connection.js';
 
 /** Runs a program to its end, or says how it is used; what stops it is said in a line, with a stack where only that explains it. */
 export async function runCommand(usage: string, work: () => Promise<void>): Promise<void> {

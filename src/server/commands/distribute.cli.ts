@@ -3,7 +3,7 @@ import { runCommand, printOutput, withDatabase } from './command.js';
 import { config } from '../../platform/config/process-config.js';
 import { distribute } from '../../platform/database/distribute.js';
 import { changingSchema, migrate } from '../../platform/database/migrate.js';
-import { commandText } from '../../platform/program.js';
+import { commandText } from '../../platform/command-text.js';
 
 const USAGE = `${commandText('distribute')}
 

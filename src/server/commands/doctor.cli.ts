@@ -20,10 +20,10 @@ import {
 } from '../../platform/database/schema-state.js';
 import { readDisk } from '../../platform/postgres/disk-watch.js';
 import { fileSystemProblem } from '../../platform/postgres/file-system.js';
-import { commandText } from '../../platform/program.js';
+import { commandText } from '../../platform/command-text.js';
 import { runCommand, errorText, printOutput, withPostgres } from './command.js';
 import { assertFree } from '../listener.js';
-import { connectDatabase } from '../connect.js';
+import { connectDatabase } from '../database-connection.js';
 
 const USAGE = `${commandText('doctor')}
 

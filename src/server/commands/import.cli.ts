@@ -5,8 +5,8 @@ import { isProjectId, PROJECT_ID_RULE } from '../../platform/http/dto.js';
 import { serviceUrl } from '../../platform/config/config.js';
 import { config } from '../../platform/config/process-config.js';
 import { type ImportFormat, FORMATS, importFile } from '../../doors/import/import.js';
-import { TargetService } from '../../doors/import/service.js';
-import { commandText } from '../../platform/program.js';
+import { TargetService } from '../../doors/import/target-service.js';
+import { commandText } from '../../platform/command-text.js';
 
 const USAGE = `${commandText('import', 'langfuse|phoenix|otlp-json FILE --project <entity>/<project> [--url http://127.0.0.1:3000]')}
 

@@ -15,7 +15,7 @@ import { KeysService } from '../../platform/auth/keys.service.js';
 import { newSecret } from '../../platform/auth/secret.js';
 import { printable } from '../../platform/process/printable.js';
 import { loginLink, newLoginCode } from '../../platform/auth/sessions.service.js';
-import { commandText } from '../../platform/program.js';
+import { commandText } from '../../platform/command-text.js';
 
 const USAGE = `${[
   'create --user <name> --role reader|writer|admin|trainer --scope <scope> [--scope …] [--expires <date-time>]',

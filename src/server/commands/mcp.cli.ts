@@ -2,7 +2,7 @@ import { runCommand } from './command.js';
 import { forwardMessages } from '../../doors/mcp/stdio.js';
 import { serviceUrl } from '../../platform/config/config.js';
 import { config } from '../../platform/config/process-config.js';
-import { commandText } from '../../platform/program.js';
+import { commandText } from '../../platform/command-text.js';
 
 const USAGE = `${commandText('mcp', '')}
 

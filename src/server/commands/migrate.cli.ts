@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { runCommand, printOutput, withDatabase } from './command.js';
 import { config } from '../../platform/config/process-config.js';
 import { migrate } from '../../platform/database/migrate.js';
-import { commandText } from '../../platform/program.js';
+import { commandText } from '../../platform/command-text.js';
 
 const USAGE = `${commandText('migrate')}
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import pg from 'pg';
 import { environment } from '../../platform/config/process-config.js';
 import { runCommand, flushOutput, printOutput, withPostgres } from './command.js';
-import { commandText } from '../../platform/program.js';
+import { commandText } from '../../platform/command-text.js';
 
 const USAGE = `${commandText('psql', '[arguments of psql]')}
 ${commandText('psql', '-c STATEMENT')}

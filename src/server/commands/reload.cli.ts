@@ -1,5 +1,5 @@
 import { askForReload, runCommand } from './command.js';
-import { commandText } from '../../platform/program.js';
+import { commandText } from '../../platform/command-text.js';
 
 const USAGE = `${commandText('reload')}
 

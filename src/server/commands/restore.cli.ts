@@ -2,16 +2,16 @@ import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { dataSourceOptions } from '../../../ormconfig.js';
 import { runCommand, printOutput, withDatabase } from './command.js';
-import { openBackupFile, readIdentity, IDENTITY_OPTION } from './given-backup.js';
-import { restoreToTime } from './restore-to-time.js';
+import { openBackupFile, readIdentity, IDENTITY_OPTION } from './backup-source.js';
+import { restoreToTime } from './point-in-time-restore.js';
 import { config } from '../../platform/config/process-config.js';
 import { migrate } from '../../platform/database/migrate.js';
 import { withClient } from '../../platform/backup/client.js';
-import { locateBackup } from '../../platform/backup/places.js';
+import { locateBackup } from '../../platform/backup/storage-location.js';
 import { BackupProgress } from '../../platform/backup/progress.js';
 import { restore } from '../../platform/backup/restore.js';
 import { assertRestorable, prepareSchema } from '../../platform/backup/schema.js';
-import { commandText } from '../../platform/program.js';
+import { commandText } from '../../platform/command-text.js';
 
 const USAGE = `${commandText('restore', '[--identity FILE] FILE')}
 ${commandText('restore', '[--identity FILE] --to-time TIME')}

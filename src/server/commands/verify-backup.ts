@@ -8,7 +8,7 @@ import { type OpenBackup, restore } from '../../platform/backup/restore.js';
 import { assertRestorable, prepareSchema } from '../../platform/backup/schema.js';
 import { readRows } from '../../platform/backup/tables.js';
 import { UNLIMITED_SESSION } from '../../platform/database/limits.js';
-import { connectDatabase } from '../connect.js';
+import { connectDatabase } from '../database-connection.js';
 import { printOutput, withPostgres } from './command.js';
 
 /** Puts a backup into a database of its own on the server of the service, which is removed again, and compares every row with the file. */

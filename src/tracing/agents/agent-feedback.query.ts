@@ -1,5 +1,5 @@
 // SQL: feedback by the refs of what it is on, in either spelling.
-import { OTHER_WIRE, WIRE } from '../../platform/http/wire.js';
+import { OTHER_WIRE, WIRE } from '../../platform/http/wire-names.js';
 import { wireTime } from '../../platform/query/columns.js';
 import { lookedUp } from '../../platform/query/plans.js';
 import { identifier, sql, type Sql } from '../../platform/query/sql.js';

@@ -1,8 +1,8 @@
 import type { Database } from '../../platform/database/database.js';
-import { groupBy } from '../../platform/query/grouped-by.js';
+import { groupBy } from '../../platform/query/grouping.js';
 import type { ConversationsDto } from './agents.answers.dto.js';
 import { feedbackOn, type FeedbackItem, signalsOn } from './agent-feedback.query.js';
-import type { ChatTurn } from './turn.js';
+import type { ChatTurn } from './chat-turn.js';
 
 type SpansFeedback = ConversationsDto['conversations'][number]['spans_feedback'];
 

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsDateTime, IsJsonObject } from '../../platform/http/dto.js';
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 import { type SpanValueType, VALUE_TYPES } from './agents.dto.js';
 
 export class AgentSumsDto {

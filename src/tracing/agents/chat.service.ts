@@ -3,7 +3,7 @@ import { Database } from '../../platform/database/database.js';
 import { ApiError } from '../../platform/errors.js';
 import type { Context } from '../../platform/http/context.js';
 import { type Decimal, printDecimals } from '../../platform/json/decimal.js';
-import { mapYielding, EventLoopTurn } from '../../platform/time/turn.js';
+import { mapYielding, EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { checkedRows } from '../bounded-rows.js';
 import { CostsService } from '../costs/costs.service.js';
 import type { ConversationChatDto, ConversationSpansDto, TraceChatDto } from './agents.dto.js';
@@ -17,7 +17,7 @@ import {
   traceSize,
   turnsQuery,
 } from './spans.query.js';
-import { type ChatTurn, chatTurn } from './turn.js';
+import { type ChatTurn, chatTurn } from './chat-turn.js';
 
 /** Calls of a trace that is shown as a chat, and bytes of their documents, of all turns of an answer together. */
 export const MAX_TURN_CALLS = 10_000;

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
-import { searchableTexts } from '../../platform/json/unescaped.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { searchableTexts } from '../../platform/json/searchable-text.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import type { AgentSearchAnswerDto } from './agents.answers.dto.js';
 import type { AgentSearchDto } from './agents.dto.js';
-import type { SpanMessage } from './messages.js';
+import type { SpanMessage } from './span-messages.js';
 import { MAX_SEARCHED, searchedSpans } from './search.query.js';
 import { NO_CONVERSATION } from './span-fields.js';
 import { spanMessages, fieldsOf } from './span-row.js';

@@ -1,5 +1,5 @@
 // SQL: what feedback says of the traces and the conversations of spans.
-import { OTHER_WIRE, WIRE } from '../../platform/http/wire.js';
+import { OTHER_WIRE, WIRE } from '../../platform/http/wire-names.js';
 import { allOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { SignalFiltersDto } from './agents.dto.js';
 

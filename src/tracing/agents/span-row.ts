@@ -1,9 +1,9 @@
-import { WIRE } from '../../platform/http/wire.js';
-import { isObject } from '../../platform/json/is-object.js';
+import { WIRE } from '../../platform/http/wire-names.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { Decimal } from '../../platform/json/decimal.js';
 import { inputTokens, type Tokens } from '../usage/tokens.js';
 import type { CostsService, Priceable } from '../costs/costs.service.js';
-import { messagesOf, type SpanMessage, systemTexts, textOrJson } from './messages.js';
+import { messagesOf, type SpanMessage, systemTexts, textOrJson } from './span-messages.js';
 import {
   CUSTOM_TYPES,
   type CustomSource,

@@ -1,6 +1,6 @@
 // SQL: spans are calls, and their attributes JSON that is taken apart once for all fields of a statement.
 import { ownUsage } from '../costs/costs.service.js';
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 import { compile } from '../../platform/query/expression.js';
 import {
   NameBudget,

@@ -56,7 +56,7 @@ export interface SpanDetails {
 
 const DUMP = column.json(sql`c.otel_dump`, sql`c.is_opaque`);
 
-/** The columns of a `SpanCall`, of a call `c`. */
+/** The columns of a `SpanSourceCall`, of a call `c`. */
 function spanColumns({ project_id, hasDocuments, hasRaw, hasCosts }: SpanDetails): Sql {
   const documents = hasDocuments ? sql`c.inputs, c.output` : sql`NULL AS inputs, NULL AS output`;
   return sql`c.id, c.trace_id, c.parent_id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,

@@ -7,7 +7,7 @@ import { microseconds, readWindow, windowFrame } from '../../platform/http/stats
 import { printDecimals } from '../../platform/json/decimal.js';
 import type { Sort } from '../../platform/query/columns.js';
 import { bucketStarts } from '../../platform/time/buckets.js';
-import { mapYielding, EventLoopTurn } from '../../platform/time/turn.js';
+import { mapYielding, EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { CostsService } from '../costs/costs.service.js';
 import { type CustomAttributesFoundDto, type SpanStatsAnswerDto } from './agents.answers.dto.js';
 import {

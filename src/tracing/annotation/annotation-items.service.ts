@@ -5,7 +5,7 @@ import type { Caller } from '../../platform/auth/caller.js';
 import { Database } from '../../platform/database/database.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { isId } from '../../platform/http/dto.js';
-import { DerivedDataRegistry } from '../calls/erasing/made-of-calls.service.js';
+import { DerivedDataRegistry } from '../calls/erasing/derived-data.service.js';
 import { AnnotationProgress } from './annotation-progress.entity.js';
 import { ANNOTATION } from './annotation-queue.entity.js';
 import { AnnotationQueuesService } from './annotation-queues.service.js';

@@ -1,6 +1,6 @@
 import { Body, Delete, Get, Param, Put, Query, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import { Allow, BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
+import { Allow, BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
 import { Idempotent } from '../../platform/auth/idempotency.js';
 import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';

@@ -21,7 +21,7 @@ import {
   PageDto,
   SortBy,
 } from '../../platform/http/dto.js';
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 import type { Sort } from '../../platform/query/columns.js';
 
 /** Queues of a project that are not deleted. */

@@ -1,7 +1,7 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { CallCostDto } from '../costs/costs.service.js';
 import { ANY_JSON } from '../../platform/http/dto.js';
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 import { type CallSource, SOURCES } from './source/call-source.js';
 
 /** A call. With `columns`, optional members are there when they were asked for, without it all of them but the sizes. */

@@ -6,7 +6,7 @@ import {
   Operation,
   Resource,
   ShortWrites,
-} from '../../platform/auth/access.js';
+} from '../../platform/auth/access-decorators.js';
 import { AnswersInDialect } from '../../platform/auth/dialect.guard.js';
 import { Idempotency, Idempotent, IdempotentInHandler } from '../../platform/auth/idempotency.js';
 import {

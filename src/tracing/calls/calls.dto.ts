@@ -34,8 +34,8 @@ import {
   SortBy,
 } from '../../platform/http/dto.js';
 import { RefusalDto } from '../../platform/http/refusal.dto.js';
-import { WIRE } from '../../platform/http/wire.js';
-import type { ListPosition } from '../../platform/query/after.js';
+import { WIRE } from '../../platform/http/wire-names.js';
+import type { ListPosition } from '../../platform/query/keyset.js';
 import type { Sort } from '../../platform/query/columns.js';
 import { type CallSource, IsSources } from '../sources.dto.js';
 

@@ -7,7 +7,7 @@ import { CallIndexesService } from './indexes/call-indexes.service.js';
 import { CallsErasingController } from './erasing/calls-erasing.controller.js';
 import { CallsErasingService } from './erasing/calls-erasing.service.js';
 import { CallsVacuum } from './erasing/calls-vacuum.js';
-import { DerivedDataRegistry } from './erasing/made-of-calls.service.js';
+import { DerivedDataRegistry } from './erasing/derived-data.service.js';
 import { CallsController } from './calls.controller.js';
 import { CallsService } from './calls.service.js';
 import { CallLists } from './read/call-lists.service.js';

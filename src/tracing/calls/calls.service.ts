@@ -11,13 +11,13 @@ import {
 } from '../../platform/errors.js';
 import { TooDeep } from '../../platform/json/json-grammar.js';
 import { type Texts, textsIn } from '../../platform/json/json-text.js';
-import { mapYielding } from '../../platform/time/turn.js';
+import { mapYielding } from '../../platform/time/event-loop-turn.js';
 import type { Context } from '../../platform/http/context.js';
 import { assertValid } from '../../platform/http/validation.js';
 import { Database } from '../../platform/database/database.js';
 import { type JsonRows, JsonRowWriter } from '../../platform/database/json-row-writer.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
-import { ConnectionSlots } from '../../platform/database/slots.js';
+import { ConnectionSlots } from '../../platform/database/connection-slots.js';
 import type { Sql } from '../../platform/query/sql.js';
 import {
   CallEndDto,
@@ -63,11 +63,11 @@ import {
 } from './ingest/call-write.js';
 import { storableResponseId } from './ingest/response-id.js';
 import type { AgentColumns } from './ingest/calls.upsert.js';
-import { repairTexts, repairParent } from './ingest/mended-texts.js';
+import { repairTexts, repairParent } from './ingest/text-repair.js';
 import { Turns } from './ingest/turns.service.js';
 import { CALLS } from './call.entity.js';
 import type { CallSource } from './source/call-source.js';
-import { DerivedDataRegistry } from './erasing/made-of-calls.service.js';
+import { DerivedDataRegistry } from './erasing/derived-data.service.js';
 
 /** For the doors, which take the same requests. */
 export { CallReadDto } from './calls.dto.js';
@@ -321,10 +321,10 @@ export class CallsService {
 /** For doors, which hand over what a span says. */
 export { agentOf, PLAIN_SPAN } from './ingest/agent-columns.js';
 export { AGENT_EVENTS, AGENT_SPANS } from './agent-turns/agent-turns.js';
-export { isEmptyId } from './ingest/mended-texts.js';
+export { isEmptyId } from './ingest/text-repair.js';
 export { idOfSum, idOfTwin, MADE_ID_PREFIX, responseIdOf } from './ingest/response-id.js';
 export { ownSource } from './source/call-source.js';
-export { productionFilter } from './source/production.js';
+export { productionFilter } from './source/production-filter.js';
 export type { AgentColumns, CallSource };
 
 /** Documents of a call that every connection may read: at most so many bytes, however well they are compressed. */

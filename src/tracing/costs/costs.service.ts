@@ -9,7 +9,7 @@ import { ApiError, assertNone, invalidRequest, type Violation } from '../../plat
 import { isId } from '../../platform/http/dto.js';
 import { memberSpans, valueAt } from '../../platform/json/json-text.js';
 import { validate } from '../../platform/http/validation.js';
-import { mapYielding } from '../../platform/time/turn.js';
+import { mapYielding } from '../../platform/time/event-loop-turn.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import {
@@ -30,7 +30,7 @@ import {
   usageQuery,
 } from './costs.query.js';
 import { builtinCells, pricedName } from './builtin-prices.js';
-import { explanation } from './explanation.js';
+import { explanation } from './cost-explanation.js';
 import {
   grandTotal,
   pricedModels,

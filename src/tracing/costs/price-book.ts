@@ -1,4 +1,4 @@
-import { groupBy } from '../../platform/query/grouped-by.js';
+import { groupBy } from '../../platform/query/grouping.js';
 import { Decimal } from '../../platform/json/decimal.js';
 import {
   builtinPrice,

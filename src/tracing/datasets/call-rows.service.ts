@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { CallsService } from '../calls/calls.service.js';
 import { Database } from '../../platform/database/database.js';
 import { ApiError } from '../../platform/errors.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { type DatasetAddDto, MAX_CALLS } from './datasets.dto.js';
 import { callsById, callsMatching, feedbackQuery, type SourceCall } from './datasets.query.js';
 import { RowColumns } from './row-columns.js';

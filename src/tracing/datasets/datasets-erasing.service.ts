@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
-import { DerivedDataRegistry } from '../calls/erasing/made-of-calls.service.js';
+import { DerivedDataRegistry } from '../calls/erasing/derived-data.service.js';
 import { callDeletionLock, sourcesErased, sourcesOfCalls } from './datasets.query.js';
 
 /** Notes which of the calls that rows were made from are gone. */

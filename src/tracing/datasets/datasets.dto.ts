@@ -27,7 +27,7 @@ import {
   MaxItems,
   PageDto,
 } from '../../platform/http/dto.js';
-import type { ListPosition } from '../../platform/query/after.js';
+import type { ListPosition } from '../../platform/query/keyset.js';
 
 /** Calls of one request. */
 export const MAX_CALLS = 1000;

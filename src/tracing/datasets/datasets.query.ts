@@ -1,6 +1,6 @@
 // SQL: where rows come from is written and read for thousands at once.
 import { lock, lockShared, textLock } from '../../platform/database/advisory-locks.js';
-import { isAfter } from '../../platform/query/after.js';
+import { isAfter } from '../../platform/query/keyset.js';
 import {
   column,
   type Columns,

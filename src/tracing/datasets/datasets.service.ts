@@ -4,9 +4,9 @@ import type { Caller } from '../../platform/auth/caller.js';
 import { Database } from '../../platform/database/database.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { SCHEME } from '../../platform/http/refs.js';
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 import { memberTexts, objectText } from '../../platform/json/json-text.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { ObjectsService } from '../objects/objects.service.js';
 import { TablesService } from '../objects/tables.service.js';
 import { type DatasetRow, CallRowsService } from './call-rows.service.js';
@@ -31,7 +31,7 @@ import {
   valuesAt,
 } from './datasets.query.js';
 import { nameBudget, pathSteps } from '../../platform/query/columns.js';
-import { partIndex, rowUnits } from './split.js';
+import { partIndex, rowUnits } from './dataset-split.js';
 
 /** Characters of the digest of a row. */
 const DIGEST_LENGTH = 43;

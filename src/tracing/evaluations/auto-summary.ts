@@ -1,4 +1,4 @@
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 
 /** Values that a summary tells; more are left out. */
 const MAX_VALUES = 1000;

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '../../platform/errors.js';
-import { ConnectionSlots } from '../../platform/database/slots.js';
+import { ConnectionSlots } from '../../platform/database/connection-slots.js';
 import type { Context } from '../../platform/http/context.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { comparePairs, CONFIDENCE, holmAdjusted, rowPairs, scorePairs } from './comparisons.js';
 import type { EvalCompareDto, EvalComparedDto } from './eval-results.dto.js';
 import { EvalResultsService } from './eval-results.service.js';

@@ -1,6 +1,6 @@
 import { Body, Controller, Param, type StreamableFile, UseGuards } from '@nestjs/common';
 import { ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
-import { BasicAuth, NoProjectField, Operation } from '../../platform/auth/access.js';
+import { BasicAuth, NoProjectField, Operation } from '../../platform/auth/access-decorators.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonArray } from '../../platform/http/json-rows.js';
 import { type ProjectPath, ProjectPathGuard } from '../project-path.guard.js';

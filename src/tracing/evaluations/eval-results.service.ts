@@ -5,7 +5,7 @@ import { Database } from '../../platform/database/database.js';
 import type { Context } from '../../platform/http/context.js';
 import { printDecimals } from '../../platform/json/decimal.js';
 import { memberTexts } from '../../platform/json/json-text.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { CostsService } from '../costs/costs.service.js';
 import type { EvalResultsQueryDto } from './eval-results.dto.js';
 import {

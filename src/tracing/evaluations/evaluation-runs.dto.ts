@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { ANY_JSON, AnyJson, IsId, IsJsonObject, IsText } from '../../platform/http/dto.js';
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 import { IsTexts, TypedObjectsQueryDto } from './typed-objects.dto.js';
 
 const MAX_REF = 2048;

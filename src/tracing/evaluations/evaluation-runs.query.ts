@@ -1,5 +1,5 @@
 // SQL: runs, predictions and scores are calls, told by what stands in their attributes.
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 import { type JsonColumn, jsonAt, jsonValueAt, wireTime } from '../../platform/query/columns.js';
 import { lookedUp, pageLimit } from '../../platform/query/plans.js';
 import { allOf, identifier, isListed, isOneOf, sql, type Sql } from '../../platform/query/sql.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { invalidRequest } from '../../platform/errors.js';
 import { parseRef } from '../../platform/http/refs.js';
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { CallsService } from '../calls/calls.service.js';
 import { ObjectsService } from '../objects/objects.service.js';
 import { TablesService } from '../objects/tables.service.js';

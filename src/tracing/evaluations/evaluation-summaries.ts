@@ -1,6 +1,6 @@
 import { ApiError } from '../../platform/errors.js';
 import type { Decimal } from '../../platform/json/decimal.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import type { EvaluationRoot } from './eval-results.query.js';
 import { ScoreStats } from './score-stats.js';
 import type { Trial, TrialRow } from './trials.js';

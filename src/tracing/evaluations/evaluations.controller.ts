@@ -1,5 +1,5 @@
 import { Body } from '@nestjs/common';
-import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
+import { BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
 import { ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { EvaluationStatusDto, EvaluationStatusQueryDto } from './eval-results.dto.js';

@@ -1,5 +1,5 @@
 import { elementSpans } from '../../platform/json/json-text.js';
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { UNLIMITED } from '../../platform/json/json-grammar.js';
 import type { CostsService, Priceable } from '../costs/costs.service.js';
 import type { ChunkTexts } from './kept-trials.query.js';

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
 import { MarksRefresher } from '../../platform/database/marks-refresher.js';
 import { Schedule } from '../../platform/database/schedule.js';
-import { groupBy } from '../../platform/query/grouped-by.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { groupBy } from '../../platform/query/grouping.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { CostsService } from '../costs/costs.service.js';
 import { MAX_TRIALS } from './eval-results.service.js';
 import {

@@ -1,7 +1,7 @@
-import { sortYielding } from '../../platform/time/sorted-in-turns.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
-import { compareCodePoints } from '../../platform/json/by-code-point.js';
-import { isObject } from '../../platform/json/is-object.js';
+import { sortYielding } from '../../platform/time/yielding-sort.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
+import { compareCodePoints } from '../../platform/json/code-point-order.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { scoreNumber } from './score-stats.js';
 import type { Trial, TrialRow } from './trials.js';
 

@@ -1,4 +1,4 @@
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import type { ScorerStatDto } from './eval-results.dto.js';
 
 /** Levels of a score that is an object. */

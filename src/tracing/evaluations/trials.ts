@@ -1,7 +1,7 @@
 import { Decimal } from '../../platform/json/decimal.js';
-import { sortYielding } from '../../platform/time/sorted-in-turns.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
-import { compareCodePoints } from '../../platform/json/by-code-point.js';
+import { sortYielding } from '../../platform/time/yielding-sort.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
+import { compareCodePoints } from '../../platform/json/code-point-order.js';
 import type { CostsService, Priceable } from '../costs/costs.service.js';
 
 /** A trial as `scanQuery` answers it; what was not asked for is absent. */

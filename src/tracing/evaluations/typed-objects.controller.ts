@@ -9,7 +9,12 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
-import { Allow, BasicAuth, NoProjectField, Operation } from '../../platform/auth/access.js';
+import {
+  Allow,
+  BasicAuth,
+  NoProjectField,
+  Operation,
+} from '../../platform/auth/access-decorators.js';
 import { AnswersInDialect } from '../../platform/auth/dialect.guard.js';
 import { Idempotent } from '../../platform/auth/idempotency.js';
 import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';

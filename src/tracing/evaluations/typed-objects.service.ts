@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError } from '../../platform/errors.js';
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 import { elementTexts, memberTexts, objectText, valueAt } from '../../platform/json/json-text.js';
 import { FilesService } from '../objects/files.service.js';
 import { ObjectsService } from '../objects/objects.service.js';

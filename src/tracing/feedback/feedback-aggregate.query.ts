@@ -1,5 +1,5 @@
 // SQL: sums over the feedback of a window.
-import { OTHER_WIRE, WIRE } from '../../platform/http/wire.js';
+import { OTHER_WIRE, WIRE } from '../../platform/http/wire-names.js';
 import { allOf, anyOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
 import {
   isOfType,

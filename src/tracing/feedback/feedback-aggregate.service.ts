@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
 import { invalidRequest } from '../../platform/errors.js';
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { escapedStep } from '../../platform/query/columns.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { boundedRows } from '../bounded-rows.js';
 import type {
   FeedbackAggregateDto,

@@ -1,6 +1,11 @@
 import { Body, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import {
+  BasicAuth,
+  NoProjectField,
+  Operation,
+  Resource,
+} from '../../platform/auth/access-decorators.js';
 import { AnswersInDialect } from '../../platform/auth/dialect.guard.js';
 import { Idempotent } from '../../platform/auth/idempotency.js';
 import { ApiEmptyResponse, ApiJsonResponse } from '../../platform/http/api-answers.js';
@@ -8,7 +13,7 @@ import { Context, Ctx } from '../../platform/http/context.js';
 import { assertNoneRefused } from '../../platform/errors.js';
 import { jsonArray } from '../../platform/http/json-rows.js';
 import { elementSpans, valueAt } from '../../platform/json/json-text.js';
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 import {
   FeedbackBatchCreatedDto,
   FeedbackBatchDto,

@@ -17,7 +17,7 @@ import {
 } from '../../platform/http/dto.js';
 import { parseRef, type RefKind } from '../../platform/http/refs.js';
 import { RefusalDto } from '../../platform/http/refusal.dto.js';
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 import type { Sort } from '../../platform/query/columns.js';
 import { ScorerColumnsDto } from './scorer-columns.dto.js';
 

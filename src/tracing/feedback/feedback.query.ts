@@ -1,5 +1,5 @@
 // SQL: payloads are JSON text, and a resent row is compared with the stored one.
-import { inBothSpellings, WIRE } from '../../platform/http/wire.js';
+import { inBothSpellings, WIRE } from '../../platform/http/wire-names.js';
 import { lock, textLock } from '../../platform/database/advisory-locks.js';
 import {
   column,

@@ -9,12 +9,12 @@ import { hasOpaqueEscapes, MAX_DEPTH, skipValue } from '../../platform/json/json
 import { memberSpans, valueAt } from '../../platform/json/json-text.js';
 import { parseRef } from '../../platform/http/refs.js';
 import { assertValid } from '../../platform/http/validation.js';
-import { groupBy } from '../../platform/query/grouped-by.js';
+import { groupBy } from '../../platform/query/grouping.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { AnnotationQueue } from '../annotation/annotation-queue.entity.js';
 import { ObjectsService } from '../objects/objects.service.js';
-import { validateAnnotations } from './annotation-judge.js';
+import { validateAnnotations } from './annotation-validator.js';
 import type { AnnotationValues } from './annotation-schema.js';
 import {
   FeedbackCreateDto,
@@ -33,7 +33,7 @@ import {
   purgeQuery,
 } from './feedback.query.js';
 import { Feedback, FEEDBACK } from './feedback.entity.js';
-import { serverMembers, isAnnotation } from './feedback.types.js';
+import { serverMembers, isAnnotation } from './feedback-rules.js';
 
 /** For the doors, which take the same requests. */
 export { FeedbackCreateDto, FeedbackQueryDto } from './feedback.dto.js';

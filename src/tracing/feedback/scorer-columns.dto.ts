@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional } from 'class-validator';
 import { isStorable, IsText, IsTextList, IsThreadId, rule } from '../../platform/http/dto.js';
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 
 /** Tags, or ratings, of one piece of feedback, and characters of each and of a reason. */
 const MAX_ENTRIES = 100;

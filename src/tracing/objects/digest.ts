@@ -1,4 +1,4 @@
-import { compareCodePoints } from '../../platform/json/by-code-point.js';
+import { compareCodePoints } from '../../platform/json/code-point-order.js';
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../platform/errors.js';
 import { CODES, Cursor, MAX_DEPTH, skipValue, TooDeep } from '../../platform/json/json-grammar.js';

@@ -8,7 +8,7 @@ import {
   inflaterBytes,
   readInflated,
   STREAMED_RATE,
-} from '../../platform/http/inflated.js';
+} from '../../platform/http/inflated-body.js';
 
 /** Only names and digests are read from fields; what is longer or comes in greater number is cut. */
 const LIMITS = { fieldNameSize: 100, fieldSize: 1024, fields: 32, files: 8, headerPairs: 32 };

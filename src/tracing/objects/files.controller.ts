@@ -1,6 +1,11 @@
 import { Body, StreamableFile } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces } from '@nestjs/swagger';
-import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import {
+  BasicAuth,
+  NoProjectField,
+  Operation,
+  Resource,
+} from '../../platform/auth/access-decorators.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { FileContentDto, FileCreatedDto, FileForm } from './files.dto.js';
 import { FilesService } from './files.service.js';

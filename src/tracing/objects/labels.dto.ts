@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsArray, Matches } from 'class-validator';
 import { IsId, IsProjectId, IsText, MaxItems } from '../../platform/http/dto.js';
-import { ALIAS_PATTERN } from './version-word.js';
+import { ALIAS_PATTERN } from './version-selector.js';
 
 /** Of a version, and in one request. */
 export const MAX_TAGS = 1000;

@@ -24,7 +24,7 @@ import {
 import { lockQuery, referredQuery } from './objects.query.js';
 import { ObjectAlias } from './object-alias.entity.js';
 import { ObjectTag } from './object-tag.entity.js';
-import { resolveAliases } from './spelled-out.js';
+import { resolveAliases } from './alias-resolution.js';
 import { OBJECTS, ObjectVersion } from './object-version.entity.js';
 
 /** Tags and aliases of live versions. They go with the version that has them. */

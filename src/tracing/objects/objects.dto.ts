@@ -11,8 +11,8 @@ import {
   PageDto,
   SortBy,
 } from '../../platform/http/dto.js';
-import { WIRE } from '../../platform/http/wire.js';
-import type { ListPosition } from '../../platform/query/after.js';
+import { WIRE } from '../../platform/http/wire-names.js';
+import type { ListPosition } from '../../platform/query/keyset.js';
 import type { Sort } from '../../platform/query/columns.js';
 
 const MAX_LISTED = 1000;

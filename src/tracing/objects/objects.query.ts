@@ -1,12 +1,12 @@
 // SQL: values are JSON text, and publishing is one guarded statement.
-import { WIRE } from '../../platform/http/wire.js';
-import { isAfter } from '../../platform/query/after.js';
+import { WIRE } from '../../platform/http/wire-names.js';
+import { isAfter } from '../../platform/query/keyset.js';
 import { lock, textLock } from '../../platform/database/advisory-locks.js';
 import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';
 import { allOf, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { ObjectClass } from './object-class.js';
 import type { ObjectReadDto, ObjectsFilterDto, ObjectsQueryDto } from './objects.dto.js';
-import { versionSelector } from './version-word.js';
+import { versionSelector } from './version-selector.js';
 
 /** The versions of one object. */
 const VERSIONS = textLock(0x6f626a73);

@@ -31,7 +31,7 @@ import {
   smallValueQuery,
   versionQuery,
 } from './objects.query.js';
-import { resolveAliases } from './spelled-out.js';
+import { resolveAliases } from './alias-resolution.js';
 import { OBJECTS } from './object-version.entity.js';
 
 /** For the doors, which take the same requests. */

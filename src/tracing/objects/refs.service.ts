@@ -5,12 +5,12 @@ import type { Caller } from '../../platform/auth/caller.js';
 import { isProjectId } from '../../platform/http/dto.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { parseRef, SCHEME } from '../../platform/http/refs.js';
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 import { Database } from '../../platform/database/database.js';
 import { type PathStep, textsAt } from '../../platform/json/json-paths.js';
 import { deletedQuery, referredQuery, valuesQuery } from './objects.query.js';
 import { isRowDigest } from './row-digests.js';
-import { resolveAliases } from './spelled-out.js';
+import { resolveAliases } from './alias-resolution.js';
 import { rowQuery } from './tables.query.js';
 
 /** Values are fetched for as many refs as have about this size together. */

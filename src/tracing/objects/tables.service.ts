@@ -4,7 +4,7 @@ import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { hasOpaqueEscapes } from '../../platform/json/json-grammar.js';
 import { valueAt } from '../../platform/json/json-text.js';
-import { mapYielding, EventLoopTurn } from '../../platform/time/turn.js';
+import { mapYielding, EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { Database } from '../../platform/database/database.js';
 import { assertExpected, objectDigest, tableDigest } from './digest.js';
 import { isLarge, largeDigest } from './large-digest.js';

@@ -6,7 +6,7 @@ import {
   NoProjectField,
   Operation,
   Resource,
-} from '../../platform/auth/access.js';
+} from '../../platform/auth/access-decorators.js';
 import { ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import {

@@ -1,5 +1,5 @@
 import { Body } from '@nestjs/common';
-import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
+import { BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
 import { Idempotent } from '../../platform/auth/idempotency.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import {

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { AnyJson, IsOptionalWire, IsProjectId } from '../../platform/http/dto.js';
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 
 /** A century. */
 const MAX_DAYS = 36_500;

@@ -1,5 +1,5 @@
 import { Body, type StreamableFile } from '@nestjs/common';
-import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
+import { BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
 import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonLines } from '../../platform/http/json-rows.js';

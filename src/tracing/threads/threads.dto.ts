@@ -11,7 +11,7 @@ import {
   PageDto,
   SortBy,
 } from '../../platform/http/dto.js';
-import type { ListPosition } from '../../platform/query/after.js';
+import type { ListPosition } from '../../platform/query/keyset.js';
 import type { Sort } from '../../platform/query/columns.js';
 import { type CallSource, IsSources } from '../sources.dto.js';
 

@@ -1,7 +1,7 @@
 // SQL: statistics.
 import { projectLock } from '../../platform/database/advisory-locks.js';
 import type { MarkedStatistics } from '../../platform/database/marks-refresher.js';
-import { isAfter, rangesAfter } from '../../platform/query/after.js';
+import { isAfter, rangesAfter } from '../../platform/query/keyset.js';
 import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';
 import { allOf, isListed, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import { PRODUCTION, SOURCES } from '../sources.dto.js';

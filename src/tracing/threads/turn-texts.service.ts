@@ -3,7 +3,7 @@ import { Database } from '../../platform/database/database.js';
 import { readAnswer, readQuestion, type TurnText } from '../../platform/json/turn-text.js';
 import { printDecimals } from '../../platform/json/decimal.js';
 import type { Sql } from '../../platform/query/sql.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import {
   callDocuments,
   type CallDocuments,

@@ -1,6 +1,6 @@
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { storable } from '../../platform/query/columns.js';
-import { type UsageEntry, UsageCounts } from './counts.js';
+import { type UsageEntry, UsageCounts } from './usage-counts.js';
 import { type TokenDetails, TOKEN_KINDS, kindsIn, type Tokens } from './tokens.js';
 import { entryTokens, requestsIn } from './usage.js';
 
@@ -28,7 +28,7 @@ export interface StoredUsage extends Partial<Tokens> {
   sent_llm_id?: string;
   /** The prompt tokens when the client counts gross. */
   gross_prompt_tokens?: number;
-  /** A bit for each kind of `KINDS` that is unknown. */
+  /** A bit for each kind of `TOKEN_KINDS` that is unknown. */
   unknown_kinds?: number;
   /** How many requests the counts add up. */
   requests?: number;

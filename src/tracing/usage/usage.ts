@@ -1,6 +1,12 @@
-import { isCount, type CountSpelling, spellings, type UsageEntry, UsageCounts } from './counts.js';
+import {
+  isCount,
+  type CountSpelling,
+  spellings,
+  type UsageEntry,
+  UsageCounts,
+} from './usage-counts.js';
 import type { CountName } from './dialects.js';
-import { placeTokens, type TokenShare } from './placement.js';
+import { placeTokens, type TokenShare } from './token-placement.js';
 import {
   ANSWER,
   CREATED,
@@ -41,7 +47,7 @@ const RESPONSES = {
   prompt: spellings('prompt', 'input_tokens'),
   completion: spellings('completion', 'output_tokens'),
 };
-/** What lies inside a sum of chat completions and responses: `isOfBoth`. */
+/** What lies inside a sum of chat completions and responses: `isCombinedSum`. */
 const COMBINED_SUM: Partial<Record<CountName, readonly CountSpelling[]>> = {
   prompt: [...CHAT.prompt, ...RESPONSES.prompt],
   completion: [...CHAT.completion, ...RESPONSES.completion],

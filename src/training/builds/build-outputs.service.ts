@@ -4,12 +4,12 @@ import { addEventBefore, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import type { Context } from '../../platform/http/context.js';
 import { ApiError } from '../../platform/errors.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { Busy } from '../../platform/refusals.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { STALLED_AFTER_MS } from '../../platform/database/row-stream.js';
-import { type ConnectionSlot, ConnectionSlots } from '../../platform/database/slots.js';
+import { type ConnectionSlot, ConnectionSlots } from '../../platform/database/connection-slots.js';
 import { TrainingJobsService } from '../jobs/training-jobs.service.js';
 import { unpackChunks, toJsonArray, cutLines, joinPieces } from './build-bytes.js';
 import type { BuildExportDto, BuildSubmitDto, BuildSubmittedDto } from './builds.dto.js';
@@ -21,7 +21,7 @@ import {
   jobInsert,
 } from './builds.query.js';
 import { type ConvertedFormat, type ExportOptions, exportRows } from './exports.js';
-import { derivedDataLock } from '../made-of-calls.query.js';
+import { derivedDataLock } from '../derived-data-lock.query.js';
 import type { Split } from './groups.js';
 import type { LintDto } from './build-facts.dto.js';
 import { lintFailed, type LintRules, Lints } from './lints.js';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../platform/errors.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import type { BuildCountsDto, BuildFactsDto, HintDto, LintDto } from './build-facts.dto.js';
-import { BuildStatistics } from './census.js';
+import { BuildStatistics } from './build-statistics.js';
 import { readCredits } from './credits.js';
 import { groupLine, type Split, type GroupTrajectory } from './groups.js';
 import { Hints } from './hints.js';
@@ -18,7 +18,7 @@ import {
   type UnitFeedback,
 } from './rewards.js';
 import { type Rollout, makeRollout } from './rollout.js';
-import { hashParts } from './turns.js';
+import { hashParts } from './history-messages.js';
 import type { UnitWithMembers, Unit, UnitCalls } from './unit-calls.js';
 
 /** The text of one group: it is one line, which a trainer reads whole. */

@@ -1,5 +1,5 @@
-import { compareCodePoints } from '../../platform/json/by-code-point.js';
-import { groupBy } from '../../platform/query/grouped-by.js';
+import { compareCodePoints } from '../../platform/json/code-point-order.js';
+import { groupBy } from '../../platform/query/grouping.js';
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
 import { type BuildResult, type BuildPlan, BuildRun, type LabelledUnit } from './build-run.js';

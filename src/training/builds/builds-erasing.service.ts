@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/audit/add-event.js';
 import { Database } from '../../platform/database/database.js';
-import { DerivedDataRegistry } from '../../tracing/calls/erasing/made-of-calls.service.js';
+import { DerivedDataRegistry } from '../../tracing/calls/erasing/derived-data.service.js';
 import { TrainingJobsService } from '../jobs/training-jobs.service.js';
 import {
   buildsForget,
@@ -10,7 +10,7 @@ import {
   goneCalls,
   jobsForget,
 } from './builds.query.js';
-import { callDeletionLock, derivedDataLock } from '../made-of-calls.query.js';
+import { callDeletionLock, derivedDataLock } from '../derived-data-lock.query.js';
 import { TaintedService } from '../tainted/tainted.service.js';
 import { BUILDS } from './build.entity.js';
 

@@ -25,7 +25,7 @@ import {
   PageDto,
   SortBy,
 } from '../../platform/http/dto.js';
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 import type { Sort } from '../../platform/query/columns.js';
 import {
   BuildCountsDto,

@@ -1,7 +1,7 @@
 // SQL: builds are written and read as streams, their recipe keeps its text, and lists are JSON text.
 import { column, type Columns, orderBy, page, wireTime } from '../../platform/query/columns.js';
 import { allOf, isOneOf, sql, type Sql } from '../../platform/query/sql.js';
-import { WIRE } from '../../platform/http/wire.js';
+import { WIRE } from '../../platform/http/wire-names.js';
 import type { BuiltGroup, BuildInputDigest } from './build-run.js';
 import type { BuildsQueryDto } from './builds.dto.js';
 import type { Split } from './groups.js';

@@ -7,7 +7,7 @@ import type { Context } from '../../platform/http/context.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
-import { ConnectionSlots } from '../../platform/database/slots.js';
+import { ConnectionSlots } from '../../platform/database/connection-slots.js';
 import { Packer } from './build-bytes.js';
 import type { BuildResult, BuildPlan } from './build-run.js';
 import { Builder, BUILDER_VERSION } from './builder.js';

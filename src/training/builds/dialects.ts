@@ -1,6 +1,6 @@
-import type { Choice, RecordedJson, RecordedCall } from './recorded.js';
-import { isObject } from '../../platform/json/is-object.js';
-import { parsedText, type HistoryMessage, readHistoryMessage } from './turns.js';
+import type { Choice, RecordedJson, RecordedCall } from './recorded-call.js';
+import { isObject } from '../../platform/json/json-object.js';
+import { parsedText, type HistoryMessage, readHistoryMessage } from './history-messages.js';
 
 /*
  * Dialects whose messages have a form of their own. They become messages in OpenAI's form; what an instrumentation lost

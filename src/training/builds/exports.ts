@@ -1,5 +1,5 @@
 import { skipValue } from '../../platform/json/json-grammar.js';
-import { EventLoopTurn } from '../../platform/time/turn.js';
+import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import {
   type ExportedHistory,
   type ExportedRollout,
@@ -8,7 +8,7 @@ import {
   messageText,
   readExportedRollout,
   type ExportedMessage,
-} from './exported-turns.js';
+} from './exported-messages.js';
 import type { LintCode } from './recipe.dto.js';
 import { traceText } from './verifiers-traces.js';
 

@@ -1,6 +1,6 @@
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { type LlmCall, withMember, withMessage } from './llm-calls.js';
-import type { Choice } from './recorded.js';
+import type { Choice } from './recorded-call.js';
 
 /*
  * Some clients record the arguments of a tool call as "", and send the true ones with the next request. These are taken

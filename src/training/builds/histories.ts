@@ -1,7 +1,7 @@
 import { textsIn } from '../../platform/json/json-text.js';
 import type { LlmCall, PromptIds } from './llm-calls.js';
-import type { Choice } from './recorded.js';
-import { hashParts, type HistoryMessage } from './turns.js';
+import type { Choice } from './recorded-call.js';
+import { hashParts, type HistoryMessage } from './history-messages.js';
 
 /** A conversation as a model saw it: messages, and the choices to train. */
 export interface History {

@@ -3,7 +3,7 @@ import { jsonAt, wireTime } from '../../platform/query/columns.js';
 import { isListed, sql, type Sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../../tracing/visible-calls.js';
 import { lookedUp } from '../../platform/query/plans.js';
-import { INPUTS, isCallOfModel } from '../calls-of-model.query.js';
+import { INPUTS, isCallOfModel } from '../model-calls.query.js';
 
 /** Calls of each kind of edge that are answered. */
 export const MAX_CALLS = 1000;

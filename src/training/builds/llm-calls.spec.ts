@@ -1,6 +1,6 @@
 import { toCall } from '../../doors/otel/span-call.js';
 import { type LlmCall, readLlmCall } from './llm-calls.js';
-import type { CallTexts } from './recorded.js';
+import type { CallTexts } from './recorded-call.js';
 
 const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value));
 

@@ -8,17 +8,17 @@ import {
   vercelMessages,
   vercelTools,
 } from './dialects.js';
-import type { CallTexts, Choice, RecordedJson, Logprob, RecordedCall } from './recorded.js';
-import { isObject } from '../../platform/json/is-object.js';
+import type { CallTexts, Choice, RecordedJson, Logprob, RecordedCall } from './recorded-call.js';
+import { isObject } from '../../platform/json/json-object.js';
 import {
   stripPythonMembers,
   sortedJson,
   type HistoryMessage,
   readHistoryMessage,
-} from './turns.js';
+} from './history-messages.js';
 import { countsGross, parseUsageEntry } from '../../tracing/usage/stored-usage.js';
 import { inputTokens } from '../../tracing/usage/tokens.js';
-import { assembleStream } from '../../tracing/streams.js';
+import { assembleStream } from '../../tracing/stream-assembly.js';
 
 /** A call of a model, whichever instrumentation recorded it. */
 export interface LlmCall {

@@ -15,7 +15,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { IsDateTime, IsJsonObject, IsText, IsTextList, rule } from '../../platform/http/dto.js';
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 
 const MAX_NAME = 1024;
 const MAX_LISTED = 100;

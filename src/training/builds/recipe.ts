@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../platform/errors.js';
 import { assertValid } from '../../platform/http/validation.js';
-import { isObject } from '../../platform/json/is-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 import type { LintRules } from './lints.js';
 import {
   type Purpose,

@@ -1,11 +1,11 @@
-import { mapYielding } from '../../platform/time/turn.js';
+import { mapYielding } from '../../platform/time/event-loop-turn.js';
 import { healArguments } from './healing.js';
 import { Histories, type History } from './histories.js';
 import type { LintCode, RecipeBuildDto } from './recipe.dto.js';
 import type { LlmCall } from './llm-calls.js';
-import type { Choice } from './recorded.js';
+import type { Choice } from './recorded-call.js';
 import { policyStep, type Recipe } from './recipe.js';
-import { hashParts } from './turns.js';
+import { hashParts } from './history-messages.js';
 
 /** A finding in one rollout, and the call that it is about. */
 interface Finding {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { compareCodePoints } from '../../platform/json/by-code-point.js';
+import { compareCodePoints } from '../../platform/json/code-point-order.js';
 import type { Split } from './groups.js';
 import type { RecipeSplitDto } from './recipe.dto.js';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mapYielding } from '../../platform/time/turn.js';
+import { mapYielding } from '../../platform/time/event-loop-turn.js';
 import { type LlmCall, readLlmCall } from './llm-calls.js';
 import type { RecipeLlmDto } from './recipe.dto.js';
 import type { Recipe } from './recipe.js';

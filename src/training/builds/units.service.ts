@@ -1,9 +1,9 @@
-import { WIRE } from '../../platform/http/wire.js';
-import { groupBy } from '../../platform/query/grouped-by.js';
+import { WIRE } from '../../platform/http/wire-names.js';
+import { groupBy } from '../../platform/query/grouping.js';
 import type { Sql } from '../../platform/query/sql.js';
 import { Injectable } from '@nestjs/common';
 import { CallsService } from '../../tracing/calls/calls.service.js';
-import { mapYielding } from '../../platform/time/turn.js';
+import { mapYielding } from '../../platform/time/event-loop-turn.js';
 import { Database } from '../../platform/database/database.js';
 import { PROMPT } from './recipe.dto.js';
 import type { Recipe } from './recipe.js';

@@ -1,5 +1,5 @@
 import { textsIn } from '../../platform/json/json-text.js';
-import { argumentsText, type ExportedRollout, type ExportedMessage } from './exported-turns.js';
+import { argumentsText, type ExportedRollout, type ExportedMessage } from './exported-messages.js';
 
 /*
  * Trajectories as traces of verifiers, version 1, which prime-rl trains. Each history is a path of its graph. The tokens of

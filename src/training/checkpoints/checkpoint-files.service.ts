@@ -10,7 +10,7 @@ import {
   inflaterBytes,
   readInflated,
   STREAMED_RATE,
-} from '../../platform/http/inflated.js';
+} from '../../platform/http/inflated-body.js';
 import { ApiError, invalidRequest, type Violation } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';

@@ -12,7 +12,7 @@ import { Schedule } from '../../platform/database/schedule.js';
 import { valueAt } from '../../platform/json/json-text.js';
 import { storable } from '../../platform/query/columns.js';
 import { type Sql } from '../../platform/query/sql.js';
-import { derivedDataLock } from '../made-of-calls.query.js';
+import { derivedDataLock } from '../derived-data-lock.query.js';
 import { assertFewMetrics } from '../metrics-limit.js';
 import { checkedId, noSuch } from '../pages.js';
 import {

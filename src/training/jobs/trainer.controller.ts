@@ -23,7 +23,7 @@ import {
   NoProjectField,
   Operation,
   Resource,
-} from '../../platform/auth/access.js';
+} from '../../platform/auth/access-decorators.js';
 import { ApiEmptyResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';

@@ -2,7 +2,7 @@
 import { join, sql, type Sql } from '../../platform/query/sql.js';
 import { toNumber } from '../../platform/query/columns.js';
 import { visibleIn } from '../../tracing/visible-calls.js';
-import { isCallOfModel } from '../calls-of-model.query.js';
+import { isCallOfModel } from '../model-calls.query.js';
 
 /** Calls of a step that a gate reads. */
 export const MAX_CALLS = 20_000;

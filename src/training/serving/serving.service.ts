@@ -4,7 +4,7 @@ import { CONFIG, type Config } from '../../platform/config/config.js';
 import { isOpenModel } from '../../platform/config/gateway-settings.js';
 import { Database } from '../../platform/database/database.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
-import { groupBy } from '../../platform/query/grouped-by.js';
+import { groupBy } from '../../platform/query/grouping.js';
 import { MODELS } from '../models/model.entity.js';
 import { ModelsService } from '../models/models.service.js';
 import { noSuch, pageJson } from '../pages.js';

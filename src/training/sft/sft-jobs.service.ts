@@ -6,7 +6,7 @@ import { invalidRequest } from '../../platform/errors.js';
 import { textsIn } from '../../platform/json/json-text.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
-import { ConnectionSlots } from '../../platform/database/slots.js';
+import { ConnectionSlots } from '../../platform/database/connection-slots.js';
 import { BuildOutputsService } from '../builds/build-outputs.service.js';
 import type { TrainingJobCreatedDto } from '../preview.dto.js';
 import { TrainingJobsService } from '../jobs/training-jobs.service.js';

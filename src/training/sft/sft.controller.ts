@@ -6,7 +6,7 @@ import {
   NoProjectField,
   Operation,
   Resource,
-} from '../../platform/auth/access.js';
+} from '../../platform/auth/access-decorators.js';
 import { IdempotentInHandler } from '../../platform/auth/idempotency.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';

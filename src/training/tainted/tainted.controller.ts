@@ -1,5 +1,5 @@
 import { Body } from '@nestjs/common';
-import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
+import { BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
 import { ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { TaintedAnswerDto, TaintedQueryDto } from './tainted.dto.js';
 import { TaintedService } from './tainted.service.js';

@@ -11,7 +11,7 @@ import {
   inflaterBytes,
   readInflated,
   STREAMED_RATE,
-} from '../../platform/http/inflated.js';
+} from '../../platform/http/inflated-body.js';
 import { MAX_PARSED_WEIGHT } from '../../platform/json/json-weight.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';

@@ -35,7 +35,7 @@ import { isMatch } from '../read/calls.query.js';
 import { CALLS } from '../call.entity.js';
 import { FEEDBACK } from '../../feedback/feedback.entity.js';
 import { type Actor, auditAction } from '../../../platform/audit/add-event.js';
-import { DerivedDataRegistry } from './made-of-calls.service.js';
+import { DerivedDataRegistry } from './derived-data.service.js';
 
 const CALLS_PURGE = auditAction('calls.purge');
 

@@ -1,6 +1,6 @@
 // SQL: what is wanted is compared with PostgreSQL's catalogue, and counted.
 import { createHash } from 'node:crypto';
-import { WIRE } from '../../../platform/http/wire.js';
+import { WIRE } from '../../../platform/http/wire-names.js';
 import {
   column,
   type Columns,

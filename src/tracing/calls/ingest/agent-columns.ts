@@ -1,5 +1,5 @@
 import { fits, isId, isStorable } from '../../../platform/http/dto.js';
-import { isObject } from '../../../platform/json/is-object.js';
+import { isObject } from '../../../platform/json/json-object.js';
 import type { AgentColumns } from './calls.upsert.js';
 
 /** An index has the name beside the project and the id: 2,704 bytes at most. */

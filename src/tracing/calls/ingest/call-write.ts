@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../../platform/auth/caller.js';
-import { WIRE } from '../../../platform/http/wire.js';
-import { isObject } from '../../../platform/json/is-object.js';
+import { WIRE } from '../../../platform/http/wire-names.js';
+import { isObject } from '../../../platform/json/json-object.js';
 import { hasOpaqueEscapes } from '../../../platform/json/json-grammar.js';
 import { type Texts } from '../../../platform/json/json-text.js';
 import { countsGross, storedUsage } from '../../usage/stored-usage.js';
@@ -9,7 +9,7 @@ import type { CallEndDto, CallStartDto } from '../calls.dto.js';
 import { attributesIn, type CallSource, ownSource } from '../source/call-source.js';
 import { agentOf } from './agent-columns.js';
 import type { AgentColumns, CallWrite } from './calls.upsert.js';
-import { cutException } from './mended-texts.js';
+import { cutException } from './text-repair.js';
 import { responseIdOf } from './response-id.js';
 
 /** The free-form members of a start or an end, as they were sent. */

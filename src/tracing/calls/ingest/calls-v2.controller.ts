@@ -5,7 +5,7 @@ import {
   NoProjectField,
   Operation,
   ShortWrites,
-} from '../../../platform/auth/access.js';
+} from '../../../platform/auth/access-decorators.js';
 import { Idempotency, IdempotentInHandler } from '../../../platform/auth/idempotency.js';
 import { ApiEmptyResponse } from '../../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../../platform/http/context.js';

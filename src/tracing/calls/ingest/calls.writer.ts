@@ -1,4 +1,4 @@
-import { compareCodePoints } from '../../../platform/json/by-code-point.js';
+import { compareCodePoints } from '../../../platform/json/code-point-order.js';
 import { LRUCache } from 'lru-cache';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { registerGauge } from '../../../platform/process/metrics.js';
@@ -12,7 +12,7 @@ import { childrenMark, MAX_MARKED, positionsQuery, type TreePosition } from './o
 import { type CallWrite, upsertQuery } from './calls.upsert.js';
 import { CALLS } from '../call.entity.js';
 import { CallSources } from '../source/call-sources.service.js';
-import { resolveSources, isSourceChanged, takesSource } from '../source/sources-found.js';
+import { resolveSources, isSourceChanged, takesSource } from '../source/source-resolution.js';
 import { Pace } from '../../../platform/erasing/pace.js';
 
 /**

@@ -8,7 +8,7 @@ interface NewCallsHint {
 }
 
 /**
- * The calls of which `markOrphans` and `findSources` have to know how they are stored: of those above new calls the ones that are not in
+ * The calls of which `markOrphans` and `resolveSources` have to know how they are stored: of those above new calls the ones that are not in
  * the batch.
  */
 export function positionsToRead(writes: readonly CallWrite[], { areNew }: NewCallsHint): string[] {

@@ -1,4 +1,4 @@
-import { isObject } from '../../../platform/json/is-object.js';
+import { isObject } from '../../../platform/json/json-object.js';
 
 /**
  * An id that a door has made begins so: of what two records of one request have in common, or of a call that adds up what others say. It

@@ -1,12 +1,12 @@
 // SQL: pages of calls, and streams of all that match.
-import { WIRE } from '../../../platform/http/wire.js';
-import { isAfter, rangesAfter } from '../../../platform/query/after.js';
+import { WIRE } from '../../../platform/http/wire-names.js';
+import { isAfter, rangesAfter } from '../../../platform/query/keyset.js';
 import { column, orderBy } from '../../../platform/query/columns.js';
 import { lookedUp, nearOrAll, pageLimit } from '../../../platform/query/plans.js';
 import { allOf, join, sql, type Sql } from '../../../platform/query/sql.js';
 import { IS_TIMED, TIMED_MS, visibleIn } from '../../visible-calls.js';
 import type { CallsQueryDto } from '../calls.dto.js';
-import type { BuiltinPrices } from './calls.cost.js';
+import type { BuiltinPrices } from './cost-field.js';
 import {
   toCallRows,
   type CallRows,

@@ -7,7 +7,7 @@ import type { CallsQueryDto } from '../calls.dto.js';
 import { indexesQuery } from '../indexes/call-indexes.query.js';
 import { callRows, isPlainPage } from './call-lists.query.js';
 import { CallPrices } from './call-prices.service.js';
-import type { BuiltinPrices } from './calls.cost.js';
+import type { BuiltinPrices } from './cost-field.js';
 import {
   documentSearch,
   FIRST_PART,

@@ -5,7 +5,7 @@ import { InvalidQuery } from '../../../platform/query/columns.js';
 import { Parameter } from '../../../platform/query/sql.js';
 import { CostsService } from '../../costs/costs.service.js';
 import { modelsQuery } from './call-prices.query.js';
-import { NeedsPrices, type BuiltinPrices, TOTAL_COST } from './calls.cost.js';
+import { NeedsPrices, type BuiltinPrices, TOTAL_COST } from './cost-field.js';
 import type { CallSelection } from './calls.query.js';
 
 /** Models that a request on costs may meet. To price one that was not met before takes some 0.2 ms. */

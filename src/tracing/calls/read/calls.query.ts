@@ -5,7 +5,7 @@ import {
   OTHER_WIRE,
   otherDialect,
   WIRE,
-} from '../../../platform/http/wire.js';
+} from '../../../platform/http/wire-names.js';
 import { costsOfCall, ownUsage, pricesOfCall } from '../../costs/costs.service.js';
 import type { RowPiece } from '../../../platform/database/json-row-writer.js';
 import {
@@ -39,12 +39,12 @@ import type {
   CallsQueryDto,
   CallsStatsDto,
 } from '../calls.dto.js';
-import { queueField } from './calls.annotation.js';
+import { queueField } from './annotation-field.js';
 import { totalCosts, totalsOfTraces, traceTotal } from './trace-totals.js';
-import { withExpandedColumns } from './behind-refs.js';
-import { costField, type BuiltinPrices, TOTAL_COST } from './calls.cost.js';
+import { withExpandedColumns } from './expanded-columns.js';
+import { costField, type BuiltinPrices, TOTAL_COST } from './cost-field.js';
 import { endUser } from './end-user.js';
-import { feedbackField, feedbackOfCall } from './calls.feedback.js';
+import { feedbackField, feedbackOfCall } from './feedback-field.js';
 import { computedOnce, lookedUp, unseen } from '../../../platform/query/plans.js';
 
 export const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'

@@ -1,6 +1,6 @@
 // SQL: the parts in which a search inside documents looks at the calls.
 import { ApiError } from '../../../platform/errors.js';
-import { WIRE } from '../../../platform/http/wire.js';
+import { WIRE } from '../../../platform/http/wire-names.js';
 import { pageLimit } from '../../../platform/query/plans.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
@@ -8,7 +8,7 @@ import { visibleIn } from '../../visible-calls.js';
 import type { CallsQueryDto } from '../calls.dto.js';
 import type { IndexKind } from '../indexes/call-indexes.dto.js';
 import { isStartOrdered } from './call-lists.query.js';
-import type { BuiltinPrices } from './calls.cost.js';
+import type { BuiltinPrices } from './cost-field.js';
 import { isMatch, type CallSelection } from './calls.query.js';
 
 /** How many calls the first part of a search has, and the largest. Behind one that took longer none is larger. */

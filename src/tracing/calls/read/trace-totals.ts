@@ -5,7 +5,7 @@ import { sql, type Sql } from '../../../platform/query/sql.js';
 import { isRoot, visibleIn } from '../../visible-calls.js';
 import { endUserOfTrace } from './end-user.js';
 import { countedUsage } from '../usage/counted-usage.query.js';
-import { detailSums } from '../usage/details.query.js';
+import { detailSums } from '../usage/token-details.query.js';
 
 /** Calls of one trace that are added up, those that tell usage, and that are looked at for a user. */
 const MAX_CALLS = 10_000;

@@ -1,4 +1,4 @@
-import { isObject } from '../../../platform/json/is-object.js';
+import { isObject } from '../../../platform/json/json-object.js';
 
 /** Why a call was made. Figures and lists of production leave the others out: docs/adr/0140-sources-of-calls.md. */
 export const SOURCES = ['production', 'evaluation', 'playground'] as const;

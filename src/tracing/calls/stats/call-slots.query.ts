@@ -7,7 +7,7 @@ import { DOCUMENT_BYTES } from '../read/calls.query.js';
 import { IS_TIMED, visibleIn } from '../../visible-calls.js';
 import { TWIN_ID_PREFIX } from '../ingest/response-id.js';
 import { countedUsage, isWalkEnd, REACH_MINUTES } from '../usage/counted-usage.query.js';
-import { detailSums } from '../usage/details.query.js';
+import { detailSums } from '../usage/token-details.query.js';
 
 /** Zones of today differ from UTC by multiples of a quarter of an hour, so that their hours and days are whole slots. */
 export const SLOT_MS = 300_000;

@@ -1,6 +1,6 @@
 import { Decimal, printDecimals } from '../../../platform/json/decimal.js';
 import { microseconds } from '../../../platform/http/stats-window.js';
-import { mapYielding } from '../../../platform/time/turn.js';
+import { mapYielding } from '../../../platform/time/event-loop-turn.js';
 import type { CostsService } from '../../costs/costs.service.js';
 import type { CallMetric, UsageMetric } from './call-stats.dto.js';
 import type { CallBucket, SpreadRow, UsageRow } from './call-stats.query.js';

@@ -1,5 +1,5 @@
 import { Body } from '@nestjs/common';
-import { BasicAuth, Operation, Resource } from '../../../platform/auth/access.js';
+import { BasicAuth, Operation, Resource } from '../../../platform/auth/access-decorators.js';
 import { ApiJsonResponse } from '../../../platform/http/api-answers.js';
 import { CallsStatsAnswerDto, CallsStatsDto } from '../calls.dto.js';
 import { CallCountsService } from './call-counts.service.js';

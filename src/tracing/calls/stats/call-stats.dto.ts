@@ -17,7 +17,7 @@ import {
   StatsAnswerDto,
   StatsWindowDto,
 } from '../../../platform/http/stats.dto.js';
-import { WIRE } from '../../../platform/http/wire.js';
+import { WIRE } from '../../../platform/http/wire-names.js';
 import { CallsFilterDto } from '../calls.dto.js';
 
 const CALL_METRICS = ['call_count', 'error_count', 'latency_ms'] as const;

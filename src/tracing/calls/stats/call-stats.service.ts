@@ -1,15 +1,15 @@
-import { groupBy } from '../../../platform/query/grouped-by.js';
+import { groupBy } from '../../../platform/query/grouping.js';
 import { Injectable } from '@nestjs/common';
 import { bucketStarts } from '../../../platform/time/buckets.js';
 import { parseDate } from '../../../platform/http/dto.js';
 import { printDecimals } from '../../../platform/json/decimal.js';
 import { windowFrame, microseconds, readWindow } from '../../../platform/http/stats-window.js';
-import { mapYielding, EventLoopTurn } from '../../../platform/time/turn.js';
+import { mapYielding, EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
 import { CostsService } from '../../costs/costs.service.js';
 import { Database } from '../../../platform/database/database.js';
 import { allOf, isOneOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { PRODUCTION } from '../source/call-source.js';
-import { productionFilter } from '../source/production.js';
+import { productionFilter } from '../source/production-filter.js';
 import type { CallsFilterDto } from '../calls.dto.js';
 import { CallPrices } from '../read/call-prices.service.js';
 import { isMatch } from '../read/calls.query.js';
@@ -39,7 +39,7 @@ import {
   readMetrics,
 } from './call-stats.values.js';
 import { percentile } from './latencies.js';
-import { splitWindow, slotsWithin } from './windows.js';
+import { splitWindow, slotsWithin } from './slot-windows.js';
 
 /** For the doors, which take the same requests. */
 export { CallStatsDto } from './call-stats.dto.js';

@@ -4,7 +4,7 @@ import { lookedUp } from '../../../platform/query/plans.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { visibleIn } from '../../visible-calls.js';
-import type { BuiltinPrices } from '../read/calls.cost.js';
+import type { BuiltinPrices } from '../read/cost-field.js';
 import { withDescendants, isMatch } from '../read/calls.query.js';
 import type { CallsUsageDto, TraceUsageDto } from './call-usage.dto.js';
 

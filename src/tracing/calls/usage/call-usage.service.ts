@@ -17,7 +17,7 @@ import {
   USUAL_CALLS,
 } from './call-usage.dto.js';
 import { descendantUsage, matchingUsage, MAX_USAGE_BYTES } from './call-usage.query.js';
-import { rollUpUsage, type UsageCall, countTokens, TooManyEntries } from './rollup.js';
+import { rollUpUsage, type UsageCall, countTokens, TooManyEntries } from './usage-rollup.js';
 
 /** Models of calls, over all calls of an answer. */
 export const MAX_ENTRIES = 200_000;

@@ -4,7 +4,7 @@ import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { addsUp } from '../../costs/costs.service.js';
 import { visibleIn } from '../../visible-calls.js';
 import { MADE_ID_PREFIX, TWIN_ID_PREFIX } from '../ingest/response-id.js';
-import { detailsLeft, detailSums } from './details.query.js';
+import { detailsLeft, detailSums } from './token-details.query.js';
 
 /**
  * Two calls with one id of a response tell of one request if the later one begins before the earlier one is over for so long,
@@ -21,7 +21,7 @@ export const MAX_NEAR = 20;
 /** So many calls that begin within one are looked at for the one beside it that tells of its request. */
 export const MAX_INSIDE = 200;
 
-/** It names no response: `MADE_ID`. */
+/** It names no response: `MADE_ID_PREFIX`. */
 const isMade = sql`c.response_id LIKE ${`${MADE_ID_PREFIX}%`}`;
 
 /** Whether the call `c` tells of one response alone, and so of no request below it. */

@@ -3,7 +3,7 @@ import { oneLock, tryLock } from '../../../platform/database/advisory-locks.js';
 import { Database } from '../../../platform/database/database.js';
 import { STATEMENT_MS } from '../../../platform/database/limits.js';
 import { UnfilledRows } from '../../../platform/database/unfilled-rows.js';
-import { isObject } from '../../../platform/json/is-object.js';
+import { isObject } from '../../../platform/json/json-object.js';
 import { Pace } from '../../../platform/erasing/pace.js';
 import { countsGross, storedUsage } from '../../usage/stored-usage.js';
 import { CALLS } from '../call.entity.js';

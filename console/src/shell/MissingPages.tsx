@@ -1,0 +1,52 @@
+import { Link, Outlet, useParams } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { isProject } from '../api/recent-projects.ts';
+import { mayActAs, reaches, useMe } from '../api/session.ts';
+import { buttonClass } from '../ui/Button.tsx';
+import { EmptyState } from '../ui/Notice.tsx';
+import { Page } from '../ui/Page.tsx';
+
+/** An address that no page has. */
+export const NoPage = (): ReactNode => (
+  <Page title="No such page">
+    <EmptyState title="There is no page at this address">
+      <p>The link may be old, or cut off.</p>
+      <ProjectsLink />
+    </EmptyState>
+  </Page>
+);
+
+const ProjectsLink = (): ReactNode => (
+  <Link to="/projects" className={buttonClass('primary')}>
+    All projects
+  </Link>
+);
+
+/** What belongs to a project, where its name is one and the key reaches it. */
+export function ProjectPages(): ReactNode {
+  const { entity, project } = useParams({ strict: false });
+  const me = useMe();
+  const name = `${entity}/${project}`;
+  if (!isProject(name))
+    return (
+      <Page title="No such project">
+        <EmptyState title="This is no name of a project">
+          <p>
+            Entity and project have letters, digits, <code>_</code>, <code>.</code> and{' '}
+            <code>-</code> only.
+          </p>
+          <ProjectsLink />
+        </EmptyState>
+      </Page>
+    );
+  if (!mayActAs(me, 'trainer', name) && !reaches(me, name))
+    return (
+      <Page title="No such project">
+        <EmptyState title={`You do not reach ${name}`}>
+          <p>Your key reaches {me.scopes.join(', ') || 'nothing'}.</p>
+          <ProjectsLink />
+        </EmptyState>
+      </Page>
+    );
+  return <Outlet />;
+}

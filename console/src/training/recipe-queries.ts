@@ -1,0 +1,175 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { post, type Schema, send } from '../api/client.ts';
+import { Problem, type Violation } from '../api/problem.ts';
+import { wire } from '../api/wire.ts';
+import { formatJson } from '../json/json-format.ts';
+import { indexJson } from '../json/json-indexer.ts';
+import { type Hint, type BuildPreview, readGroup, type Sample } from './queries.ts';
+import type { RewardTerm } from './recipe-templates.ts';
+
+/** The names of the recipes of a project, the newest first. */
+export const recipesQuery = (project_id: string) =>
+  queryOptions({
+    queryKey: ['recipes', project_id],
+    queryFn: async ({ signal }) => {
+      const { objs } = await post(
+        '/objs/query',
+        {
+          project_id,
+          filter: { latest_only: true, leaf_object_classes: ['Recipe'] },
+          sort_by: [{ field: 'created_at', direction: 'desc' }],
+          limit: 1000,
+          metadata_only: true,
+        },
+        { signal },
+      );
+      return objs.map(({ object_id }) => object_id);
+    },
+  });
+
+export interface PublishedRecipe {
+  /** Laid out for reading; names and scalars are as they were sent. */
+  text: string;
+  digest: string;
+  version: number;
+}
+
+/** The newest version of a recipe; null where there is none. */
+export const recipeQuery = (project_id: string, object_id: string) =>
+  queryOptions({
+    queryKey: ['recipe', project_id, object_id],
+    queryFn: async ({ signal }): Promise<PublishedRecipe | null> => {
+      try {
+        const body = { project_id, object_id, digest: 'latest' };
+        const response = await send('POST', '/obj/read', { body, signal });
+        const index = await indexJson(await response.text(), signal);
+        const obj = index.member(0, 'obj')!;
+        const member = (name: string) => index.member(obj, name)!;
+        return {
+          text: formatJson(index, member('val')),
+          digest: JSON.parse(index.nodeText(member('digest'))) as string,
+          version: Number(index.nodeText(member('version_index'))),
+        };
+      } catch (error) {
+        if (error instanceof Problem && error.status === 404) return null;
+        throw error;
+      }
+    },
+  });
+
+/** Publishes the text to the letter. */
+export async function publishRecipe(
+  project_id: string,
+  object_id: string,
+  text: string,
+): Promise<Schema<'ObjectCreatedDto'>> {
+  const head = JSON.stringify({ project_id, object_id }).slice(0, -1);
+  const response = await send('POST', '/obj/create', { body: `{"obj":${head},"val":${text}}}` });
+  return (await response.json()) as Schema<'ObjectCreatedDto'>;
+}
+
+export const recipeRef = (project: string, name: string, digest: string): string =>
+  `${wire.scheme}:///${project}/object/${name}:${digest}`;
+
+export type Mode = 'all' | 'new';
+
+/** A published recipe by its ref, or the text of one that is not. */
+export type RecipeSource = { recipe_ref: string } | { text: string };
+
+export interface PreviewResult {
+  made: BuildPreview;
+  hint: Hint;
+  samples: Sample[][];
+}
+
+const SAMPLES = 1;
+
+/** What a recipe would make now. Nothing is stored. A request that is not wanted any more is ended. */
+export const previewQuery = (project_id: string, tried: RecipeSource, mode: Mode) =>
+  queryOptions({
+    queryKey: ['preview', project_id, tried, mode],
+    staleTime: Infinity,
+    gcTime: 60_000,
+    structuralSharing: false,
+    placeholderData: keepPreviousData,
+    queryFn: async ({ signal }): Promise<PreviewResult> => {
+      const head = JSON.stringify({ project_id, mode, samples: SAMPLES }).slice(0, -1);
+      const recipe =
+        'text' in tried
+          ? `"recipe":${tried.text}`
+          : `"recipe_ref":${JSON.stringify(tried.recipe_ref)}`;
+      const body = `${head},${recipe}}`;
+      const response = await send('POST', '/build/preview', { body, signal });
+      const index = await indexJson(await response.text(), signal);
+      const samples = index.member(0, 'samples')!;
+      const part = <Name extends keyof BuildPreview>(name: Name): BuildPreview[Name] =>
+        JSON.parse(index.nodeText(index.member(0, name)!)) as BuildPreview[Name];
+      const made: BuildPreview = {
+        as_of: part('as_of'),
+        digest: part('digest'),
+        counts: part('counts'),
+        lints: part('lints'),
+        facts: part('facts'),
+        rewards: part('rewards'),
+      };
+      const hint = JSON.parse(index.nodeText(index.member(0, 'hint')!)) as Hint;
+      return {
+        made,
+        hint,
+        samples: Array.from(index.children(samples), (node) => readGroup(index, node)),
+      };
+    },
+  });
+
+/** What the service refuses in a recipe, by the paths in it. */
+export const recipeViolations = (error: unknown): readonly Violation[] =>
+  error instanceof Problem
+    ? error.violations.map(({ path, message }) => ({
+        path: path.replace(/^recipe(_ref)?\.?/, ''),
+        message,
+      }))
+    : [];
+
+/** Of so much of the newest feedback, the types and the paths are offered. */
+const FEEDBACK = 200;
+const MOST_TERMS = 100;
+const MOST_DEPTH = 6;
+
+/** A place in feedback where a value stands, and whether it is a number or a boolean. */
+export interface FeedbackTerm extends RewardTerm {
+  isScore: boolean;
+}
+
+/** What a reward can be made of: the types of the newest feedback of a project, and where values stand in them. */
+export const termsQuery = (project_id: string) =>
+  queryOptions({
+    queryKey: ['terms', project_id],
+    queryFn: async ({ signal }): Promise<FeedbackTerm[]> => {
+      const { result } = await post(
+        '/feedback/query',
+        {
+          project_id,
+          fields: ['feedback_type', 'payload'],
+          sort_by: [{ field: 'created_at', direction: 'desc' }],
+          limit: FEEDBACK,
+        },
+        { signal },
+      );
+      const terms = new Map<string, FeedbackTerm>();
+      for (const row of result as { feedback_type: string; payload: object }[])
+        for (const [path, isScore] of valuePaths(row.payload)) {
+          const key = `${row.feedback_type} ${path}`;
+          if (terms.size < MOST_TERMS)
+            terms.set(key, { feedback: row.feedback_type, path, isScore });
+        }
+      return [...terms.values()];
+    },
+  });
+
+function* valuePaths(value: unknown, path: string[] = []): Generator<[string, boolean]> {
+  if (typeof value !== 'object' || value === null) {
+    const isScore = typeof value === 'number' || typeof value === 'boolean';
+    if (path.length > 0 && value !== null) yield [path.join('.'), isScore];
+  } else if (!Array.isArray(value) && path.length < MOST_DEPTH)
+    for (const [name, inner] of Object.entries(value)) yield* valuePaths(inner, [...path, name]);
+}

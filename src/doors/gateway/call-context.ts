@@ -1,0 +1,183 @@
+import type { Config } from '../../platform/config/config.js';
+import { invalidRequest } from '../../platform/errors.js';
+import type { Context } from '../../platform/http/context.js';
+import {
+  isId,
+  isProjectId,
+  isStorable,
+  MAX_THREAD_BYTES,
+  PROJECT_ID_RULE,
+} from '../../platform/http/dto.js';
+import { isObject } from '../../platform/json/json-object.js';
+import { skipValue } from '../../platform/json/json-grammar.js';
+
+/** What becomes of a request that cannot be recorded; `none` is not recorded at all. */
+export type RecordMode = Config['gatewayRecord'] | 'none';
+
+/** Where the call of a request belongs. */
+export interface CallContext {
+  projectId: string;
+  traceId: string | null;
+  parentId: string | null;
+  threadId: string | null;
+  turnId: string | null;
+  /** What the client says of the call, as JSON text of an object. */
+  attributes: string;
+}
+
+const PROJECT_HEADER = 'x-skein-project';
+/** An attribute takes its place in the head of the request, which has 16,384 bytes. */
+export const MAX_ATTRIBUTES_BYTES = 8192;
+
+/** Headers by which clients and other gateways name a session, the first one first. */
+const SESSION_HEADERS = [
+  'x-litellm-session-id', // LiteLLM 1.110: https://docs.litellm.ai/docs/proxy/request_headers
+  'x-litellm-trace-id', // the same, older
+  'helicone-session-id', // Helicone: https://docs.helicone.ai/features/sessions
+  'langfuse_session_id', // LiteLLM 1.110, for Langfuse
+  'x-openwebui-chat-id', // Open WebUI 0.6, ENABLE_FORWARD_USER_INFO_HEADERS
+  'x-session-id', // OpenCode 1.18, OpenRouter, LLM Gateway
+  'x-conversation-id',
+  'x-thread-id', // LangDB
+  'session-id', // Codex from 0.8x on: codex-rs `build_session_headers`
+  'session_id', // Codex before
+  'thread-id', // Codex from 0.8x on
+  'conversation_id', // Codex before 0.4x
+];
+/** `x-claude-code-session-id` (Claude Code 2.1), `x-qwen-code-session-id`, `x-cagent-session-id` …, as LiteLLM 1.110 reads them. */
+const VENDOR_SESSION_HEADER = /^x-(?!parent-).+-session-id$/;
+/** Entries of W3C baggage: OpenTelemetry 1.37, the SDK of Mistral. */
+const BAGGAGE_SESSION = /(?:^|,)\s*(?:gen_ai\.conversation|session)\.id\s*=\s*([^,;\s]+)/;
+
+/**
+ * The session that a request names in the way of other clients and gateways, which is its thread; null where it names none, or not one
+ * that a thread may be called. In the body LiteLLM 1.110 reads `litellm_session_id`, also within `metadata`, OpenRouter `session_id`,
+ * and OpenAI's responses `conversation`.
+ */
+export function namedSession(context: Context, body: Record<string, unknown>): string | null {
+  const vendors = Object.keys(context.headers).filter((name) => VENDOR_SESSION_HEADER.test(name));
+  const headers = [...SESSION_HEADERS.slice(0, 2), ...vendors, ...SESSION_HEADERS.slice(2)];
+  const { litellm_metadata, metadata, conversation } = body;
+  const objects = [body, litellm_metadata, metadata].filter(isObject);
+  const named = (name: string) => objects.map((object) => object[name]);
+  const names = [
+    ...headers.map((name) => header(context, name)),
+    decodeHeader(BAGGAGE_SESSION.exec(header(context, 'baggage') ?? '')?.[1]),
+    ...named('litellm_session_id'),
+    ...named('session_id'),
+    isObject(conversation) ? conversation['id'] : conversation,
+    ...named('litellm_trace_id'),
+  ];
+  return names.find(isSession) ?? null;
+}
+
+const isThread = (value: unknown): value is string =>
+  isStorable(value) && Buffer.byteLength(value) <= MAX_THREAD_BYTES;
+
+const isSession = (value: unknown): value is string =>
+  isThread(value) && value.trim() !== '' && value !== 'null';
+
+function decodeHeader(text: string | undefined): string | undefined {
+  try {
+    return text && decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Headers hold bytes; what clients put into them is UTF-8. */
+function header({ headers }: Context, name: string): string | undefined {
+  const value = headers[name];
+  if (typeof value !== 'string' || value === '') return undefined;
+  const text = Buffer.from(value, 'latin1').toString('utf8');
+  return text.includes('\ufffd') ? value : text;
+}
+
+/** The project that the header names, else the only one that the key reaches. @throws ApiError `invalid_request`, `forbidden` */
+export function namedProject(context: Context): string | undefined {
+  const { caller } = context;
+  const named = header(context, PROJECT_HEADER);
+  if (named !== undefined) {
+    if (!isProjectId(named))
+      throw invalidRequest([{ path: 'X-Skein-Project', message: PROJECT_ID_RULE }]);
+    caller.assertReaches(named);
+    return named;
+  }
+  const [scope, ...others] = caller.scopes;
+  return others.length === 0 && isProjectId(scope) ? scope : undefined;
+}
+
+/** A project of its own, where a request names none. */
+export function projectRequired(): Error {
+  return invalidRequest([
+    {
+      path: 'X-Skein-Project',
+      message: 'must name the project as <entity>/<project>, since the key reaches several',
+    },
+  ]);
+}
+
+/** The place of the call by the headers, or by the body if the headers name no thread. @throws ApiError `invalid_request` */
+export function readCallContext(
+  context: Context,
+  projectId: string,
+  body: Record<string, unknown>,
+): CallContext {
+  const [traceId, spanId] = readTraceParent(header(context, 'traceparent'));
+  const parentId = idHeader(context, 'X-Skein-Parent-Id') ?? spanId;
+  return {
+    projectId,
+    traceId: idHeader(context, 'X-Skein-Trace-Id') ?? traceId,
+    parentId,
+    threadId: threadHeader(context, 'X-Skein-Thread-Id') ?? namedSession(context, body),
+    turnId: threadHeader(context, 'X-Skein-Turn-Id'),
+    attributes: readAttributes(header(context, 'x-skein-attributes')),
+  };
+}
+
+/** How sure the record of the request is to be. */
+export function readRecord(context: Context, { gatewayRecord }: Config): Config['gatewayRecord'] {
+  const asked = header(context, 'x-skein-record');
+  if (asked === undefined) return gatewayRecord;
+  if (asked === 'required' || asked === 'best_effort') return asked;
+  throw invalidRequest([{ path: 'X-Skein-Record', message: 'must be required or best_effort' }]);
+}
+
+function idHeader(context: Context, name: string): string | null {
+  const value = header(context, name.toLowerCase()) ?? null;
+  if (value === null || isId(value)) return value;
+  throw invalidRequest([{ path: name, message: 'must be 1 to 256 characters' }]);
+}
+
+function threadHeader(context: Context, name: string): string | null {
+  const value = header(context, name.toLowerCase()) ?? null;
+  if (value === null || isThread(value)) return value;
+  throw invalidRequest([{ path: name, message: `must have at most ${MAX_THREAD_BYTES} bytes` }]);
+}
+
+/** https://www.w3.org/TR/trace-context/#traceparent-header. One that is not valid is ignored, as it says. */
+function readTraceParent(text: string | undefined): [string | null, string | null] {
+  const [, trace, span] =
+    /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-/.exec(text ?? '') ?? [];
+  if (trace === undefined || /^0+$/.test(trace) || /^0+$/.test(span!)) return [null, null];
+  return [trace, span!];
+}
+
+function readAttributes(text: string | undefined): string {
+  if (text === undefined) return '{}';
+  const fault = attributesFault(text);
+  if (fault === undefined) return text;
+  throw invalidRequest([{ path: 'X-Skein-Attributes', message: fault }]);
+}
+
+function attributesFault(text: string): string | undefined {
+  if (Buffer.byteLength(text) > MAX_ATTRIBUTES_BYTES)
+    return `must have at most ${MAX_ATTRIBUTES_BYTES} bytes`;
+  try {
+    if (!isObject(JSON.parse(text))) return 'must be a JSON object';
+    skipValue(text, 0, 1);
+    return undefined;
+  } catch {
+    return 'must be a JSON object';
+  }
+}

@@ -1,0 +1,51 @@
+import { fits, isStorable } from '../../../platform/http/dto.js';
+import { isObject } from '../../../platform/json/json-object.js';
+import { MAX_NAME } from '../calls.dto.js';
+
+export const MAX_EXCEPTION = 1024 * 1024;
+/** Characters kept free for what a cut exception ends in. */
+const MARK_LENGTH = 64;
+
+/**
+ * Mends texts of an item of a batch in place, because its refusal would lose the call: the clients drop what is refused.
+ * A character that PostgreSQL cannot hold becomes U+FFFD, and a name that is too long ends in an ellipsis.
+ */
+export function repairTexts(item: unknown): void {
+  if (!isObject(item)) return;
+  repairParent(item);
+  for (const name of ['op_name', 'display_name', 'exception']) {
+    const text = Object.hasOwn(item, name) ? item[name] : undefined;
+    if (typeof text !== 'string') continue;
+    const isHeld: boolean = isStorable(text);
+    const held = isHeld ? text : text.replace(/[\0\p{Cs}]/gu, '\ufffd');
+    if (name !== 'exception' && !fits(held, MAX_NAME)) item[name] = cutName(held);
+    else if (!isHeld) item[name] = held;
+  }
+}
+
+const cutName = (name: string) =>
+  `${Array.from(name.slice(0, 2 * MAX_NAME))
+    .slice(0, MAX_NAME - 1)
+    .join('')}…`;
+
+/** An id of zeros, as OpenTelemetry has it for no span, or a blank text. */
+const EMPTY_ID = /^(\s*|0{16}|0{32}|0{8}(-0{4}){3}-0{12})$/;
+
+/** True when an id stands for no call. */
+export const isEmptyId = (id: string): boolean => EMPTY_ID.test(id);
+
+/** A call whose parent has an id that stands for none has no parent. */
+export function repairParent(item: unknown): void {
+  if (!isObject(item) || !Object.hasOwn(item, 'parent_id')) return;
+  const { parent_id: id } = item;
+  if (typeof id === 'string' && isEmptyId(id)) item['parent_id'] = null;
+}
+
+/** An exception as it is stored. One over the limit ends in how much of it is left. */
+export function cutException(text: string): string {
+  if (fits(text, MAX_EXCEPTION)) return text;
+  // half of a surrogate pair at the end is not kept
+  const kept = text.slice(0, MAX_EXCEPTION - MARK_LENGTH).replace(/[\ud800-\udbff]$/, '');
+  const bytes = (of: string) => Buffer.byteLength(of).toLocaleString('en-US');
+  return `${kept}… [cut by Skein: ${bytes(kept)} of ${bytes(text)} bytes]`;
+}

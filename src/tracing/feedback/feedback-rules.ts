@@ -1,0 +1,91 @@
+import { assertNone, type Violation } from '../../platform/errors.js';
+import { parseRef } from '../../platform/http/refs.js';
+import { WIRE } from '../../platform/http/wire-names.js';
+import type { FeedbackCreateDto } from './feedback.dto.js';
+import { ownType } from '../feedback-names.query.js';
+import { parseEmoji } from './emoji.js';
+
+/* As the dialect in force spells them; the rules hold for the other spelling too. */
+const REACTION = `${WIRE.feedback}.reaction.1`;
+const NOTE = `${WIRE.feedback}.note.1`;
+const ANNOTATION = `${WIRE.feedback}.annotation.`;
+const RUNNABLE = `${WIRE.feedback}.runnable.`;
+const AGENT_MONITOR = `${WIRE.feedback}.agent_monitor`;
+const AGENT_USER = `${WIRE.feedback}.agent_user_feedback`;
+
+const MAX_NOTE = 1024;
+
+type Payload = Record<string, unknown>;
+
+/** Whether the payload of this type is a `value` that the schema of `annotation_ref` judges. */
+export const isAnnotation = ({ feedback_type }: FeedbackCreateDto) =>
+  ownType(feedback_type).startsWith(ANNOTATION);
+
+/**
+ * Holds feedback of a reserved type against the rules of that type, and answers what the server adds to the payload.
+ * `path` is where the feedback stands in the request.
+ * @throws ApiError `invalid_request`
+ */
+export function serverMembers(body: FeedbackCreateDto, path: string): object {
+  const type = ownType(body.feedback_type);
+  const payload = body.payload as Payload;
+  const own = (name: string) => (Object.hasOwn(payload, name) ? payload[name] : undefined);
+  const violations: Violation[] = [];
+  const refuse = (field: string, message: string) =>
+    violations.push({ path: path + field, message });
+
+  let added: object = {};
+  if (type === REACTION) {
+    const emoji = own('emoji');
+    const known = typeof emoji === 'string' ? parseEmoji(emoji) : null;
+    if (known) added = known;
+    else refuse('payload.emoji', 'must be exactly one emoji');
+  } else if (type === NOTE) {
+    if (!isNote(own('note')))
+      refuse('payload.note', `must be a string of 1 to ${MAX_NOTE} characters`);
+  } else checkRefs(type, body, refuse);
+  assertNone(violations);
+  return Object.fromEntries(Object.entries(added).filter(([name, value]) => own(name) !== value));
+}
+
+type ReportViolation = (field: string, message: string) => void;
+
+/** Holds feedback that names other things against the rules of its type. */
+function checkRefs(type: string, body: FeedbackCreateDto, refuse: ReportViolation): void {
+  if (type.startsWith(ANNOTATION)) checkAnnotation(body, refuse);
+  else if (type.startsWith(RUNNABLE)) checkRunnable(body, refuse);
+  else if (type === AGENT_MONITOR) checkMonitor(body, refuse);
+  else if (type === AGENT_USER && !body.scorer_tags?.length)
+    refuse('scorer_tags', `is required with the type ${AGENT_USER}`);
+}
+
+function checkMonitor(body: FeedbackCreateDto, refuse: ReportViolation): void {
+  for (const ref of ['runnable_ref', 'call_ref', 'trigger_ref'] as const)
+    if (!body[ref]) refuse(ref, `is required with the type ${AGENT_MONITOR}`);
+}
+
+const isNote = (note: unknown) =>
+  typeof note === 'string' && note.length > 0 && Array.from(note).length <= MAX_NOTE;
+
+function checkAnnotation(
+  { project_id, feedback_type, annotation_ref, payload }: FeedbackCreateDto,
+  refuse: ReportViolation,
+) {
+  const ref = annotation_ref ? parseRef(annotation_ref)! : null;
+  if (!ref) refuse('annotation_ref', `is required with the type ${ANNOTATION}<name>`);
+  else if (ref.name !== ownType(feedback_type).slice(ANNOTATION.length))
+    refuse('annotation_ref', 'must be a ref to the object that feedback_type names');
+  else if (ref.projectId !== project_id)
+    refuse('annotation_ref', 'must be a ref to an object of the same project');
+  if (!Object.hasOwn(payload, 'value')) refuse('payload.value', 'is required');
+}
+
+function checkRunnable(
+  { runnable_ref, call_ref, payload }: FeedbackCreateDto,
+  refuse: ReportViolation,
+) {
+  if (!runnable_ref) refuse('runnable_ref', `is required with the type ${RUNNABLE}<name>`);
+  else if (parseRef(runnable_ref)!.kind === 'op' && !call_ref)
+    refuse('call_ref', 'is required when runnable_ref is an op');
+  if (!Object.hasOwn(payload, 'output')) refuse('payload.output', 'is required');
+}
