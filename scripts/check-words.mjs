@@ -34,7 +34,7 @@ function read(file) {
 }
 
 function checkScript(file, text) {
-  const kind = /x$/.test(file) ? ts.ScriptKind.TSX : undefined;
+  const kind = file.endsWith('x') ? ts.ScriptKind.TSX : undefined;
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true, kind);
   checkComments(file, scriptComments(source, text));
   if (!/^(src|console\/src)\//.test(file)) return;
@@ -67,7 +67,7 @@ function scriptComments(source, text) {
   };
   visit(source);
   const comments = [];
-  for (const { pos, end, kind } of [...ranges.values()].sort((a, b) => a.pos - b.pos)) {
+  for (const { pos, end, kind } of [...ranges.values()].toSorted((a, b) => a.pos - b.pos)) {
     const raw = text.slice(pos, end);
     const { line } = source.getLineAndCharacterOfPosition(pos);
     if (kind === ts.SyntaxKind.MultiLineCommentTrivia) {
