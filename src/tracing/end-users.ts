@@ -1,8 +1,9 @@
 /**
- * Attributes that name the user whom an application serves, in the order in which they count. Conventions: OpenTelemetry's `user.id` and
- * `enduser.id`, OpenInference's `user.id`; Langfuse 3 and 4; traceloop-sdk 0.50 (association properties); Vercel's ai 5 (metadata); LangSmith 0.4
- * (`langsmith.metadata.…`); LiteLLM 1.80 (`metadata.user_api_key_end_user_id`, `llm.user`); Vercel's ai 6 (`ai.settings.context.…`); Mastra 1; MLflow 3;
- * Laminar 0.7; names of association properties and of metadata are the application's own.
+ * Attributes that name the end user of an application, the most important first. Conventions: OpenTelemetry's `user.id`
+ * and `enduser.id`; OpenInference's `user.id`; Langfuse 3 and 4; traceloop-sdk 0.50 (association properties); Vercel's
+ * ai 5 (metadata); LangSmith 0.4 (`langsmith.metadata.…`); LiteLLM 1.80 (`metadata.user_api_key_end_user_id`,
+ * `llm.user`); Vercel's ai 6 (`ai.settings.context.…`); Mastra 1; MLflow 3; Laminar 0.7. The application chooses the
+ * names of association properties and of metadata.
  */
 export const USER_ATTRIBUTES = [
   'user.id',
@@ -37,8 +38,11 @@ export const USER_ATTRIBUTES = [
   'userId', // events of Langfuse
 ];
 
-/** Members of `metadata` and of `user` among the attributes, where these are objects. */
+/** Members of the attributes `metadata` and `user` that name the end user, if these attributes are objects. */
 export const USER_METADATA = ['user_id', 'userId', 'user_api_key_end_user_id', 'langfuse_user_id'];
 
-/** Members of the request to a model: OpenAI's `user` and its successor; Anthropic's is `metadata.user_id`. */
+/**
+ * Members of a request to a model that name the end user: OpenAI's `safety_identifier` and the older `user`.
+ * Anthropic's member is `metadata.user_id`.
+ */
 export const USER_INPUTS = ['safety_identifier', 'user'];

@@ -3,51 +3,51 @@ import { Cursor, skipSpace } from '../platform/json/json-grammar.js';
 import { objectText, textsIn } from '../platform/json/json-text.js';
 
 /*
- * Answers that came as streams: chunks of `choices[].delta`, or of `choices[].text`. Texts that were sampled are joined,
- * and logprobs and token ids are copied as they are spelled.
+ * Assembles streamed answers: chunks of `choices[].delta` or of `choices[].text`. Sampled texts are joined. Logprobs
+ * and token ids are copied as they are spelled.
  */
 
 type ChunkObject = Record<string, unknown>;
 
-/** A choice, as far as its chunks have come. */
+/** A choice, assembled from the chunks so far. */
 interface StreamedChoice {
   message: Map<(typeof TEXTS)[number], string[]>;
   toolCalls: StreamedToolCall[];
-  /** The call of models that came before tool calls. */
+  /** The `function_call` of models from before `tool_calls`. */
   functionCall: StreamedToolCall | null;
-  /** Of completions without messages. */
+  /** Sampled text of the older completions API, which has no messages. */
   text: string[] | null;
   finishReason: string | null;
   logprobs: string[];
-  /** Lists of completions without messages, by name. */
+  /** Logprob lists of the older completions API, keyed by name. */
   oldLogprobs: Map<string, string[]>;
   tokenIds: string[];
-  /** Members that a chunk has as a whole. */
+  /** Members that arrive whole in one chunk. */
   members: Map<string, string>;
 }
 
-/** A tool call, as far as its chunks have come. */
+/** A tool call, assembled from the chunks so far. */
 interface StreamedToolCall {
-  /** Undefined where the provider numbers no calls. */
+  /** Undefined if the provider does not number the calls. */
   index: number | undefined;
   id: string;
   name: string;
-  /** The input of a custom tool is a text; that of a function is JSON. */
+  /** The input of a custom tool is a text; the input of a function is JSON. */
   isCustom: boolean;
   args: string[];
-  /** How far `isWhole` has read the arguments. */
+  /** Progress of `isComplete` in the arguments. */
   read: { pieces: number; depth: number; isBegun: boolean; isText: boolean };
-  /** Other members, such as Gemini's `extra_content` with the signature of a thought. */
+  /** Other members, for example Gemini's `extra_content` with the signature of a thought. */
   members: ChunkObject;
 }
 
-/** A choice of a higher index is not one that a model makes, nor is such a tool call: each takes memory. */
+/** Limits of memory. No model makes a choice or a tool call with a higher index. */
 const MAX_CHOICE = 1000;
 const MAX_TOOL_CALL = 127;
 const isIndex = (value: unknown, max: number): value is number =>
   Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max;
 const TEXTS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;
-/** Members of an answer that the first, or the last, chunk has. */
+/** Members of the answer that are taken from the first or from the last chunk that has them. */
 const FIRST_CHUNK_MEMBERS = [
   'id',
   'created',
@@ -57,9 +57,9 @@ const FIRST_CHUNK_MEMBERS = [
   'prompt_token_ids',
 ];
 const LAST_CHUNK_MEMBERS = ['usage'];
-/** Groq's streams have the usage here too (https://console.groq.com/docs/api-reference#chat-create). */
+/** Groq's streams repeat the usage in this member (https://console.groq.com/docs/api-reference#chat-create). */
 const GROQ = 'x_groq';
-/** What engines say of a choice as a whole. */
+/** Members that inference engines add to a choice. */
 const CHOICE_MEMBERS = ['prompt_token_ids', 'stop_reason', 'matched_stop'];
 const OLD_LOGPROBS = ['tokens', 'token_logprobs', 'top_logprobs', 'text_offset'];
 
@@ -79,7 +79,10 @@ const CHUNK = {
   ],
 } as const;
 
-/** The recorded output of a stream as it would be without the stream, as JSON text; null where the output is no stream. */
+/**
+ * Returns the recorded output of a stream as the same answer without streaming, as JSON text. Returns null if the
+ * output is not a stream.
+ */
 export function assembleStream(output: unknown, json: string): string | null {
   const isList = Array.isArray(output);
   const chunks = isList ? output : [output];
@@ -104,23 +107,27 @@ const hasDelta = (chunk: ChunkObject) =>
     ({ delta, message }) => isObject(delta) && !isObject(message),
   );
 
-/** What a chunk says; a choice that is nested too deeply is an error in its place. */
+/** Returns true if the texts are those of a chunk. A choice that is nested too deeply is an `Error`. */
 const isRead = (texts: unknown): texts is StreamChunkTexts =>
   isObject(texts) &&
   Array.isArray(texts['choices']) &&
   texts['choices'].every((choice) => isObject(choice) && !(choice instanceof Error));
 
 /**
- * Puts an answer together from its chunks, one after the other. It trusts that they are JSON: whether the answer is says whether they
- * were. A chunk with a token and its logprob takes 6 µs; with `JSON.parse` of each chunk it was 9.5 µs.
+ * Assembles an answer from its chunks, which are added in order. It does not check that chunks are JSON: the assembled
+ * answer is JSON exactly if they were. A chunk with a token and its logprob takes 6 µs; `JSON.parse` of each chunk took
+ * 9.5 µs.
  */
 export class StreamAssembly {
   private readonly members = new Map<string, string>();
   private readonly choices = new Map<number, StreamedChoice>();
-  /** What the last chunk has before its choices. The next one mostly begins with the same, which is read already. */
+  /**
+   * Text of the last chunk before its choices. The next chunk usually begins with the same text, which need not be
+   * parsed again.
+   */
   private head: string | null = null;
 
-  /** Adds a chunk. Answers whether it was one. */
+  /** Adds a chunk. Returns false if the text is not a chunk. */
   add(json: string): boolean {
     if (this.head !== null && json.startsWith(this.head))
       return this.addRead(textsIn(`{${json.slice(this.head.length)}`, CHUNK));
@@ -128,7 +135,7 @@ export class StreamAssembly {
     return this.addRead(textsIn(json, CHUNK));
   }
 
-  /** The same of its texts, as `CHUNK` finds them. */
+  /** Adds a chunk whose texts were already read with `CHUNK`. Returns false if it is not a chunk. */
   addRead(texts: unknown): boolean {
     if (!isRead(texts)) return false;
     addMembers(this.members, texts);
@@ -139,7 +146,6 @@ export class StreamAssembly {
     return true;
   }
 
-  /** The answer as JSON text. */
   json(): string {
     const inOrder = [...this.choices].toSorted(([a], [b]) => a - b);
     const listed = inOrder.map(([index, choice]) => choiceJson(index, choice));
@@ -165,7 +171,7 @@ export class StreamAssembly {
   }
 }
 
-/** The text up to the member with the choices; null where there is none. */
+/** Returns the text before the member `choices`, or null if the chunk has no such member. */
 function headOf(json: string): string | null {
   const cursor = new Cursor(json, 0);
   while (cursor.next()) {
@@ -210,7 +216,7 @@ function addTokens(found: StreamedChoice, { logprobs, token_ids: ids }: ChoiceTe
   addElements(found.tokenIds, ids);
 }
 
-/** Adds what stands between the brackets of a list. */
+/** Adds the text between the brackets of a list. */
 function addElements(texts: string[], list: string | undefined): void {
   if (list?.startsWith('[') !== true) return;
   const elements = list.slice(1, -1);
@@ -233,7 +239,7 @@ function addText({ message }: StreamedChoice, name: (typeof TEXTS)[number], text
   else message.set(name, [text]);
 }
 
-/** What one chunk says of a tool call. */
+/** Members of a tool call in one chunk. */
 type ToolCallPiece = Omit<StreamedToolCall, 'args' | 'read'> & { args: string };
 
 function toolCallPiece({
@@ -257,7 +263,7 @@ function toolCallPiece({
   };
 }
 
-/** Some servers tell the arguments as an object, as Ollama's own API does. */
+/** Some servers, for example Ollama's own API, send the arguments as an object. */
 const argumentsText = (args: unknown): string =>
   typeof args === 'string' ? args : isObject(args) ? JSON.stringify(args) : '';
 
@@ -271,7 +277,10 @@ const newCall = (index: number | undefined): StreamedToolCall => ({
   members: {},
 });
 
-/** `fromEnd` is the place of the piece in its chunk, counted from the last one, which is 1. */
+/**
+ * Adds a piece to its tool call, or begins a new call. `fromEnd` is the position of the piece in its chunk, counted
+ * from the end; the last piece has 1.
+ */
 function addToolCall(calls: StreamedToolCall[], value: unknown, fromEnd: number): void {
   if (!isObject(value)) return;
   const piece = toolCallPiece(value);
@@ -286,9 +295,10 @@ function addToolCall(calls: StreamedToolCall[], value: unknown, fromEnd: number)
 }
 
 /**
- * The call that a piece goes on with; undefined where it begins another one. An index alone does not decide: these give parallel calls
- * one index, or none: Gemini (https://ai.google.dev/gemini-api/docs/openai, 2025), Ollama before 0.6. Nor does an id alone: vLLM before
- * 0.8.5 makes up another one for each chunk (`DeltaToolCall`). A call begins with its name.
+ * Returns the call that a piece continues, or undefined if the piece begins a new call. A call begins with its name.
+ * An index alone does not decide. Gemini (https://ai.google.dev/gemini-api/docs/openai, 2025) and Ollama before 0.6
+ * give parallel calls the same index, or no index. An id alone does not decide either: vLLM before 0.8.5 makes up a new
+ * id for each chunk (`DeltaToolCall`).
  */
 function matchingCall(
   calls: readonly StreamedToolCall[],
@@ -306,7 +316,7 @@ function matchingCall(
   return last && continuesCall(last, piece, calls.length) ? last : undefined;
 }
 
-/** Whether a piece that does not repeat the id of a call belongs to it. */
+/** Returns true if a piece belongs to the call, although it does not repeat the id of the call. */
 function continuesCall(
   call: StreamedToolCall,
   { id, name, args }: ToolCallPiece,
@@ -321,7 +331,10 @@ function continuesCall(
 
 const SIGNS = /[{}[\]]|"|\\./g;
 
-/** Whether all arguments of a call have come: what a piece with a name brings then, is another call. Each piece is read once. */
+/**
+ * Returns true if all arguments of a call have arrived. A later piece with a name is then a new call. Each piece is
+ * read once.
+ */
 function isComplete({ args, read }: StreamedToolCall): boolean {
   for (; read.pieces < args.length; read.pieces++)
     for (const [sign] of args[read.pieces]!.matchAll(SIGNS))
@@ -333,7 +346,7 @@ function isComplete({ args, read }: StreamedToolCall): boolean {
   return read.isBegun && read.depth === 0 && !read.isText;
 }
 
-/** The first chunk of a call has its id and name, each one a piece of its arguments. */
+/** The first chunk of a call has its id and name. Each chunk has a piece of its arguments. */
 function addPiece(
   call: StreamedToolCall,
   { id, name, isCustom, args, members }: ToolCallPiece,

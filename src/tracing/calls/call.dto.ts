@@ -4,7 +4,10 @@ import { ANY_JSON } from '../../platform/http/dto.js';
 import { WIRE } from '../../platform/http/wire-names.js';
 import { type CallSource, SOURCES } from './source/call-source.js';
 
-/** A call. With `columns`, optional members are there when they were asked for, without it all of them but the sizes. */
+/**
+ * A call. With `columns`, the optional members that it names are present. Without it, all optional members are present
+ * whose description states no condition.
+ */
 @ApiExtraModels(CallCostDto)
 export class CallDto {
   id!: string;
@@ -21,19 +24,22 @@ export class CallDto {
   ended_at?: string | null;
   exception?: string | null;
   @ApiPropertyOptional({ type: 'string', nullable: true }) [WIRE.userId]?: string | null;
-  /** With `include_usernames`. */
+  /** Present with `include_usernames`. */
   @ApiPropertyOptional({ type: 'string', nullable: true }) [WIRE.username]?: string | null;
   @ApiPropertyOptional({ type: 'string', nullable: true }) [WIRE.runId]?: string | null;
   @ApiPropertyOptional({ type: 'integer', nullable: true }) [WIRE.runStep]?: number | null;
   @ApiPropertyOptional({ type: 'integer', nullable: true }) [WIRE.runStepEnd]?: number | null;
-  /** Always null: calls that were deleted are not answered. */
+  /** Always null: deleted calls are not returned. */
   @ApiPropertyOptional({ type: 'string', format: 'date-time', nullable: true })
   deleted_at?: string | null;
-  /** What the span of an agent does, such as `chat` or `execute_tool`. Only where `columns` names it. */
+  /** The operation of an agent's span, such as `chat` or `execute_tool`. Present only if `columns` names it. */
   operation?: string | null;
-  /** Why it was made: what the call says itself, or else the call above it. Only where `columns` names it. */
+  /**
+   * The part of the work that made the call: its own source, else that of the call above it. Present only if `columns`
+   * names it.
+   */
   @ApiPropertyOptional({ type: 'string', enum: [...SOURCES] }) source?: CallSource;
-  /** Free-form, as sent; `otel_span` is the span that the call came as. */
+  /** Free-form, as sent. `otel_span` is the span from which the call was made. */
   @ApiPropertyOptional({ type: 'object', additionalProperties: true })
   attributes?: object;
   /** Free-form, as sent. */
@@ -42,7 +48,7 @@ export class CallDto {
   /** Any JSON value, as sent; null while the call runs. */
   @ApiPropertyOptional(ANY_JSON)
   output?: unknown;
-  /** Free-form, as sent, with what the service says of the call. */
+  /** Free-form, as sent, together with values that the service derives. */
   @ApiProperty({
     type: 'object',
     selfRequired: false,
@@ -90,16 +96,16 @@ export class CallDto {
     additionalProperties: true,
   })
   summary?: object;
-  /** With `include_storage_size`. */
+  /** Present with `include_storage_size`. */
   @ApiPropertyOptional({ type: 'integer' })
   storage_size_bytes?: number;
-  /** With `include_total_storage_size`; null of a call that has a parent. */
+  /** Present with `include_total_storage_size`. Null for a call that has a parent. */
   @ApiPropertyOptional({ type: 'integer', nullable: true })
   total_storage_size_bytes?: number | null;
 }
 
 export class CallAnswerDto {
-  /** Null when there is none. */
+  /** Null if no call has this id. */
   call!: CallDto | null;
 }
 

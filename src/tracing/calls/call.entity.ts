@@ -4,21 +4,20 @@ import { changeKind } from '../../platform/database/changes.js';
 
 export const CALLS = changeKind('calls');
 
-/** The calls that thread statistics count: docs/adr/0030-thread-statistics.md. */
+/** Matches calls that thread statistics count: docs/adr/0030-thread-statistics.md. */
 const IS_TURN = `id = turn_id AND thread_id <> '' AND op_name IS NOT NULL AND deleted_at IS NULL`;
 
-/** Calls whose usage an older reader made, or none: `USAGE_READER`. */
+/** Matches calls whose usage was not read, or was read by an older reader: `USAGE_READER`. */
 const IS_UNREAD = `has_unread_usage OR usage IS NOT NULL AND (usage -> 0 ->> 'reader') IS DISTINCT FROM '1'`;
 
-/** Calls of evaluations and the playground. */
 const IS_OTHER = `source <> 'production'`;
 
-/** Log records that wait for their span: docs/adr/0059-messages-in-logs.md. */
+/** Matches log records that wait for their span: docs/adr/0059-messages-in-logs.md. */
 const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NULL AND logged_at IS NOT NULL`;
 
 /**
- * A traced operation run. Starts and ends arrive in any order, so that a row may hold an end alone: reads show it once
- * `op_name` is there. Free-form JSON is `json`, not `jsonb`: the text as it was sent.
+ * A call. Starts and ends arrive in any order, so a row may hold only an end; reads skip it until `op_name` is set.
+ * Free-form JSON is `json`, not `jsonb`, to keep the text as it was sent.
  */
 @ProjectTable('calls', { rows: 'data', counted: null })
 @Index('calls_started_idx', ['projectId', 'startedAt', 'id'])
@@ -60,17 +59,22 @@ export class Call {
   @Column('timestamptz', { name: 'deleted_at', nullable: true }) deletedAt!: Date | null;
   @Column('int', { name: 'run_step', nullable: true }) runStep!: number | null;
   @Column('int', { name: 'run_step_end', nullable: true }) runStepEnd!: number | null;
-  /** True when a free-form value holds `\u0000` or half of a surrogate pair, which PostgreSQL's json functions refuse. */
+  /**
+   * True if a free-form value contains `\u0000` or half of a surrogate pair, which PostgreSQL's json functions refuse.
+   */
   @Column('boolean', { name: 'is_opaque', default: false }) isOpaque!: boolean;
-  /** It names a parent that was not here when it was stored, or that went: `isRoot` of `src/tracing/visible-calls.ts`. */
+  /**
+   * True if the call names a parent that was not visible when the call was stored, or was deleted later: `isRoot` of
+   * `src/tracing/visible-calls.ts`.
+   */
   @Column('boolean', { name: 'is_orphan', default: false }) isOrphan!: boolean;
   /** `summary.status_counts.error > 0`, read when the end was stored. */
   @Column('boolean', { name: 'has_descendant_error', default: false }) hasDescendantError!: boolean;
-  /** Null as long as only the end has arrived. */
+  /** Null until the start arrives. */
   @Column({ type: 'text', name: 'op_name', nullable: true, collation: 'C' }) opName!: string | null;
   @Column({ type: 'text', name: 'display_name', nullable: true, collation: 'C' }) displayName!:
     string | null;
-  /** `/call/update` has set the display name: no start, which may be one that was sent again, sets it anymore. */
+  /** True if `/call/update` has set the display name. A start, which may be sent again, then no longer changes it. */
   @Column('boolean', { name: 'is_renamed', default: false }) isRenamed!: boolean;
   @Column({ type: 'text', name: 'trace_id', nullable: true, collation: 'C' }) traceId!:
     string | null;
@@ -80,8 +84,8 @@ export class Call {
     string | null;
   @Column({ type: 'text', name: 'turn_id', nullable: true, collation: 'C' }) turnId!: string | null;
   /**
-   * Null where the client says which calls are turns, as in spans of older builds. Else the id of the call below from which this one has its thread; empty where it has its own,
-   * or none: `turnChanges`.
+   * The call below from which this call takes its thread. Empty if the call has its own thread, or none. Null if the
+   * client decides which calls are turns, and in spans of older builds. See `turnChanges`.
    */
   @Column({ type: 'text', name: 'thread_source', nullable: true, collation: 'C' }) threadSource!:
     string | null;
@@ -93,12 +97,15 @@ export class Call {
   @Column('json', { nullable: true }) output!: unknown;
   @Column('json', { nullable: true }) summary!: unknown;
   @Column('json', { name: 'otel_dump', nullable: true }) otelDump!: unknown;
-  /** Messages that came in log records; then what the span itself says is in the columns behind. */
+  /** Messages from log records. If set, `own_inputs` and `own_output` hold the values of the span itself. */
   @Column('jsonb', { nullable: true }) logged!: unknown;
-  /** The provider's id of the response that the call tells of, read when the end was stored. */
+  /** The provider's id of the response that the call reports, read when the end was stored. */
   @Column({ type: 'text', name: 'response_id', nullable: true, collation: 'C' }) responseId!:
     string | null;
-  /** What a span of an agent does, such as `chat`; empty where it does not say. Null of what is no such span: docs/adr/0135-agents.md. */
+  /**
+   * The operation of an agent's span, such as `chat`; empty if the span does not state it. Null for other calls:
+   * docs/adr/0135-agents.md.
+   */
   @Column({ type: 'text', nullable: true, collation: 'C' }) operation!: string | null;
   @Column({ type: 'text', name: 'agent_name', nullable: true, collation: 'C' }) agentName!:
     string | null;
@@ -107,21 +114,35 @@ export class Call {
   /** The call of another trace in which the span ran. */
   @Column({ type: 'text', name: 'linked_call_id', nullable: true, collation: 'C' }) linkedCallId!:
     string | null;
-  /** When the last of them came that waited for the span; or when a call without a start was noticed, which waits for it. */
+  /**
+   * Time at which the last log record arrived that waits for the span. For other calls without a start: time at which
+   * they were noticed.
+   */
   @Column('timestamptz', { name: 'logged_at', nullable: true }) loggedAt!: Date | null;
   @Column('json', { name: 'own_inputs', nullable: true }) ownInputs!: unknown;
   @Column('json', { name: 'own_output', nullable: true }) ownOutput!: unknown;
-  /** What `summary.usage` says of models, read when the end was stored: a list of `StoredUsage`. Null when it says nothing. */
+  /**
+   * The usage of models in `summary.usage`, read when the end was stored: a list of `StoredUsage`. Null if it has none.
+   */
   @Column('json', { nullable: true }) usage!: unknown;
-  /** Whether the client counts cached tokens among Anthropic's input tokens, read when the start was stored. */
+  /** True if the client counts cached tokens among Anthropic's input tokens. Read when the start was stored. */
   @Column('boolean', { name: 'counts_gross', default: false }) countsGross!: boolean;
-  /** When the events were made that gave the call its members: docs/adr/0055-langfuse.md. Null of a call without events. */
+  /**
+   * Times of the events from which the members of the call come: docs/adr/0055-langfuse.md. Null for a call without
+   * events.
+   */
   @Column('json', { name: 'event_times', nullable: true }) eventTimes!: unknown;
-  /** The row is of a build that stored no usage, or of somebody's own SQL: `UnreadUsageFiller` reads its summary and its attributes. */
+  /**
+   * True for a row of a build that stored no usage, or of a user's own SQL. `UnreadUsageFiller` reads its summary and
+   * its attributes.
+   */
   @Column('boolean', { name: 'has_unread_usage', default: true }) hasUnreadUsage!: boolean;
-  /** Why it was made: `SOURCES`. Its own, or that of the call above it (docs/adr/0140-sources-of-calls.md). */
+  /**
+   * The part of the work that made the call: `SOURCES`. Its own source, or that of the call above it
+   * (docs/adr/0140-sources-of-calls.md).
+   */
   @Column({ type: 'text', collation: 'C', default: 'production' }) source!: string;
-  /** The source that the call says itself, read when the start was stored. Null if it says none. */
+  /** The source that the call states itself, read when the start was stored. Null if it states none. */
   @Column({ type: 'text', name: 'own_source', nullable: true, collation: 'C' })
   ownSource!: string | null;
 }

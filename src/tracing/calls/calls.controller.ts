@@ -58,7 +58,10 @@ export class CallsController {
     return {};
   }
 
-  /** Records up to 10,000 starts and ends, in any order. A bad item is answered in its place, the rest is stored. */
+  /**
+   * Records up to 10,000 starts and ends, in any order. An invalid item gets an error at its place in the answer; the
+   * other items are stored.
+   */
   @Operation('call/upsert_batch', 'writer')
   @ShortWrites()
   @NoProjectField('each item names its own, which CallsService checks')
@@ -73,7 +76,7 @@ export class CallsController {
     };
   }
 
-  /** One call by its id; `{"call": null}` when there is none. */
+  /** Returns one call by its id, or `{"call": null}` if no call has this id. */
   @Operation('call/read', 'reader')
   @AnswersInDialect()
   @ApiJsonResponse({ type: CallAnswerDto })
@@ -85,7 +88,7 @@ export class CallsController {
     return jsonObject(call ?? Buffer.from('null'), context, 'call');
   }
 
-  /** Streams calls, one JSON object per line, by default the oldest first. */
+  /** Streams calls, one JSON object per line. By default the oldest call is first. */
   @Operation('calls/stream_query', 'reader')
   @AnswersInDialect()
   @ApiJsonLines(CallDto)
@@ -96,7 +99,7 @@ export class CallsController {
     return jsonLines(await this.lists.stream(query), context);
   }
 
-  /** The same calls as one JSON object. */
+  /** Returns the calls of `/calls/stream_query` as one JSON object. */
   @Operation('calls/query', 'reader')
   @AnswersInDialect()
   @ApiOkResponse({ type: CallsAnswerDto })
@@ -104,7 +107,7 @@ export class CallsController {
     return jsonArray(await this.lists.stream(query), context, 'calls');
   }
 
-  /** Sets the display name of a call, also of one whose start is still on its way. */
+  /** Sets the display name of a call. The start of the call may arrive later. */
   @Operation('call/update', 'writer')
   @Idempotent()
   @ApiEmptyResponse()
@@ -121,7 +124,7 @@ export class CallsController {
   }
 }
 
-/** A batch in which every start has its own id changes nothing when it is sent again. */
+/** Returns true if every start in the batch has its own id. Sending the batch again then changes nothing. */
 function hasOwnIds(batch: unknown[]): boolean {
   return (batch as { mode?: unknown; req?: { start?: { id?: unknown } } }[]).every(
     (item) => item?.mode !== 'start' || typeof item.req?.start?.id === 'string',

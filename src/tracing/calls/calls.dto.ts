@@ -41,17 +41,16 @@ import { type CallSource, IsSources } from '../sources.dto.js';
 
 export const MAX_NAME = 1024;
 const MAX_LISTED = 1000;
-/** Rows of a page that shows what their traces add up to. */
+/** Maximum `limit` of a page with totals of traces. */
 const MAX_TOTALS = 1000;
 const isPage = (limit: unknown) => typeof limit === 'number' && limit <= MAX_TOTALS;
-/** Items of one `/call/upsert_batch`. */
+/** Maximum number of items in one `/call/upsert_batch`. */
 export const MAX_BATCH = 10_000;
 
-/** An optional list of texts. */
 const IsOptionalList = (maxLength: number) =>
   applyDecorators(IsOptionalWire(), IsTextList(MAX_LISTED, maxLength));
 
-/** A quotation mark within a ref would let `strpos` take quadratic time, and no ref has one. */
+/** A list of refs. No ref contains a quotation mark, and with one `strpos` would take quadratic time. */
 const IsRefList = () =>
   applyDecorators(
     Matches(/^[^"\\\p{Cc}]*$/u, {
@@ -61,7 +60,7 @@ const IsRefList = () =>
     IsOptionalList(MAX_NAME),
   );
 
-/** What is known when a call starts. */
+/** The start of a call. */
 export class CallStartDto {
   @IsProjectId() project_id!: string;
   @IsText(MAX_NAME, { min: 1 }) op_name!: string;
@@ -73,14 +72,14 @@ export class CallStartDto {
   /** Generated when absent. */
   @IsOptional() @IsId() id?: string | null;
   @IsOptional() @IsText(MAX_NAME) display_name?: string | null;
-  /** When absent: the trace of the stored parent, else a new one. */
+  /** If absent: the trace of the stored parent, else a new trace. */
   @IsOptional() @IsId() trace_id?: string | null;
-  /** Blank, or all zeros as OpenTelemetry has it: no parent. */
+  /** Blank, or all zeros as in OpenTelemetry: no parent. */
   @IsOptional() @IsParentId() parent_id?: string | null;
   @IsThreadId() thread_id?: string | null;
   /** Equal to `id` for a turn call. */
   @IsThreadId() turn_id?: string | null;
-  /** An OpenTelemetry span, kept as sent; reads show it as `attributes.otel_span`. */
+  /** An OpenTelemetry span, kept as sent. Reads return it as `attributes.otel_span`. */
   @IsOptional() @IsJsonObject() otel_dump?: object | null;
   /** Ignored: the server sets it from the key. */
   @IsOptionalWire() @AnyJson() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
@@ -102,19 +101,19 @@ export class CallStartedDto {
   trace_id!: string;
 }
 
-/** What is known when a call ends. */
+/** The end of a call. */
 export class CallEndDto {
   @IsProjectId() project_id!: string;
   @IsId() id!: string;
   @IsDateTime() ended_at!: string;
-  /** Free-form; `usage` and `status_counts` in it are understood. */
+  /** Free-form. The service reads `usage` and `status_counts` in it. */
   @IsOptional() @IsJsonObject() summary?: object | null;
   /** Any JSON value. */
   @IsOptional()
   @AnyJson()
   @ApiProperty(ANY_JSON)
   output?: unknown;
-  /** Over 1,048,576 characters it is cut, and says so at its end. */
+  /** Cut after 1,048,576 characters, with a note at its end. */
   @IsOptional() @IsLongText() exception?: string | null;
   @IsOptionalWire()
   @IsInt()
@@ -132,7 +131,7 @@ export class CallEndBodyDto {
   @ValidateNested() @Type(() => CallEndDto) end!: CallEndDto;
 }
 
-/** `{mode:"start",req:{start}}` or `{mode:"end",req:{end}}`; each is judged by itself. */
+/** Items `{mode:"start",req:{start}}` or `{mode:"end",req:{end}}`. Each item is validated on its own. */
 export class UpsertBatchDto {
   @IsArray()
   @ApiProperty({ type: 'array', maxItems: MAX_BATCH, items: { type: 'object' } })
@@ -141,7 +140,10 @@ export class UpsertBatchDto {
 
 @ApiExtraModels(CallStartedDto, RefusalDto)
 export class UpsertBatchAnswerDto {
-  /** In the order of the batch: `{id, trace_id}` of a start, `{}` of an end, `{error:{code,detail}}` of a bad item. */
+  /**
+   * One answer per item, in the order of the batch: `{id, trace_id}` for a start, `{}` for an end,
+   * `{error:{code,detail}}` for an invalid item.
+   */
   @ApiProperty({
     type: 'array',
     items: {
@@ -155,7 +157,7 @@ export class UpsertBatchAnswerDto {
   res!: object[];
 }
 
-/** Whole calls: the fields of a start and of an end in one object each. */
+/** Complete calls: each object has the fields of a start and of an end. */
 export class CallsCompleteDto {
   @IsArray()
   @ApiProperty({ type: 'array', maxItems: MAX_BATCH, items: { type: 'object' } })
@@ -165,18 +167,18 @@ export class CallsCompleteDto {
 export class CallReadDto {
   @IsProjectId() project_id!: string;
   @IsId() id!: string;
-  /** Adds what the call cost, by model, to the derived part of the summary. */
+  /** Adds the costs of the call, keyed by model, to the derived part of the summary. */
   @IsOptional() @IsBoolean() include_costs?: boolean | null;
-  /** Adds `storage_size_bytes`, of the documents of the call as they are stored. */
+  /** Adds `storage_size_bytes`: the stored size of the documents of the call. */
   @IsOptional() @IsBoolean() include_storage_size?: boolean | null;
-  /** Adds `total_storage_size_bytes`, of all calls of a trace, at its root. */
+  /** Adds `total_storage_size_bytes` to a root: the stored size of all calls of its trace. */
   @IsOptional() @IsBoolean() include_total_storage_size?: boolean | null;
 }
 
 export class CallUpdateDto {
   @IsProjectId() project_id!: string;
   @IsId() call_id!: string;
-  /** Null or `""` takes the name away. */
+  /** Null or `""` removes the name. */
   @IsOptional() @IsText(MAX_NAME) display_name?: string | null;
 }
 
@@ -189,9 +191,9 @@ export class CallsDeletedDto {
   num_deleted!: number;
 }
 
-/** An empty list is no restriction, except of `thread_ids` and `turn_ids`, where it matches nothing. */
+/** An empty list does not restrict. Exceptions: empty `thread_ids` or `turn_ids` match nothing. */
 export class CallsFilterDto {
-  /** A trailing `:*` stands for every digest. */
+  /** A trailing `:*` matches every digest. */
   @IsOptionalList(MAX_NAME) op_names?: string[] | null;
   @IsRefList() input_refs?: string[] | null;
   @IsRefList() output_refs?: string[] | null;
@@ -201,9 +203,9 @@ export class CallsFilterDto {
   @IsOptionalList(MAX_THREAD_BYTES) thread_ids?: string[] | null;
   @IsOptionalList(MAX_THREAD_BYTES) turn_ids?: string[] | null;
   @IsOptional() @IsBoolean() trace_roots_only?: boolean | null;
-  /** Roots that name a parent, which is not stored: without them these are the roots that name none. */
+  /** Only roots that name a parent which is not stored. */
   @IsOptional() @IsBoolean() orphans_only?: boolean | null;
-  /** Calls of production, of evaluations, of the playground: docs/adr/0140-sources-of-calls.md. */
+  /** Calls of production, of evaluations or of the playground: docs/adr/0140-sources-of-calls.md. */
   @IsSources() sources?: CallSource[] | null;
   @IsOptionalList(256) [WIRE.userIds]?: string[] | null;
   @IsOptionalList(MAX_NAME) [WIRE.runIds]?: string[] | null;
@@ -214,35 +216,35 @@ export class CallsQueryDto extends PageDto {
   @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
   /** An expression tree: docs/adr/0010-query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
-  /** By any field, also inside free-form JSON: `inputs.model.name`. */
+  /** Sorts by any field, also by one inside free-form JSON: `inputs.model.name`. */
   @SortBy() sort_by?: Sort[] | null;
   /**
-   * Answers the calls behind this one, in place of `offset`: its values of the fields in `sort_by` (without: `started_at`), and
-   * its `id`. Each page costs what the first one costs: docs/adr/0017-paging.md.
+   * Returns the calls after this position. Use it in place of `offset`. It holds the call's values of the fields in
+   * `sort_by` (default: `started_at`) and its `id`. Each page costs as much as the first: docs/adr/0017-paging.md.
    */
   @IsAfter() after?: ListPosition | null;
-  /** Fields to answer; `id`, `project_id`, `trace_id`, `op_name` and `started_at` are always among them. */
+  /** Fields to return. `id`, `project_id`, `trace_id`, `op_name` and `started_at` are always returned. */
   @IsOptionalList(MAX_NAME) columns?: string[] | null;
-  /** Adds what each call cost, by model, to the derived part of the summary. */
+  /** Adds the costs of each call, keyed by model, to the derived part of the summary. */
   @IsOptional() @IsBoolean() include_costs?: boolean | null;
   /**
-   * Adds the feedback of each call to the derived part of the summary: the newest 1000 pieces, of 8 MiB of payload at
-   * most. `/feedback/query` has the rest.
+   * Adds the feedback of each call to the derived part of the summary: the newest 1000 items, with at most 8 MiB of
+   * payload. `/feedback/query` returns the rest.
    */
   @IsOptional() @IsBoolean() include_feedback?: boolean | null;
-  /** Adds `storage_size_bytes`, of the documents of the call as they are stored. */
+  /** Adds `storage_size_bytes`: the stored size of the documents of the call. */
   @IsOptional() @IsBoolean() include_storage_size?: boolean | null;
-  /** Adds `total_storage_size_bytes`, of all calls of a trace, at its root. */
+  /** Adds `total_storage_size_bytes` to a root: the stored size of all calls of its trace. */
   @IsOptional() @IsBoolean() include_total_storage_size?: boolean | null;
   /**
-   * Columns that hold refs of objects of the project, such as `inputs.model`. A field of `query` or `sort_by` below one of them
-   * (`inputs.model.temperature`) is a field of that object.
+   * Columns that hold refs to objects of the project, such as `inputs.model`. Fields of `query` and `sort_by` below
+   * such a column (`inputs.model.temperature`) are fields of the object.
    */
   @IsOptionalList(MAX_NAME) expand_columns?: string[] | null;
   /**
-   * Adds, at a root that does not tell the usage of its whole trace as its own, `trace_costs` of all calls of its trace to the derived part of
-   * the summary, and at any root
-   * `trace_user`, the user whom the attributes of its trace name. For pages: `limit` is at most 1000.
+   * Adds totals of the trace to the derived part of a root's summary. `trace_costs` is the costs of all calls of the
+   * trace; it is omitted if the root reports the usage of the whole trace as its own. `trace_user` is the user that
+   * attributes of the trace name. Needs a `limit` of at most 1000.
    */
   @IsOptional()
   @IsBoolean()
@@ -256,7 +258,7 @@ export class CallsQueryDto extends PageDto {
   @IsOptional() @IsBoolean() include_usernames?: boolean | null;
 }
 
-/** Exactly one of `call_ids`, `filter` with or without `query` (or `query` alone), and `before`. */
+/** Set exactly one of: `call_ids`; `filter` or `query`, or both; `before`. */
 export class CallsPurgeDto {
   @IsProjectId() project_id!: string;
   /** These calls and their descendants in the same trace. */
@@ -264,11 +266,11 @@ export class CallsPurgeDto {
   @ArrayNotEmpty()
   @IsIdList(MAX_LISTED)
   call_ids?: string[] | null;
-  /** The calls that match, also those that were deleted before. */
+  /** The matching calls, also those that were deleted before. */
   @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
   /** An expression tree: docs/adr/0010-query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
-  /** The calls that started before this; those without a start, by their end. */
+  /** Calls that started before this time. For a call without a start, its end counts. */
   @IsOptional() @IsDateTime() before?: string | null;
 }
 
@@ -277,14 +279,14 @@ export class CallsStatsDto {
   @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
   /** An expression tree: docs/adr/0010-query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
-  /** As of `/calls/query`. */
+  /** Works as in `/calls/query`. */
   @IsOptionalList(MAX_NAME) expand_columns?: string[] | null;
-  /** Counting stops here. */
+  /** Counting stops at this number. */
   @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) limit?: number | null;
 }
 
 export class CallsStatsAnswerDto {
   count!: number;
-  /** True when there are more than `limit`. */
+  /** True if more than `limit` calls match. */
   has_more!: boolean;
 }

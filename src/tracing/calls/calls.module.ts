@@ -28,7 +28,7 @@ import { CallUsageController } from './usage/call-usage.controller.js';
 import { CallUsageService } from './usage/call-usage.service.js';
 import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
 
-/** Recording calls, and reading them back as they were sent. */
+/** Records calls and returns them as they were sent. */
 @Module({
   imports: [CostsModule, ProjectsModule],
   controllers: [

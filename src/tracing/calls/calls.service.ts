@@ -69,12 +69,11 @@ import { CALLS } from './call.entity.js';
 import type { CallSource } from './source/call-source.js';
 import { DerivedDataRegistry } from './erasing/derived-data.service.js';
 
-/** For the doors, which take the same requests. */
+/** Exported for the doors, which accept the same requests. */
 export { CallReadDto } from './calls.dto.js';
 
 const CALLS_DELETE = auditAction('calls.delete');
 
-/** The answer to one item of a batch. */
 export type ItemAnswer = CallStartedDto | Record<string, never> | RefusedItem;
 
 @Injectable()
@@ -89,7 +88,10 @@ export class CallsService {
     private readonly prices: CallPrices,
   ) {}
 
-  /** `text` is the body as it was sent. A call that `movesTurn` is a turn where it stands on top of its trace: `settleTurns`. */
+  /**
+   * Records the start of a call. `text` is the request body as it was sent. With `movesTurn`, the call is a turn if it
+   * is on top of its trace: `settleTurns`.
+   */
   async start(
     start: CallStartDto,
     text: string,
@@ -103,12 +105,15 @@ export class CallsService {
     return { id: write.id, trace_id: write.traceId! };
   }
 
-  /** `text` is the body as it was sent. */
+  /** Records the end of a call. `text` is the request body as it was sent. */
   async end(end: CallEndDto, text: string, { owner }: Pick<Caller, 'owner'>): Promise<void> {
     await this.writer.store(endWrite(end, textsIn(text, { end: END_SHAPE })?.end), owner);
   }
 
-  /** Ends a call that is stored. @throws ApiError `not_found` */
+  /**
+   * Ends a stored call.
+   * @throws ApiError `not_found`
+   */
   async endStarted(end: CallEndDto, text: string, caller: Caller): Promise<void> {
     const { project_id, id } = end;
     const filter = { call_ids: [id] };
@@ -120,9 +125,9 @@ export class CallsService {
   }
 
   /**
-   * Stores what is good of a batch, and answers each item in its place. Parts of one call are merged before they are
-   * stored, so the last start of a call in the batch is the one that stays. `text` is the body as it was sent. Empties the
-   * batch: what was parsed would be copied by each collection of garbage as long as the rows wait.
+   * Stores the valid items of a batch, and answers each item in its place. Several writes of one call are merged before
+   * they are stored, so the last start of a call in the batch wins. `text` is the request body as it was sent.
+   * Empties the batch: while the rows wait, each garbage collection would copy the parsed values.
    */
   async upsertBatch(batch: unknown[], text: string, caller: Caller): Promise<ItemAnswer[]> {
     assertBatchSize(batch);
@@ -132,7 +137,10 @@ export class CallsService {
     return this.storeItems(items, caller);
   }
 
-  /** Stores what is good of calls of one project that have ended. @throws ApiError of those that were refused */
+  /**
+   * Stores the valid calls of one project. Each must have ended.
+   * @throws ApiError that lists the refused calls
+   */
   async complete(batch: unknown[], text: string, projectId: string, caller: Caller): Promise<void> {
     assertBatchSize(batch);
     const found = textsIn(text, { batch: [CALL_SHAPE] })!.batch!;
@@ -142,7 +150,10 @@ export class CallsService {
     assertNoneRefused(batch, await this.storeItems(items, caller));
   }
 
-  /** Stores what is good of whole calls and answers each in its place. Those without `ended_at` run, and may have an output. */
+  /**
+   * Stores the valid calls, and answers each in its place. A call without `ended_at` still runs, but may have an
+   * output.
+   */
   async storeCalls(calls: readonly WholeCall[], caller: Caller): Promise<ItemAnswer[]> {
     const items = await mapYielding(
       calls,
@@ -158,7 +169,7 @@ export class CallsService {
     return this.storeItems(items, caller);
   }
 
-  /** Started calls as `storeCalls` takes them. */
+  /** Reads started calls in the form that `storeCalls` takes. */
   async stored(projectId: string, ids: readonly string[]): Promise<StoredCall[]> {
     if (ids.length === 0) return [];
     const rows = await this.database.query(storedQuery(projectId, ids));
@@ -169,31 +180,37 @@ export class CallsService {
     });
   }
 
-  /** At most how many bytes the documents of stored calls have, by id: callers read few at a time. Reads no document. */
+  /**
+   * Returns an upper bound for the bytes of each call's documents, keyed by call id. Reads no document. With it,
+   * callers read few calls at a time.
+   */
   async mostBytes(projectId: string, ids: readonly string[]): Promise<Map<string, number>> {
     if (ids.length === 0) return new Map();
     const rows = await this.database.query(mostBytesQuery(projectId, ids));
     return new Map(rows.map(({ id, bytes }) => [id, bytes]));
   }
 
-  /** The id of the root of a trace, if it is stored. Observations of events are below a root that has the id of the trace. */
+  /**
+   * Returns the id of the root of a trace, if it is stored. Observations made from Langfuse events are below a root
+   * whose id is the trace id.
+   */
   async findRoot(projectId: string, traceId: string): Promise<string | undefined> {
     const [root] = await this.database.query(rootQuery(projectId, traceId));
     return root?.is_below ? traceId : root?.id;
   }
 
-  /** The id of the first call that tells of a response of a provider, if one is stored. */
+  /** Returns the id of the first stored call that reports a provider's response with this id. */
   async findByResponse(projectId: string, responseId: string): Promise<string | undefined> {
     const [call] = await this.database.query(responseQuery(projectId, responseId));
     return call?.id;
   }
 
-  /** Settles which calls of the traces are turns, once spans of them are stored: `turnChanges`. */
+  /** Sets which calls of the traces are turns. Call it after spans of the traces are stored. See `turnChanges`. */
   async settleTurns(projectId: string, traceIds: readonly string[], owner?: string): Promise<void> {
     await this.turns.settleNamed(projectId, traceIds, owner);
   }
 
-  /** Empties the items, as `upsertBatch` does the batch. */
+  /** Stores items. Empties the list, as `upsertBatch` does. */
   private async storeItems(
     items: (BatchItem | RefusedItem)[],
     caller: Caller,
@@ -221,8 +238,8 @@ export class CallsService {
   }
 
   /**
-   * Looks up what starts without a trace may inherit; SDKs always send one, and then nothing is read. A root below which the batch
-   * has nothing passes its trace on to none: whether it is stored already shows when it is written.
+   * Looks up the traces that starts without a trace may inherit. SDKs always send a trace, and then nothing is read. A
+   * root without children in the batch is not looked up: the write itself finds out whether it is stored.
    */
   private async findTraces(
     items: (BatchItem | RefusedItem)[],
@@ -250,8 +267,8 @@ export class CallsService {
   }
 
   /**
-   * The call as JSON, or null. A large one, or one that is priced, is read on a connection that may be held for long, when there
-   * is room for it in memory.
+   * Returns the call as JSON, or null. A large call, or a call with costs, is read on a connection that may be held for
+   * long, once memory for the answer is reserved.
    */
   async read(request: CallReadDto, context: Context): Promise<Buffer | null> {
     const small = request.include_costs ? null : callRow(request, SMALL_BYTES);
@@ -271,8 +288,9 @@ export class CallsService {
   }
 
   /**
-   * The condition of another feature's filter and query on the call `c`. Unknown members of the filter are refused, and so is the
-   * cost of the call. @throws ApiError, InvalidQuery
+   * Returns the condition on the call `c` for the filter and the query of another feature. Refuses unknown members of
+   * the filter, and the field for the cost of the call.
+   * @throws ApiError, InvalidQuery
    */
   condition({ project_id, filter, query }: FilteredCalls, path?: string): Sql {
     const place = path === undefined ? 'filter' : `${path}.filter`;
@@ -280,20 +298,27 @@ export class CallsService {
     return isMatch({ project_id, filter, query });
   }
 
-  /** The same, for a statement that follows at once: it may name the cost of the call. @throws ApiError, InvalidQuery */
+  /**
+   * Returns the same condition as `condition`, but the query may name the cost of the call. Run the statement at once,
+   * because prices may change.
+   * @throws ApiError, InvalidQuery
+   */
   pricedCondition({ project_id, filter, query }: FilteredCalls): Promise<Sql> {
     if (filter) assertValid(CallsFilterDto, filter, 'filter', { isStrict: true });
     const matched = { project_id, filter, query };
     return this.prices.compiled(matched, (prices) => isMatch(matched, prices));
   }
 
-  /** The value of a field of the call `c`, as text. @throws InvalidQuery */
+  /**
+   * Returns SQL for the value of a field of the call `c`, as text.
+   * @throws InvalidQuery
+   */
   field(projectId: string, name: string, path: string): Sql {
     return fieldText(projectId, name, path);
   }
 
   async update({ project_id, call_id, display_name }: CallUpdateDto): Promise<void> {
-    // It may wait for a lock on the call, and writes of many calls must not wait for it.
+    // The update may wait for a lock on the call. Batched writes of many calls must not wait behind it.
     await this.database.long(
       () => this.database.query(updateQuery(project_id, call_id, display_name || null)),
       STATEMENT_MS.write,
@@ -318,7 +343,7 @@ export class CallsService {
   }
 }
 
-/** For doors, which hand over what a span says. */
+/** Exported for the doors, which read attributes of spans. */
 export { agentOf, PLAIN_SPAN } from './ingest/agent-columns.js';
 export { AGENT_EVENTS, AGENT_SPANS } from './agent-turns/agent-turns.js';
 export { isEmptyId } from './ingest/text-repair.js';
@@ -327,11 +352,17 @@ export { ownSource } from './source/call-source.js';
 export { productionFilter } from './source/production-filter.js';
 export type { AgentColumns, CallSource };
 
-/** Documents of a call that every connection may read: at most so many bytes, however well they are compressed. */
+/** Maximum bytes of a small call's documents, without compression. Every connection may read a small call. */
 export const SMALL_BYTES = 1024 * 1024;
-/** Room that a larger one needs before it is read: nobody knows its size sooner, since a compressed one may have any. */
+/**
+ * Maximum memory that is reserved before a larger call is read. The real size is unknown until then, since a compressed
+ * document may have any size.
+ */
 const ROOM_BYTES = 4 * 1024 * 1024;
-/** Larger ones that a process reads at once. They keep it busy, so an entity with more would slow down the others' as many times. */
+/**
+ * Maximum number of larger calls that a process reads at once. They keep the process busy, so with more of them one
+ * entity would slow down all others.
+ */
 export const LARGE_AT_ONCE = 3;
 
 const rowWriter = ({ pieces }: CallRows) => new JsonRowWriter(pieces);
@@ -343,7 +374,7 @@ interface FilteredCalls {
   query: object | null;
 }
 
-/** One item of a batch that may be stored: a start, an end, or both. */
+/** A valid item of a batch: a start, an end, or both. */
 interface BatchItem {
   start?: CallStartDto;
   end?: CallEndDto;
@@ -355,23 +386,25 @@ interface BatchItem {
   movesTurn?: boolean | undefined;
 }
 
-/** A call of another feature. Its documents are JSON no deeper than `MAX_DEPTH`, and no summary with `status_counts`. */
+/**
+ * A call from another feature. Its documents are JSON no deeper than `MAX_DEPTH`. Its summary has no `status_counts`.
+ */
 export interface WholeCall {
   call: object;
   documents: DocumentTexts;
-  /** The provider's id of the response whose usage the summary tells; absent where the output may hold it. */
+  /** The provider's id of the response whose usage the summary reports. If absent, it is read from the output. */
   responseId?: string | null;
-  /** Columns of a span's attributes. Undefined: they are read from the parsed attributes, if the call has them. */
+  /** Columns read from the attributes of a span. If undefined, they are read from the parsed attributes of the call. */
   agent?: AgentColumns | null;
-  /** The source that a span says itself. Undefined: it is read from the attributes. */
+  /** The source that a span states itself. If undefined, it is read from the attributes. */
   source?: CallSource | null;
-  /** When the events were made that gave the call its members, as JSON that only their door reads. */
+  /** Times of the events from which the members of the call come, as JSON. Only the door of the events reads it. */
   eventTimes?: string;
-  /** Whether it is a turn follows from where it stands among its trace: `settleTurns`. */
+  /** If true, the position of the call in its trace decides whether it is a turn: `settleTurns`. */
   movesTurn?: boolean | undefined;
 }
 
-/** A stored call. Missing values are null; those of the end are absent while the call runs. */
+/** A stored call. Missing values are null. Values of the end are absent while the call runs. */
 export interface StoredCall {
   call: { id: string } & Record<string, string | null | undefined>;
   documents: Partial<Record<keyof typeof CALL_SHAPE, string | null>>;
@@ -385,7 +418,7 @@ function assertBatchSize({ length }: unknown[]): void {
     throw new ApiError('too_large', `batch holds ${length} items, over the limit of ${MAX_BATCH}`);
 }
 
-/** Judges one item of a batch by itself. */
+/** Validates one item of a batch. */
 function checkedItem(
   item: unknown,
   found: Texts<typeof ITEM_SHAPE> | TooDeep | undefined,
@@ -409,7 +442,7 @@ function checkedItem(
   }
 }
 
-/** Judges a whole call by itself. In a request about one project it must have ended, and there. */
+/** Validates a complete call. If `projectId` is set, the call must have ended and must belong to that project. */
 function checkedCall(
   call: unknown,
   found: DocumentTexts | TooDeep | undefined,
@@ -433,10 +466,10 @@ function checkedCall(
   }
 }
 
-/** What is known of the end of a call that runs: its output or its summary, which are in its documents. */
+/** Makes the end of a call that still runs. Its documents hold an output or a summary. */
 const openEnd = ({ project_id, id }: CallStartDto) => ({ project_id, id }) as CallEndDto;
 
-/** The write of an item, null for a refused one. */
+/** Returns the write of an item, or null for a refused item. */
 function toWrite(
   item: BatchItem | RefusedItem,
   caller: Caller,
@@ -449,12 +482,12 @@ function toWrite(
   return end ? mergeWrites(first, endWrite(end, documents, responseId)) : first;
 }
 
-/** The trace of a start that names none. */
+/** Returns the trace of a start that names none. */
 type TraceFinder = (start: CallStartDto) => string;
 
 /**
- * Traces by what is known: the start itself, the row it repeats, an end of it in the batch, its parent, stored or in
- * the batch; else a new one.
+ * Finds traces. The first of these that is known counts: the trace of the start itself; of its stored row; of its end
+ * in the batch; of its parent, stored or in the batch; else a new trace.
  */
 function traceFinder(items: BatchItem[], stored: Map<string, string>): TraceFinder {
   const starts = new Map<string, CallStartDto>();
@@ -473,7 +506,7 @@ function traceFinder(items: BatchItem[], stored: Map<string, string>): TraceFind
       const key = callKey(start.project_id, start.id ?? '');
       trace = start.trace_id ?? known.get(key) ?? made.get(start);
       if (trace) break;
-      made.set(start, fresh); // found again, should the parents go round in a circle
+      made.set(start, fresh); // finds this trace again if the parents form a circle
       climbed.push(start);
       const parentKey = start.parent_id ? callKey(start.project_id, start.parent_id) : '';
       const parent = starts.get(parentKey);

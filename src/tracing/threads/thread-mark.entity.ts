@@ -1,7 +1,7 @@
 import { PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** Says that turns of a thread have changed since its statistics were refreshed. Only ever inserted and deleted. */
+/** Marks a thread whose turns have changed since its statistics were refreshed. Marks are only inserted and deleted. */
 @ProjectTable('thread_marks', { rows: 'derived' })
 export class ThreadMark {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

@@ -1,7 +1,7 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** Statistics of a thread as of its last refresh: exact, unless `thread_marks` names the thread. */
+/** Statistics of a thread at the time of the last refresh. They are exact, unless `thread_marks` names the thread. */
 @ProjectTable('threads', { rows: 'derived' })
 @Index('threads_updated_idx', { synchronize: false })
 @Index('threads_started_idx', { synchronize: false })

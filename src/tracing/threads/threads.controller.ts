@@ -14,7 +14,10 @@ export class ThreadsController {
     private readonly texts: TurnTextsService,
   ) {}
 
-  /** Streams the statistics of threads over their turn calls, one JSON object per line, by default the newest first. */
+  /**
+   * Streams the statistics of threads over their turns, one JSON object per line. By default the newest thread is
+   * first.
+   */
   @Operation('threads/stream_query', 'reader')
   @ApiJsonLines(ThreadDto)
   async streamQuery(
@@ -25,8 +28,8 @@ export class ThreadsController {
   }
 
   /**
-   * Answers what was asked and answered in turns. Where the call of a turn says nothing itself, it is the first question and the last
-   * answer of the calls below it.
+   * Returns the questions and answers of turns. If the call of a turn has none itself, they are the first question and
+   * the last answer of the calls below it.
    */
   @Operation('threads/turns/query', 'reader')
   @ApiJsonResponse({ type: TurnTextsFoundDto })

@@ -27,7 +27,10 @@ const THREAD_SORTS = [
 ] as const;
 export type ThreadSort = (typeof THREAD_SORTS)[number];
 
-/** Both times bound the start of each turn, strictly, before anything is counted. An empty list is no restriction. */
+/**
+ * Selects turns. Both times are limits for the start of each turn, and exclude the limit itself. An empty list does not
+ * restrict.
+ */
 export class ThreadsFilterDto {
   @IsOptional() @IsDateTime() after_datetime?: string | null;
   @IsOptional() @IsDateTime() before_datetime?: string | null;
@@ -41,16 +44,16 @@ export class ThreadsFilterDto {
 export class ThreadsQueryDto extends PageDto {
   @IsProjectId() project_id!: string;
   @IsOptional() @ValidateNested() @Type(() => ThreadsFilterDto) filter?: ThreadsFilterDto | null;
-  /** `thread_id` breaks ties; null durations come last. */
+  /** `thread_id` breaks ties. Null durations come last. */
   @SortBy(THREAD_SORTS) sort_by?: Sort<ThreadSort>[] | null;
   /**
-   * Answers the threads behind this one, in place of `offset`: its values of the fields in `sort_by` (without:
-   * `last_updated`), and its `thread_id`.
+   * Returns the threads after this position. Use it in place of `offset`. It holds the thread's values of the fields in
+   * `sort_by` (default: `last_updated`) and its `thread_id`.
    */
   @IsAfter() after?: ListPosition | null;
 }
 
-/** A thread, by its turns. Durations are null while no turn has ended. */
+/** Statistics of a thread over its turns. Durations are null if no turn has ended. */
 export class ThreadDto {
   thread_id!: string;
   @ApiProperty({ type: 'integer' }) turn_count!: number;
@@ -63,24 +66,24 @@ export class ThreadDto {
   p99_turn_duration_ms!: number | null;
 }
 
-/** Turns of one request, and characters of one text. */
+/** Limits: turns of one request, and characters of one text. */
 const MAX_TURNS = 50;
 export const MAX_TEXT = 16 * 1024;
 
 export class TurnTextsDto {
   @IsProjectId() project_id!: string;
-  /** The ids of the turns' own calls. */
+  /** Ids of the turns: the ids of their own calls. */
   @ArrayNotEmpty() @IsIdList(MAX_TURNS) turn_ids!: string[];
 }
 
-/** A text of a turn. */
+/** A question or an answer of a turn. */
 export class CallTextDto {
-  /** The call that says it: the turn itself, or one below it in its trace. */
+  /** The call that contains the text: the turn itself, or a call below it in its trace. */
   call_id!: string;
-  /** `chat` is a message, `plain` a member with a name such as `question`, `data` a document as JSON. */
+  /** `chat` is a message. `plain` is a member with a name such as `question`. `data` is a document as JSON. */
   @ApiProperty({ enum: ['chat', 'plain', 'data'] }) kind!: 'chat' | 'plain' | 'data';
   role!: string;
-  /** At most 16,384 characters; the call has the rest. */
+  /** At most 16,384 characters. The call has the rest. */
   text!: string;
   is_cut!: boolean;
 }

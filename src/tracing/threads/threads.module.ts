@@ -4,7 +4,7 @@ import { ThreadsRefresher } from './threads.refresher.js';
 import { ThreadsService } from './threads.service.js';
 import { TurnTextsService } from './turn-texts.service.js';
 
-/** Statistics of threads over their turn calls. */
+/** Returns statistics of threads, and the questions and answers of their turns. */
 @Module({
   controllers: [ThreadsController],
   providers: [ThreadsService, ThreadsRefresher, TurnTextsService],

@@ -1,4 +1,3 @@
-// SQL: statistics.
 import { projectLock } from '../../platform/database/advisory-locks.js';
 import type { MarkedStatistics } from '../../platform/database/marks-refresher.js';
 import { isAfter, rangesAfter } from '../../platform/query/keyset.js';
@@ -25,7 +24,7 @@ const NEWEST_FIRST = [{ field: 'last_updated', direction: 'desc' }] as const;
 
 const LAST_SIGN = sql`coalesce(c.ended_at, c.started_at)`;
 
-/** The definition, over the turns `c` of one thread: what is cheap to aggregate, and what has to sort them. */
+/** Statistics of a thread over its turns `c`. `TOTALS` are cheap to aggregate; `DETAILS` must sort the turns. */
 const TOTALS = sql`count(*)::int AS turn_count, min(c.started_at) AS start_time, max(${LAST_SIGN}) AS last_updated`;
 const DETAILS = sql`
   (array_agg(c.id ORDER BY c.started_at, c.id))[1] AS first_turn_id,
@@ -38,8 +37,8 @@ const fromTurns = (projectId: string) =>
   sql`FROM calls c WHERE ${visibleIn(projectId)} AND ${isTurn}`;
 
 /**
- * The rows of `threads` with statistics of theirs, one look into the index for each. LATERAL and not a join: the
- * planner, which cannot know how many marks there are, must not choose to read every turn of the project.
+ * Returns the rows of `threads` with their statistics, one look-up in the index for each. LATERAL and not a join: the
+ * planner does not know how many marks exist, and might read every turn of the project.
  */
 const withStatistics = (
   projectId: string,
@@ -50,7 +49,7 @@ const withStatistics = (
   SELECT m.*, s.* FROM (${threads}) m CROSS JOIN LATERAL (
     SELECT ${statistics} ${fromTurns(projectId)} AND c.thread_id = m.thread_id AND ${unseen(isInside)}) s`;
 
-/** The threads of a query, each as JSON text, in the order asked for. */
+/** Selects the threads of a query, each as JSON text, in the requested order. */
 export function threadsQuery(query: ThreadsQueryDto): Sql {
   const { project_id, filter, sort_by, after } = query;
   const sorts = sort_by?.length ? sort_by : NEWEST_FIRST;
@@ -72,19 +71,20 @@ export function threadsQuery(query: ThreadsQueryDto): Sql {
       ) t) w`;
 }
 
-/** Whether stored statistics answer it, save for the threads that have turns of other sources. */
+/** Returns true if stored statistics can be used. They leave out turns of other sources than production. */
 const isStored = (filter: ThreadsQueryDto['filter']) =>
   !filter?.after_datetime &&
   !filter?.before_datetime &&
   (ofSources(filter?.sources)?.includes(PRODUCTION) ?? true);
 
-/** Null where all sources are asked for. */
+/** Returns the sources that count, or null if all count. */
 const ofSources = (sources: ThreadsFilterDto['sources']) =>
   sources?.length && SOURCES.some((source) => !sources.includes(source)) ? sources : null;
 
 /**
- * `rows` are what comes before a page and the page, in order, of the threads `isBehind` its `after`, or of each of the
- * `parts` that these have; `needsDetails` when the order depends on `DETAILS`.
+ * A page of threads. `isBehind` matches the threads after its position `after`; `parts` are the ranges of these
+ * threads. `rows` orders the threads, and limits them to the page and what comes before it. `needsDetails` is true if
+ * the order depends on `DETAILS`.
  */
 interface ThreadsPage {
   isBehind: Sql;
@@ -94,8 +94,9 @@ interface ThreadsPage {
 }
 
 /**
- * Statistics over the turns of a window or of a few sources. Details of the threads on the page only, and these from the index of threads:
- * the planner does not see the bounds, so that it cannot read the window again for each thread.
+ * Computes statistics over the turns of a window or of some sources. Details are computed only for the threads on the
+ * page, with the index of threads. The planner does not see the bounds, so it cannot read the window again for each
+ * thread.
  */
 function threadsInWindow(
   projectId: string,
@@ -117,9 +118,9 @@ function threadsInWindow(
 }
 
 /**
- * Stored statistics of the threads without a mark, computed ones of those with a mark, or with turns of sources that do not count.
- * One statement, so that turns, marks and statistics are seen as of one moment: the answer is exact however far behind the
- * refresher is.
+ * Combines stored and computed statistics. Statistics are computed for threads with a mark, and for threads with turns
+ * of sources that do not count. One statement sees turns, marks and statistics at the same moment. So the answer is
+ * exact, however far behind the refresher is.
  */
 function currentThreads(
   projectId: string,
@@ -149,7 +150,7 @@ function currentThreads(
     (${needsDetails ? computed(STATISTICS) : of(computed(TOTALS), DETAILS)})`;
 }
 
-/** Turns of sources that do not count; production does. */
+/** Selects turns of sources that do not count. Production must count. */
 const turnsOfOthers = (projectId: string, counted: readonly string[]) =>
   sql`${fromTurns(projectId)} AND c.source <> 'production' AND c.source <> ALL(${counted}::text[])`;
 
@@ -163,7 +164,7 @@ const hasNoMark = (projectId: string) =>
 const STORED = sql`t.thread_id, t.turn_count, t.start_time, t.last_updated, t.first_turn_id, t.last_turn_id,
     t.p50_turn_duration_ms, t.p99_turn_duration_ms`;
 
-/** Marks of 5000 threads of ten turns take 0.15 s. */
+/** Refreshing 5000 marked threads of ten turns takes 0.15 s. */
 export const MARKED_THREADS: MarkedStatistics = {
   marks: sql`thread_marks`,
   lock: projectLock(0x74687264),
@@ -172,8 +173,8 @@ export const MARKED_THREADS: MarkedStatistics = {
 };
 
 /**
- * Takes at most `limit` marks away, and answers their threads. The statement must begin after the lock is held, or it could
- * take away marks of what another refresh, which has not committed, does not see.
+ * Deletes at most `limit` marks, and returns their threads. The statement must begin after the lock is held. Otherwise
+ * it could delete marks of changes that another refresh, which has not committed, does not see.
  */
 export const marksTake = (projectId: string, limit: number) => sql<{
   taken: number;
@@ -185,7 +186,7 @@ export const marksTake = (projectId: string, limit: number) => sql<{
     RETURNING thread_id)
   SELECT count(*)::int AS taken, coalesce(array_agg(DISTINCT thread_id), '{}') AS threads FROM taken`;
 
-/** Stores statistics of those of the threads that have turns, and answers these. */
+/** Stores statistics of those threads that have turns, and returns these threads. */
 export const threadsStore = (projectId: string, threads: readonly string[]) => sql<{
   thread_id: string;
 }>`

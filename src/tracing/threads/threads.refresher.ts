@@ -5,8 +5,8 @@ import { Schedule } from '../../platform/database/schedule.js';
 import { MARKED_THREADS, marksTake, threadsDelete, threadsStore } from './threads.query.js';
 
 /**
- * Keeps the marks of threads few. Later statements see more, so the marks are deleted first: a thread that changes
- * meanwhile is marked again.
+ * Refreshes marked threads. Later statements see more commits, so the marks are deleted first: a thread that changes
+ * meanwhile gets a new mark.
  */
 @Injectable()
 export class ThreadsRefresher extends MarksRefresher {

@@ -4,10 +4,10 @@ import { Database } from '../../platform/database/database.js';
 import type { ThreadsQueryDto } from './threads.dto.js';
 import { threadsQuery } from './threads.query.js';
 
-/** For the doors, which take the same requests. */
+/** Exported for the doors, which accept the same requests. */
 export { ThreadsQueryDto } from './threads.dto.js';
 
-/** Rows of the first batch: a thread is some hundred bytes. */
+/** Number of rows in the first batch. A thread has some hundred bytes. */
 const SMALL_ROWS = 64;
 
 @Injectable()

@@ -1,5 +1,5 @@
--- Marks the thread of a changed turn (docs/adr/0030-thread-statistics.md). Only the row that an update replaced knows the
--- thread that a turn left.
+-- Marks the thread of a changed turn (docs/adr/0030-thread-statistics.md). If a turn left a thread, only the old row of
+-- the update names that thread.
 CREATE OR REPLACE FUNCTION skein_mark_thread() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN

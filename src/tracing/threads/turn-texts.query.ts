@@ -1,9 +1,8 @@
-// SQL: calls below turns.
 import { lookedUp, unseen } from '../../platform/query/plans.js';
 import { sql, type Sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../visible-calls.js';
 
-/** A call of a turn, the turn's own one with depth 0. */
+/** A call of a turn. The turn's own call has depth 0. */
 export interface TurnCall {
   turn_id: string;
   id: string;
@@ -11,25 +10,26 @@ export interface TurnCall {
   started_at: string;
   ended_at: string | null;
   operation: string | null;
-  /** Whether its inputs and its output hold more than an empty document. */
+  /** True if the document is not empty. */
   has_inputs: boolean;
   has_output: boolean;
 }
 
-/** Longest document that counts as empty: `null`, `{}`, `[]` and `""`, with the byte that PostgreSQL puts before it. */
+/** Largest size of an empty document: `null`, `{}`, `[]` or `""`, and the byte that PostgreSQL puts before it. */
 const EMPTY_BYTES = 5;
-/** Levels below a turn. */
+/** Maximum number of levels below a turn. */
 const MAX_LEVELS = 64;
 
-/** Times as numbers of microseconds, which are as exact as the column. */
+/** Columns of a call. Times are microseconds, which are as exact as the column. */
 const CALL = sql`c.id, (extract(epoch FROM c.started_at) * 1000000)::bigint::text AS started_at,
   (extract(epoch FROM c.ended_at) * 1000000)::bigint::text AS ended_at, c.operation,
   coalesce(pg_column_size(c.inputs) > ${EMPTY_BYTES}::int, false) AS has_inputs,
   coalesce(pg_column_size(c.output) > ${EMPTY_BYTES}::int, false) AS has_output`;
 
 /**
- * The turns and the calls below each, in the same trace, level by level, at most `most` of each: one look-up by the index of
- * parents for each call, and none after the last that is answered. No document is read.
+ * Selects each turn and the calls below it in the same trace, level by level, at most `most` of each turn. Children are
+ * looked up in the index of parents, one look-up for each call, and none after the last returned call. Reads no
+ * document.
  */
 export const turnCalls = (
   projectId: string,
@@ -52,8 +52,8 @@ export const turnCalls = (
   )}`;
 
 /**
- * The first and the last calls of a turn with more calls than `turnCalls` answers: of those of its project that began in its
- * time, at most `most` from either end, those of its trace.
+ * Selects first and last calls of a turn that has more calls than `turnCalls` returns. It takes the first and the last
+ * `most` calls of the project that began during the turn, and keeps those in its trace.
  */
 export const firstLastCalls = (projectId: string, turnId: string, most: number): Sql<TurnCall> => {
   const edge = (order: Sql) => sql`(
@@ -73,7 +73,7 @@ export interface CallDocuments {
   output: string | null;
 }
 
-/** The documents of calls, each null that is over `maxBytes`. */
+/** Selects the documents of calls. A document over `maxBytes` is null. */
 export const callDocuments = (
   projectId: string,
   ids: readonly string[],

@@ -13,22 +13,25 @@ import {
 } from './turn-texts.query.js';
 import { MAX_TEXT, type TurnTextsDto } from './threads.dto.js';
 
-/** Calls of a turn that are looked at, and those of them whose documents are read for its question or its answer. */
+/**
+ * Limits of one turn: number of its calls that are listed, and number of calls whose documents are read for its
+ * question or answer.
+ */
 const MAX_TURN_CALLS = 500;
 const MAX_READ_CALLS = 64;
-/** Larger documents are passed over. */
+/** Larger documents are skipped. */
 const MAX_DOCUMENT_BYTES = 256 * 1024;
 const CALLS_AT_ONCE = 4;
-/** Turns whose calls are held at once. */
+/** Number of turns whose calls are held at a time. */
 const TURNS_AT_ONCE = 20;
 
-/** A text of a turn and the call that says it. */
+/** A text of a turn, and the call that contains it. */
 interface CallText extends TurnText {
   call_id: string;
   is_cut: boolean;
 }
 
-/** The question and the answer of a turn; null where neither the turn nor a call below it says any. */
+/** The question and the answer of a turn. Null if neither the turn nor a call below it contains one. */
 export interface TurnTexts {
   question: CallText | null;
   answer: CallText | null;
@@ -37,21 +40,21 @@ export interface TurnTexts {
 const NEITHER: TurnTexts = { question: null, answer: null };
 
 /**
- * Questions and answers of turns. Frameworks whose own span of a turn says nothing say it on spans below: the first question
- * and the last answer there count. It looks at a bounded number of calls, which indexes find.
+ * Finds questions and answers of turns. Some frameworks record them not on the span of the turn, but on spans below.
+ * Then the first question and the last answer below count. It reads a limited number of calls, which indexes find.
  */
 @Injectable()
 export class TurnTextsService {
   constructor(private readonly database: Database) {}
 
-  /** Answers the turns in the order of their ids, as JSON text. Unknown ones say nothing. */
+  /** Returns the texts of turns in the order of `turn_ids`, as JSON text. Unknown turns have null texts. */
   async query({ project_id, turn_ids }: TurnTextsDto): Promise<string> {
     const found = await this.find(project_id, turn_ids);
     const turns = turn_ids.map((turn_id) => ({ turn_id, ...(found.get(turn_id) ?? NEITHER) }));
     return printDecimals({ turns });
   }
 
-  /** The texts of turns by the ids of their calls. */
+  /** Returns the texts of turns, keyed by the ids of the turns. */
   async find(projectId: string, turnIds: readonly string[]): Promise<Map<string, TurnTexts>> {
     const found = new Map<string, TurnTexts>();
     const ids = [...new Set(turnIds)];
@@ -83,7 +86,7 @@ export class TurnTextsService {
     return calls;
   }
 
-  /** The text of the first of the calls that says one as a message, or else the best of all that are read. */
+  /** Returns the first text that is a message. If no call has one, returns the best text of all calls that are read. */
   private async text(
     projectId: string,
     calls: readonly TurnCall[],
@@ -101,21 +104,21 @@ export class TurnTextsService {
         const said = textOf(call, documents.get(call.id), read);
         if (!said) continue;
         if (!best || RANK[said.kind] < RANK[best.kind]) best = said;
-        // the call of the turn itself comes before all below it
+        // the call of the turn itself has priority over all calls below
         if (call.depth === 0 || said.kind === 'chat') return best;
       }
     }
     return best;
   }
 
-  /** In a slot: how much it reads depends on the documents of clients. */
+  /** Runs a query in a slot for long queries, because the time depends on the sizes of clients' documents. */
   private rows<Row>(query: Sql<Row>): Promise<Row[]> {
     return this.database.long(() => this.database.query(query));
   }
 }
 
 const RANK = { chat: 0, plain: 1, data: 2 };
-/** Operations that say nothing to the user. */
+/** Operations that produce no text for the user. */
 const TOOLS = new Set([
   'execute_tool',
   'retrieval',
@@ -129,11 +132,13 @@ const TOOLS = new Set([
 const parsed = (text: CallDocuments['inputs']): unknown =>
   text === null ? null : JSON.parse(text);
 
-/** The beginning of a long text, without half of a pair at its end. */
+/** Cuts a long text, without half of a surrogate pair at its end. */
 const cut = (text: string) =>
   text.length > MAX_TEXT ? text.slice(0, MAX_TEXT).replace(/[\uD800-\uDBFF]$/, '') : text;
 
-/** The text of a call. A tool says no message of the model, though some spell it like one. */
+/**
+ * Returns the text of a call. A tool contains no message of the model, although some tools spell their output like one.
+ */
 function textOf(
   { id, operation }: TurnCall,
   documents: CallDocuments | undefined,
@@ -153,7 +158,7 @@ function textOf(
   };
 }
 
-/** The calls that may say something: the turn's own first, tools last. */
+/** Returns the calls that may contain a text: the turn's own call first, tools last. */
 const inOrder = (calls: readonly TurnCall[], order: (a: TurnCall, b: TurnCall) => number) => {
   const rank = ({ depth, operation }: TurnCall) =>
     depth === 0 ? 0 : TOOLS.has(operation ?? '') ? 2 : 1;
@@ -162,10 +167,13 @@ const inOrder = (calls: readonly TurnCall[], order: (a: TurnCall, b: TurnCall) =
     .toSorted((a, b) => rank(a) - rank(b) || order(a, b));
 };
 
-/** A call that began with its parent comes after it. */
+/** Orders by start. A call that began at the same time as its parent comes after it. */
 const isEarlier = (a: TurnCall, b: TurnCall): number =>
   Number(a.started_at) - Number(b.started_at) || a.depth - b.depth || (a.id < b.id ? -1 : 1);
 
-/** A call that ended with its parent comes after it; those that run have not answered yet. */
+/**
+ * Orders by end, the latest first. A call that ended at the same time as its parent comes after it. Running calls come
+ * last.
+ */
 const isLater = (a: TurnCall, b: TurnCall): number =>
   Number(b.ended_at ?? 0) - Number(a.ended_at ?? 0) || a.depth - b.depth || (a.id < b.id ? 1 : -1);

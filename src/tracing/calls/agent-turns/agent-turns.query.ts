@@ -1,4 +1,3 @@
-// SQL: calls of coding agents.
 import { textLock, lock } from '../../../platform/database/advisory-locks.js';
 import { textArray } from '../../../platform/query/binary-array.js';
 import { sql, type Sql } from '../../../platform/query/sql.js';
@@ -11,20 +10,23 @@ import {
   type SettledCall,
 } from './agent-turns.js';
 
-/** The calls of one session of a coding agent, while their turns are found. */
+/** Advisory lock of one session of a coding agent, held while the turns of its calls are computed. */
 const SESSION = textLock(0x74757273);
 
 export const sessionLock = (projectId: string, session: string) =>
   lock(SESSION, `${projectId}\n${session}`);
 
-/** Calls of a session that are looked at. */
+/** Maximum number of calls of a session that are read. */
 const MAX_CALLS = 20_000;
 
 const microseconds = (time: Sql) => sql`(extract(epoch FROM ${time}) * 1000000)::bigint::text`;
 
 const IS_PROMPT = sql`p.op_name = ANY(${PROMPTS}::text[])`;
 
-/** The events of a session from the last prompt before a time on, or from an earlier one that an event after that time names; by their starts. */
+/**
+ * Selects events of a session, ordered by start. They begin with the last prompt before `from`, or with an earlier
+ * prompt that an event after `from` names.
+ */
 export const sessionCalls = (
   projectId: string,
   session: string,
@@ -45,7 +47,7 @@ export const sessionCalls = (
         SELECT n.turn_id FROM events n WHERE coalesce(n.ended_at, n.started_at) >= ${from}::timestamptz)))
   ORDER BY e.started_at, e.id LIMIT ${MAX_CALLS}::bigint`;
 
-/** Spans of agents in the traces, and the calls with the ids. */
+/** Selects spans of agents in the traces, and the calls of the traces with the given ids. */
 export const agentSpans = (
   projectId: string,
   traceIds: readonly string[],
@@ -55,7 +57,7 @@ export const agentSpans = (
   WHERE c.project_id = ${projectId} AND c.trace_id = ANY(${traceIds}::text[]) AND c.otel_dump IS NOT NULL
     AND c.deleted_at IS NULL AND (c.op_name = ANY(${AGENT_SPANS}::text[]) OR c.id = ANY(${ids}::text[]))`;
 
-/** Sessions with prompts in the traces, and when the first of these began. */
+/** Selects sessions with events in the traces, each with the start of its first event there. */
 export const sessionsOf = (
   projectId: string,
   traceIds: readonly string[],
@@ -66,7 +68,10 @@ export const sessionsOf = (
     AND c.op_name = ANY(${Object.keys(AGENT_EVENTS)}::text[]) AND c.otel_dump IS NULL AND c.deleted_at IS NULL
   GROUP BY 1`;
 
-/** A distributed UPDATE computes no timestamp from a column, so the values come as texts. */
+/**
+ * Formats microseconds since 1970 as an ISO timestamp. A distributed UPDATE cannot compute a timestamp from a column,
+ * so the values are sent as texts.
+ */
 function instantOf(microseconds: string | null): string | null {
   if (microseconds === null) return null;
   const us = BigInt(microseconds);

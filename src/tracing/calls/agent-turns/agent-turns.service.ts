@@ -13,14 +13,14 @@ import {
   settleQuery,
 } from './agent-turns.query.js';
 
-/** A session of a coding agent; `from` is the start of the first of its calls that are stored. */
+/** A session of a coding agent. `from` is the start of the earliest of the calls to store. */
 interface AgentSession {
   projectId: string;
   session: string;
   from: string;
 }
 
-/** Calls that events of coding agents became, and the turns that they are of: docs/adr/0139-coding-agents.md. */
+/** Stores calls made from events of coding agents, and sets their turns (docs/adr/0139-coding-agents.md). */
 @Injectable()
 export class AgentTurns {
   constructor(
@@ -29,7 +29,7 @@ export class AgentTurns {
     private readonly sources: CallSources,
   ) {}
 
-  /** Stores calls of one session and finds their turns, in one transaction. */
+  /** Stores calls of one session and sets their turns, in one transaction. */
   store(
     { projectId, session, from }: AgentSession,
     calls: readonly WholeCall[],
@@ -46,7 +46,7 @@ export class AgentTurns {
     );
   }
 
-  /** Finds the turns of sessions anew of which spans came in these traces. */
+  /** Sets the turns again for sessions in these traces. Needed when spans of the traces arrive. */
   async settleTraces(projectId: string, traceIds: readonly string[]): Promise<void> {
     for (const { session, from } of await this.database.query(sessionsOf(projectId, traceIds)))
       await this.database.alone(

@@ -1,10 +1,13 @@
 /**
- * What an event of a coding agent is: a prompt begins a turn, an answer of a model has usage, a request is an attempt to get
- * one, and `other` is anything else below a turn. A session's event is below none.
+ * Role of an event of a coding agent. A `prompt` begins a turn, an `answer` of a model has usage, and a `request` is an
+ * attempt to get an answer. `other` is any other event below a turn. A `session` event is not below a turn.
  */
 type EventRole = 'prompt' | 'answer' | 'request' | 'other' | 'session';
 
-/** Events by name: Claude Code 2.1.332 (code.claude.com/docs/en/monitoring-usage), Codex 0.171 (codex-rs/otel), Gemini CLI 0.61. */
+/**
+ * Roles of events, keyed by name: Claude Code 2.1.332 (code.claude.com/docs/en/monitoring-usage), Codex 0.171
+ * (codex-rs/otel), Gemini CLI 0.61.
+ */
 export const AGENT_EVENTS: Readonly<Record<string, EventRole>> = {
   'claude_code.user_prompt': 'prompt',
   'claude_code.api_request': 'answer',
@@ -30,15 +33,15 @@ export const PROMPTS: readonly string[] = Object.keys(AGENT_EVENTS).filter(
   (name) => AGENT_EVENTS[name] === 'prompt',
 );
 
-/** Spans that are turns of the agents of which there are events too, and those that tell the usage of their answers. */
+/** Names of spans for turns, and of spans that report the usage of answers. These agents also send events. */
 const TURN_SPANS: readonly string[] = ['claude_code.interaction', 'session_task.turn'];
 const ANSWER_SPANS: readonly string[] = ['claude_code.llm_request'];
 export const AGENT_SPANS: readonly string[] = [...TURN_SPANS, ...ANSWER_SPANS];
 
-/** Codex tells when an answer was complete, and not when it was asked for. */
+/** Codex reports when an answer was complete, but not when it was requested. */
 const IS_UNTIMED = /^codex\./;
 
-/** A call that was made of an event, as its turn is found by it. Times are microseconds since 1970. */
+/** A call made from an event, with the columns that decide its turn. Times are microseconds since 1970. */
 export interface EventCall {
   id: string;
   op_name: string;
@@ -60,7 +63,7 @@ export interface AgentSpan {
   counts: boolean;
 }
 
-/** What a call of an event becomes. */
+/** New values of a call that was made from an event. */
 export interface SettledCall {
   id: string;
   trace_id: string;
@@ -68,7 +71,7 @@ export interface SettledCall {
   turn_id: string | null;
   started_us: string;
   ended_us: string | null;
-  /** False when spans of the agent tell the usage. */
+  /** False if spans of the agent report the usage. */
   counts: boolean;
 }
 
@@ -79,16 +82,18 @@ interface PromptTurn {
 
 const roleOf = ({ op_name }: EventCall): EventRole => AGENT_EVENTS[op_name]!;
 const startOf = ({ started_us }: EventCall) => Number(started_us);
-/** When the event was told. */
+/** Time at which the agent reported the event. */
 const eventTime = ({ started_us, ended_us }: EventCall) => Number(ended_us ?? started_us);
 
 /**
- * The calls of a session that are to change: a pure function of what is stored, so the order in which events and spans arrive makes
- * no difference. `calls` are sorted by their starts and begin with a prompt, unless none is stored.
+ * Returns the calls of a session whose columns must change. It depends only on stored rows, so the order in which
+ * events and spans arrive makes no difference. `calls` are sorted by start and begin with a prompt, unless no prompt is
+ * stored.
  *
- * An event that names its prompt has `turn_id` and stays below it; any other belongs to the last prompt before it. A turn ends
- * when the last of its events does. It is below the span of the agent's turn, if there is one, or below the call in which the agent
- * ran. Where spans of the agent tell usage, the events do not. Parents are stored in the trace, so none of the calls is an orphan.
+ * An event that names its prompt has `turn_id` and stays below that prompt. Any other event belongs to the last prompt
+ * before it. A turn ends when its last event ends. It is below the agent's own span of the turn if that span is stored,
+ * else below the call in which the agent ran. If spans of the agent report usage, the usage of the events is dropped.
+ * Parents are stored in the trace, so no call is an orphan.
  */
 export function settledCalls(
   calls: readonly EventCall[],
@@ -158,7 +163,10 @@ const picked = ({ id, trace_id, parent_id, turn_id, started_us, ended_us, counts
   counts,
 });
 
-/** The answer that each request was for, by the id of the request: the next one, or the one that began nearest to it. */
+/**
+ * Returns the answer of each request, keyed by the request's id: for Codex the next answer, else the answer with the
+ * nearest start.
+ */
 function requestParents(calls: readonly EventCall[]): Map<string, string> {
   const answers = calls.filter((call) => roleOf(call) === 'answer');
   const byStart = answers.toSorted((a, b) => startOf(a) - startOf(b));
@@ -176,10 +184,10 @@ function requestParents(calls: readonly EventCall[]): Map<string, string> {
   return parents;
 }
 
-/** Answers that begin so much earlier or later than a request are for another one, in microseconds. */
+/** Maximum distance, in microseconds, between the starts of a request and of its answer. */
 const NEAR_US = 1_000_000;
 
-/** `answers` are sorted by their starts. */
+/** Returns the answer with the nearest start. `answers` must be sorted by start. */
 function nearestStart(answers: readonly EventCall[], start: number): EventCall | undefined {
   let [low, high] = [0, answers.length];
   while (low < high) {
@@ -194,7 +202,7 @@ function nearestStart(answers: readonly EventCall[], start: number): EventCall |
   return distance(nearest) < NEAR_US ? nearest : undefined;
 }
 
-/** Starts of answers that do not tell them: those of their first requests. */
+/** Returns starts of answers that do not report them: the start of the first request for the answer. */
 function answerStarts(
   calls: readonly EventCall[],
   parents: ReadonlyMap<string, string>,

@@ -16,8 +16,9 @@ export class CallsErasingController {
   ) {}
 
   /**
-   * Erases calls for good, with the feedback on them, also those that were deleted before. What takes longer than some
-   * seconds goes on in the background: the same request with the same Idempotency-Key says how far it is.
+   * Erases calls for good, with their feedback. Calls that were deleted before are erased too. Work that takes longer
+   * than some seconds goes on in the background: send the same request with the same Idempotency-Key to read the
+   * progress.
    */
   @Operation('purge', 'admin')
   @IdempotentInHandler()

@@ -1,19 +1,18 @@
-// SQL: batches are bounded by their bytes, locked and erased.
 import { allOf, isListed, sql, type Sql } from '../../../platform/query/sql.js';
 import { DOCUMENT_BYTES, withDescendants } from '../read/calls.query.js';
 
-/** Calls of one batch, and bytes of their documents as they are stored; one call is always taken. */
+/** Limits of one batch: number of calls, and stored bytes of their documents. A batch has at least one call. */
 export const MAX_CALLS = 500;
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** A call to be erased, and its place in the order in which they are looked for. */
+/** Position in the order in which calls are erased. */
 export interface CallCursor {
   id: string;
-  /** With microseconds; null for a call without a start. */
+  /** Start of the call with microseconds, as text. Null for a call without a start. */
   started: string | null;
 }
 
-/** The next calls under a condition, in an order that an index has. */
+/** Selects the next calls that match a condition. `order` must be the order of an index. */
 export function nextCalls<Row>(condition: Sql, order: Sql, more = sql``): Sql<Row> {
   return sql`
     SELECT t.* FROM (
@@ -24,7 +23,7 @@ export function nextCalls<Row>(condition: Sql, order: Sql, more = sql``): Sql<Ro
     WHERE before < ${MAX_BYTES}::bigint ORDER BY place`;
 }
 
-/** Calls that match, by id. */
+/** Selects matching calls, ordered by id. */
 export const matchingCalls = (
   projectId: string,
   condition: Sql,
@@ -35,14 +34,14 @@ export const matchingCalls = (
     sql`c.id`,
   );
 
-/** Calls that started before an instant, the oldest first. */
+/** Selects calls that started before a time, the oldest first. */
 export const startedCalls = (
   projectId: string,
   before: string,
   after: CallCursor | null,
 ): Sql<CallCursor> => nextCalls(isStartedBefore(projectId, before, after), BY_START);
 
-/** The same calls, and which of them have a payload. */
+/** Selects the calls of `startedCalls`, and whether each has a payload. */
 export const payloadsQuery = (
   projectId: string,
   before: string,
@@ -62,7 +61,7 @@ const isStartedBefore = (projectId: string, before: string, after: CallCursor | 
     after && sql`(c.started_at, c.id) > (${after.started}::timestamptz, ${after.id})`,
   );
 
-/** Calls of which there is only an end, from before an instant. */
+/** Selects calls without a start that ended before a time. */
 export const endedCalls = (
   projectId: string,
   before: string,
@@ -76,7 +75,7 @@ export const endedCalls = (
     sql`c.id`,
   );
 
-/** How long ends, names and log records wait for the start of their call, from when they are first noticed. */
+/** Time that ends, names and log records wait for the start of their call. It begins when they are first noticed. */
 const AWAITED = sql`interval '1 day'`;
 
 const IS_UNNOTICED = sql`c.op_name IS NULL AND c.logged_at IS NULL`;
@@ -92,16 +91,22 @@ const startless = (condition: Sql) => sql<CallsOfProject>`
     SELECT c.project_id, c.id FROM calls c WHERE ${condition} ORDER BY c.logged_at, c.project_id, c.id LIMIT ${MAX_CALLS}::bigint) c
   GROUP BY c.project_id`;
 
-/** The next calls without a start that nobody has noticed, and those whose start has not come in time, by project. */
+/**
+ * Selects the next calls without a start, grouped by project: those not yet noticed, and those whose start has not come
+ * in time.
+ */
 export const unnoticedCalls = () => startless(IS_UNNOTICED);
 export const overdueCalls = () => startless(IS_OVERDUE);
 
-/** Those of the calls under the condition, except those being written to. */
+/**
+ * Locks the listed calls that match the condition, and selects their ids. Skips calls that another transaction has
+ * locked.
+ */
 const unlockedIds = (projectId: string, ids: readonly string[], condition: Sql) => sql`ARRAY(
   SELECT c.id FROM calls c WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} AND ${condition}
   ORDER BY c.id FOR UPDATE SKIP LOCKED)`;
 
-/** Notes that the calls wait from now on: ingest does not, so that it costs no more. */
+/** Stores the time from which the calls wait for their start. Ingest does not store it, so that writes cost no more. */
 export const unnoticedNote = (projectId: string, ids: readonly string[]) => sql`
   UPDATE calls c SET logged_at = now()
   WHERE c.project_id = ${projectId} AND c.id = ANY(${unlockedIds(projectId, ids, IS_UNNOTICED)}) RETURNING 1`;
@@ -110,7 +115,7 @@ export const overdueErase = (projectId: string, ids: readonly string[]) => sql`
   DELETE FROM calls c
   WHERE c.project_id = ${projectId} AND c.id = ANY(${unlockedIds(projectId, ids, IS_OVERDUE)}) RETURNING 1`;
 
-/** Locks calls in the order in which every other write does, and answers those that are there. */
+/** Locks calls in the order in which every other write locks them, and returns the ids of stored calls. */
 export const callsLock = (projectId: string, ids: readonly string[]) => sql`
   SELECT id FROM calls WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} ORDER BY id FOR UPDATE`;
 
@@ -119,25 +124,28 @@ export const callsErase = (projectId: string, ids: readonly string[]) =>
     trace_id: string | null;
   }>`DELETE FROM calls WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} RETURNING trace_id`;
 
-/** Calls, whether deleted or not, and all their descendants in the same trace, by id. */
+/** Selects calls, deleted or not, and all their descendants in the same trace, ordered by id. */
 export const descendantsQuery = (projectId: string, ids: readonly string[]) => sql<{ id: string }>`
   WITH ${withDescendants(ids, sql`c.project_id = ${projectId}`)}
   SELECT id FROM family ORDER BY id`;
 
-/** The part of a summary that stays: the usage as it was sent. */
+/** The part of a summary that is kept: the usage as it was sent. */
 function summaryUsage(row: Sql): Sql {
   return sql`(SELECT CASE WHEN s.usage IS NOT NULL THEN ('{"usage":' || s.usage::text || '}')::json END
     FROM (SELECT (CASE WHEN ${row}.is_opaque THEN skein_safe_json(${row}.summary) ELSE ${row}.summary END) -> 'usage' AS usage) s)`;
 }
 
-/** Looks at sizes where it can, so that few documents are read: a stored `{}` takes three bytes. */
+/**
+ * True if the call has a payload. Compares sizes where possible, so that few documents are read. A stored `{}` has
+ * three bytes.
+ */
 const HAS_PAYLOAD = sql`(c.output IS NOT NULL OR c.otel_dump IS NOT NULL OR c.logged IS NOT NULL
   OR pg_column_size(c.inputs) > 3 OR pg_column_size(c.attributes) > 3
   OR octet_length(c.summary::text) <> coalesce(octet_length(${summaryUsage(sql`c`)}::text), 0))`;
 
 /**
- * Takes the payloads of calls away. Names, times, status, usage and with it costs stay. No thread is marked, since none
- * of its statistics changes.
+ * Removes the payloads of calls. Names, times, status and usage stay, and so do costs. No thread is marked, because no
+ * statistics of threads change.
  */
 export const payloadsErase = (projectId: string, ids: readonly string[]) => sql`
   UPDATE calls c SET inputs = CASE WHEN c.inputs IS NOT NULL THEN '{}'::json END,

@@ -43,7 +43,10 @@ export type { CallCursor };
 
 const KIND = 'calls';
 
-/** How far a walk over the calls before an instant is: those with a start by their start, then the others by their id. */
+/**
+ * Position of an erasing of all calls before a time. Calls with a start come first, ordered by start. Then come the
+ * others, ordered by id.
+ */
 export interface ErasingCursor {
   after: CallCursor | null;
   isStarted: boolean;
@@ -51,7 +54,7 @@ export interface ErasingCursor {
 
 export const FIRST_CALLS: ErasingCursor = { after: null, isStarted: true };
 
-/** Erases calls with the feedback on them, and payloads of calls, one batch at a time. */
+/** Erases calls with their feedback, and payloads of calls, one batch at a time. */
 @Injectable()
 export class CallsErasingService {
   constructor(
@@ -63,11 +66,11 @@ export class CallsErasingService {
     erasings.register(KIND, (erasing) => this.step(erasing));
   }
 
-  /** Stores which calls to erase; returns the id of the erasing. */
+  /** Stores a request to erase calls. Returns the id of the erasing. */
   async begin(body: CallsPurgeDto, caller: Caller): Promise<string> {
     const { project_id: projectId, ...request } = body;
     assertOneWay(body);
-    isMatch(body); // a query that cannot be read is refused now
+    isMatch(body); // refuses an invalid query now
     const erasure: NewErasing = {
       projectId,
       kind: KIND,
@@ -81,14 +84,12 @@ export class CallsErasingService {
     }, STATEMENT_MS.bulk);
   }
 
-  /** The calls and their descendants in the same trace. */
+  /** Returns the ids of the calls and of their descendants in the same trace. */
   async findFamily(projectId: string, ids: readonly string[]): Promise<string[]> {
     return (await this.database.query(descendantsQuery(projectId, ids))).map(({ id }) => id);
   }
 
-  /**
-   * Erases the next calls from before an instant, in the transaction of the caller. `cursor` is null when none is left.
-   */
+  /** Erases the next calls before a time, in the transaction of the caller. `cursor` is null when no call is left. */
   async eraseBefore(
     projectId: string,
     before: string,
@@ -108,8 +109,9 @@ export class CallsErasingService {
   }
 
   /**
-   * Takes the payloads of the next calls away that started before an instant, in the transaction of the caller. `after`
-   * is null when none is left, or as long as calls of an older build are still to be read: what says how their usage is read goes too.
+   * Removes the payloads of the next calls that started before a time, in the transaction of the caller. `after` is
+   * null when no call is left. It is also null while the usage of calls of an older build is unread: the payload is
+   * needed to read it.
    */
   async erasePayloads(
     projectId: string,
@@ -131,12 +133,12 @@ export class CallsErasingService {
     return { after: next, payloads: erased.length };
   }
 
-  /** Notes the next calls without a start, which wait for it from now on; answers how many. */
+  /** Notes the next calls without a start, whose waiting time begins now. Returns their number. */
   noteStartless(): Promise<number> {
     return this.eachProject(unnoticedCalls(), unnoticedNote);
   }
 
-  /** Erases the next calls whose start has not come in time; answers how many. */
+  /** Erases the next calls whose start has not come in time. Returns their number. */
   eraseStartless(): Promise<number> {
     return this.eachProject(overdueCalls(), overdueErase);
   }
@@ -185,7 +187,10 @@ export class CallsErasingService {
     return { cursor: { at: isWhole ? at + ids.length : at }, counts };
   }
 
-  /** Erases calls, or only some of their feedback, or marks the calls below them, while there are more than one transaction takes. */
+  /**
+   * Erases the calls with their feedback. If one transaction cannot take all feedback or all calls below, only a part
+   * of these is erased or marked, and `isWhole` is false.
+   */
   private async erase(
     projectId: string,
     ids: string[],
@@ -222,7 +227,10 @@ function assertOneWay({ call_ids, filter, query, before }: CallsPurgeDto): void 
     );
 }
 
-/** Without the words of the filter and the query, which may be the data to forget. */
+/**
+ * Describes a purge for the audit log. Leaves out the values of the filter and of the query, which may be the data to
+ * erase.
+ */
 function describePurge({ call_ids, filter, query, before }: CallsPurgeDto): object {
   if (call_ids) return { by: 'call_ids', call_ids };
   if (before) return { by: 'before', before };

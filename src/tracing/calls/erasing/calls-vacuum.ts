@@ -5,28 +5,31 @@ import type { RowCounts } from '../../../platform/erasing/erasings.query.js';
 import { ROOM_IN_FILES, ROOM_TO_ERASE } from '../../../platform/erasing/pace.js';
 import { ErasingsService } from '../../../platform/erasing/erasings.service.js';
 
-/** Fewer erased calls leave too little room for a VACUUM of their own. */
+/** Minimum number of erased calls for a VACUUM. Fewer calls free too little space. */
 const MIN_CALLS = 10_000;
 const LOOK_EVERY_MS = 2000;
-/** Between the two, so that transactions which may still look at emptied pages have ended. */
+/** Pause between the two runs, in which transactions end that may still read emptied pages. */
 const REST_MS = 10_000;
 
 const FIRST = [
   'SET statement_timeout = 0',
-  'SELECT pg_current_xact_id()', // time passes for VACUUM only by transactions that write
+  'SELECT pg_current_xact_id()', // VACUUM sees time pass only through transactions that write
 ];
-/** The pace of autovacuum, so that it slows writers no more than that. */
+/** The pace of autovacuum, so that writers are slowed no more than by autovacuum. */
 const AS_USUAL = [`SET vacuum_cost_delay = '2ms'`, 'SET vacuum_cost_limit = 2000', 'VACUUM calls'];
-/** Of all tables, at most 16 MB/s, which leaves the checkpoints time to shorten the log (`src/platform/postgres/disk-watch.ts`). */
+/**
+ * Vacuums all tables with at most 16 MB/s. Checkpoints then have time to shorten the WAL
+ * (`src/platform/postgres/disk-watch.ts`).
+ */
 const ON_FULL_DISK = [`SET vacuum_cost_delay = '5ms'`, 'SET vacuum_cost_limit = 200', 'VACUUM'];
 
 /**
- * Runs VACUUM twice once this process has erased many calls. The first empties pages of the indexes; the second finds
- * that nobody can still look at them, and gives them out again. Autovacuum would come a second time only when there is more
- * to clean, and new calls would take new pages meanwhile (`bench/index-room.mjs`).
+ * Runs VACUUM twice after this process has erased many calls. The first run empties pages of the indexes. The second
+ * finds that no transaction can still read them, and makes them reusable. Autovacuum would run a second time only after
+ * more rows are dead, and new calls would take new pages until then (`bench/index-room.mjs`).
  *
- * On a nearly full disk of the embedded database it does so after every erasing, whatever was erased, and then has writes
- * taken again: they fit into the room of what was erased.
+ * On a nearly full disk of the embedded database it runs after every erasing of any rows. Then it allows writes again,
+ * since they fit into the freed space.
  */
 @Injectable()
 export class CallsVacuum {
@@ -50,7 +53,7 @@ export class CallsVacuum {
     for (const rows of Object.values(counts)) this.erased += rows;
   }
 
-  /** Waits for the end of the erasing, because one VACUUM suffices. A failed one is tried again. */
+  /** Waits until the erasing has ended, because one VACUUM then suffices. Tries again after a failure. */
   private async look(): Promise<void> {
     const goesOn = this.erased !== this.erasedBefore;
     this.erasedBefore = this.erased;

@@ -3,22 +3,27 @@ import type { Actor } from '../../../platform/audit/add-event.js';
 import { Database } from '../../../platform/database/database.js';
 import { join, sql, type Sql } from '../../../platform/query/sql.js';
 
-/** What another feature makes of calls. */
+/** Deletes the data that another feature derives from calls. */
 export interface DerivedDataHandler {
-  /** Taken by who deletes or erases calls. */
+  /** Lock that every transaction takes before it deletes or erases calls. */
   lock: (projectId: string) => Sql;
-  /** Ids of what was made of calls, whose ids `calls` selects. Purging also concerns what was forgotten before without it. */
+  /**
+   * Selects ids of data derived from the calls whose ids `calls` selects. For a purge it includes data that was
+   * forgotten earlier, without a purge.
+   */
   made: (projectId: string, calls: Sql, isPurge: boolean) => Sql;
-  /** Forgets it, in the transaction of the caller. `purgedBy` asked for the calls to be purged; null for everything else. */
+  /**
+   * Forgets derived data, in the transaction of the caller. `purgedBy` is the actor who requested a purge, else null.
+   */
   forget: (projectId: string, made: readonly string[], purgedBy: Actor | null) => Promise<void>;
 }
 
-/** Ids of what each maker made. */
+/** Ids of derived data, one list for each handler. */
 interface DerivedDataIds {
   made: string[][];
 }
 
-/** What was made of calls is forgotten with them, in the transaction that deletes or erases them. */
+/** Forgets data derived from calls, in the transaction that deletes or erases the calls. */
 @Injectable()
 export class DerivedDataRegistry {
   private readonly makers: DerivedDataHandler[] = [];
@@ -29,7 +34,7 @@ export class DerivedDataRegistry {
     this.makers.push(maker);
   }
 
-  /** Forgets what was made of calls, in the transaction of the caller. */
+  /** Forgets data derived from the calls, in the transaction of the caller. */
   async forget(
     projectId: string,
     calls: readonly string[],
@@ -46,8 +51,9 @@ export class DerivedDataRegistry {
   }
 
   /**
-   * Forgets what was made of calls that `erase` deletes with one statement, however many these are: the statement answers
-   * as `made` what the expression says that it is given, of the ids that a query selects.
+   * Forgets data derived from any number of calls that `erase` deletes with one statement. `erase` gets a function that
+   * takes a query of call ids and returns an expression. The statement must return the value of this expression as
+   * `made`.
    */
   async forgetWith<T extends DerivedDataIds>(
     projectId: string,

@@ -1,7 +1,10 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../../platform/database/project-table.js';
 
-/** A span that is not stored, and the one above it: calls below it hang there (docs/adr/0139-coding-agents.md). Kept for a day. */
+/**
+ * A span that is not stored, with the id of its parent. Calls below it become children of that parent
+ * (docs/adr/0139-coding-agents.md). Rows are kept for a day.
+ */
 @ProjectTable('folded_spans', { rows: 'data', counted: null })
 @Index('folded_spans_folded_idx', ['foldedAt'])
 export class FoldedSpan {

@@ -1,10 +1,9 @@
-// SQL: spans that are not stored.
 import { lock, projectLock } from '../../../platform/database/advisory-locks.js';
 import { lookedUp } from '../../../platform/query/plans.js';
 import { textArray } from '../../../platform/query/binary-array.js';
 import { sql, type Sql } from '../../../platform/query/sql.js';
 
-/** Parents of a project's calls, while those that are folded are left out of them. */
+/** Lock of a project, held while folded spans are replaced as parents of calls. */
 const UNFOLDING = projectLock(0x666f6c64);
 
 export const unfoldingLock = (projectId: string) => lock(UNFOLDING, projectId);
@@ -24,12 +23,12 @@ export const foldQuery = (projectId: string, spans: readonly FoldedSpanKey[]): S
 export const hasFoldedQuery = (projectId: string): Sql<{ has_folded: boolean }> => sql`
   SELECT EXISTS (SELECT FROM folded_spans f WHERE f.project_id = ${projectId}) AS has_folded`;
 
-/** Folded spans that lie one above the other, of which so many are passed over at once. */
+/** Maximum number of nested folded spans that are skipped in one run. */
 const MAX_LEVELS = 200;
 
 /**
- * Hangs calls of the traces that are below folded spans below the nearest span above these that is not folded. It may not have come
- * yet: then it is passed over when it comes, and is folded.
+ * Moves calls of the traces that are below folded spans. The new parent is the nearest span above that is not folded.
+ * It may not be stored yet; if it is folded itself when it arrives, a later run skips it.
  */
 export const unfoldQuery = (projectId: string, traceIds: readonly string[]) => sql<{
   id: string;

@@ -17,11 +17,11 @@ import {
 export type { FoldedSpanKey };
 
 const EVERY_MS = 60 * 60 * 1000;
-/** For how long a process believes that a project has no folded spans: another process may fold some. */
+/** Time for which a process caches whether a project has folded spans. Another process may fold some meanwhile. */
 const BELIEVED_MS = 10_000;
 const MAX_PROJECTS = 10_000;
 
-/** Spans that are not stored, so that calls below them do not lose what is above. */
+/** Keeps the parents of spans that are not stored, so that calls below them keep their place in the tree. */
 @Injectable()
 export class FoldedSpans {
   private readonly known = new LRUCache<string, boolean>({ max: MAX_PROJECTS, ttl: BELIEVED_MS });
@@ -41,7 +41,7 @@ export class FoldedSpans {
     this.known.set(projectId, true);
   }
 
-  /** Whether calls of the project may be below folded spans. */
+  /** Returns true if calls of the project may be below folded spans. */
   async hasAny(projectId: string, owner: string): Promise<boolean> {
     const known = this.known.get(projectId);
     if (known !== undefined) return known;
@@ -50,7 +50,10 @@ export class FoldedSpans {
     return row!.has_folded;
   }
 
-  /** Finds what is above calls of the traces that are below folded spans: after these and those are committed, in any process. */
+  /**
+   * Moves calls of the traces from folded spans to the nearest span above that is not folded. Call it when both the
+   * calls and the folded spans are committed; either may come from another process.
+   */
   async unfold(projectId: string, traceIds: readonly string[]): Promise<void> {
     await this.database.alone(
       unfoldingLock(projectId),

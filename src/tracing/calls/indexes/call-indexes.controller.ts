@@ -15,7 +15,7 @@ import { CallIndexesService } from './call-indexes.service.js';
 export class CallIndexesController {
   constructor(private readonly indexes: CallIndexesService) {}
 
-  /** Makes a path into the documents of calls an index, in the background. Queries use it by themselves once it is ready. */
+  /** Creates an index on a path in the documents of calls, in the background. Queries use it as soon as it is ready. */
   @Operation('create', 'admin')
   @Idempotent()
   async create(
@@ -25,7 +25,7 @@ export class CallIndexesController {
     return { index: await this.indexes.create(body, caller) };
   }
 
-  /** The indexes on fields of a project, the oldest first. */
+  /** Lists the indexes on fields of a project, the oldest first. */
   @Operation('list', 'admin')
   async list(@Body() { project_id }: CallIndexesQueryDto): Promise<CallIndexesDto> {
     return { indexes: await this.indexes.list(project_id) };

@@ -8,9 +8,15 @@ export type IndexKind = (typeof KINDS)[number];
 
 export class CallIndexDto {
   @IsProjectId() project_id!: string;
-  /** A path into `attributes`, `inputs`, `output` or `summary`, as queries name it: `inputs.model`. Of kind `substring` also one of these whole. */
+  /**
+   * A path in `attributes`, `inputs`, `output` or `summary`, as queries spell it: `inputs.model`. For the kind
+   * `substring` also one of these documents as a whole.
+   */
   @IsText(MAX_NAME, { min: 1 }) field!: string;
-  /** `text`, the default, serves comparisons with texts, `number` those with numbers, `substring` serves `$contains`. */
+  /**
+   * `text`, the default, serves comparisons with texts; `number` serves comparisons with numbers; `substring` serves
+   * `$contains`.
+   */
   @IsOptional()
   @IsIn(KINDS)
   @ApiPropertyOptional({ enum: KINDS, nullable: true })
@@ -25,7 +31,7 @@ export class CallIndexStateDto {
   field!: string;
   @ApiProperty({ enum: KINDS }) kind!: IndexKind;
   @ApiProperty({ enum: ['building', 'ready', 'failed'] }) status!: string;
-  /** Why it failed. */
+  /** Reason of the failure. */
   @ApiProperty({ type: 'string', nullable: true }) error!: string | null;
   size_bytes!: number;
   created_at!: string;

@@ -12,21 +12,21 @@ import {
   type IndexDefinition,
 } from './call-indexes.query.js';
 
-/** One replica makes and drops indexes on fields. */
+/** Held by the one replica that makes and drops indexes on fields. */
 const KEEPER = oneLock(156_888_772);
 
 const LOOK_EVERY_MS = 30_000;
-/** PostgreSQL trusts the owner of a database with it. */
+/** PostgreSQL lets the owner of a database create this extension. */
 const TRIGRAMS = 'CREATE EXTENSION IF NOT EXISTS pg_trgm';
 
 /**
- * Makes the indexes that are wanted and drops the others, one at a time in a database, without blocking reads and
- * writes. It compares the table with PostgreSQL's catalogue, so leftovers of a killed process, a restored backup or an
- * erased project do not matter.
+ * Makes the requested indexes and drops all others, one at a time in a database, without blocking reads and writes. It
+ * compares the table `call_indexes` with PostgreSQL's catalogue. So leftovers of a killed process, a restored backup or
+ * an erased project do no harm.
  */
 @Injectable()
 export class CallIndexesKeeper {
-  /** Begins to look for something to do, in the background. */
+  /** Starts a run in the background. */
   readonly look: () => void;
 
   constructor(
@@ -45,7 +45,7 @@ export class CallIndexesKeeper {
   }
 
   private async settle({ query, run }: DedicatedConnection): Promise<void> {
-    // A transaction that waits for the lock would hold up the index.
+    // Does not wait for the lock: CREATE INDEX CONCURRENTLY would wait for the waiting transaction.
     const [row] = await query(trySessionLock(KEEPER));
     if (!row!.is_mine) return;
     await run('SET statement_timeout = 0');
@@ -85,5 +85,5 @@ function failureReason(error: unknown, { kind }: IndexDefinition): string {
     ? 'the database has no extension pg_trgm, and the service may not create it: CREATE EXTENSION pg_trgm'
     : `PostgreSQL refused it with the state ${code}`;
 }
-/** Not installed, not allowed, not supported. */
+/** SQLSTATEs: extension not installed, not allowed, not supported. */
 const NO_EXTENSION = ['58P01', '42501', '0A000'];

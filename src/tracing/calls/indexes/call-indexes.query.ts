@@ -1,4 +1,3 @@
-// SQL: what is wanted is compared with PostgreSQL's catalogue, and counted.
 import { createHash } from 'node:crypto';
 import { WIRE } from '../../../platform/http/wire-names.js';
 import {
@@ -16,10 +15,10 @@ import { textKey } from '../../../platform/query/operands.js';
 import { join, sql, type Sql } from '../../../platform/query/sql.js';
 import type { CallIndexStateDto, IndexKind } from './call-indexes.dto.js';
 
-/** The prefix that only the names of these indexes have. */
+/** Prefix that no other index has. */
 const PREFIX = 'calls_field_';
 
-/** As queries read them (`calls.query.ts`), else PostgreSQL would not see that an index has what is asked for. */
+/** Expressions as `calls.query.ts` spells them. With another spelling PostgreSQL would not use the index. */
 const document = (name: Sql) => column.json(name, sql`is_opaque`);
 const DOCUMENTS: Columns = {
   attributes: document(sql`attributes`),
@@ -29,9 +28,9 @@ const DOCUMENTS: Columns = {
 };
 
 /**
- * Equality of texts by their keys of eight bytes: a text of over 2,704 is too long for a B-tree, and a hash index takes longer
- * for each call the more calls have the same value. A number has at most 400 characters (`skein_number`). Parts of texts by
- * their trigrams.
+ * Index methods. `text` compares keys of eight bytes: a text of over 2,704 bytes is too long for a B-tree. A hash index
+ * takes longer for each call the more calls have the same value. A `number` has at most 400 characters
+ * (`skein_number`). `substring` uses trigrams.
  */
 const METHODS: Record<IndexKind, { name: string; operators?: string }> = {
   text: { name: 'btree' },
@@ -39,7 +38,7 @@ const METHODS: Record<IndexKind, { name: string; operators?: string }> = {
   substring: { name: 'gin', operators: 'gin_trgm_ops' },
 };
 
-/** An index that is wanted. */
+/** A requested index. */
 export interface IndexDefinition {
   project_id: string;
   name: string;
@@ -47,7 +46,10 @@ export interface IndexDefinition {
   kind: IndexKind;
 }
 
-/** @throws InvalidQuery when the field is no path into a document that calls keep */
+/**
+ * Validates a requested index and computes its name.
+ * @throws InvalidQuery if the field is no path into a stored document of calls
+ */
 export function indexDefinition(
   projectId: string,
   field: string,
@@ -69,7 +71,7 @@ function indexKey(field: string, kind: IndexKind): Sql {
   return kind === 'number' ? toNumber(value) : textKey(value);
 }
 
-/** Answers the statement that makes the index: a definition binds no values, so PostgreSQL quotes them. */
+/** Returns a query for the statement that makes the index. DDL takes no parameters, so PostgreSQL quotes the values. */
 export function createStatement({
   project_id,
   name,
@@ -88,10 +90,10 @@ export function createStatement({
   return sql`SELECT format(${join([template, name, project_id].map((text) => sql`${text}::text`).concat(values))}) AS statement`;
 }
 
-/** `name` is one of ours. */
+/** `name` must begin with `PREFIX`, so it needs no quoting. */
 export const dropStatement = (name: string) => `DROP INDEX CONCURRENTLY IF EXISTS "${name}"`;
 
-/** The indexes of fields that PostgreSQL has. */
+/** Indexes on fields that exist in PostgreSQL. */
 const EXISTING_INDEXES = sql`(
   SELECT c.relname::text COLLATE "C" AS name, x.indisvalid AS is_valid, pg_relation_size(c.oid) AS bytes
   FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
@@ -113,23 +115,26 @@ export interface IndexCounts {
   total: number;
 }
 
-/** How many indexes the project and its entity have, and how many there are in all, except the named one. */
+/** Counts the indexes of the project, of its entity, and of all projects, without the named one. */
 export const countsQuery = ({ project_id, name }: IndexDefinition) => sql<IndexCounts>`
   SELECT count(*) FILTER (WHERE project_id = ${project_id})::int AS of_project,
     count(*) FILTER (WHERE split_part(project_id, '/', 1) = split_part(${project_id}, '/', 1))::int AS of_entity, count(*)::int AS total
   FROM call_indexes WHERE (project_id, name) <> (${project_id}, ${name})`;
 
-/** One that failed is tried again. */
+/** Requests an index. An index that failed is tried again. */
 export const indexInsert = ({ project_id, name, field, kind }: IndexDefinition) => sql`
   INSERT INTO call_indexes (project_id, name, field, kind) VALUES (${project_id}, ${name}, ${field}, ${kind})
   ON CONFLICT (project_id, name) DO UPDATE SET error = NULL`;
 
-/** The next index that is not as it is wanted: missing, left behind half made, or not wanted any more. */
+/**
+ * The next difference between requested and existing indexes: an index that is missing, invalid, or not requested any
+ * more.
+ */
 export interface IndexDifference {
-  /** Whether PostgreSQL has it; when nothing is wanted, it is dropped. */
+  /** True if PostgreSQL has the index. It is then dropped first. */
   is_there: boolean;
   name: string;
-  /** The index to make; null when there is none. */
+  /** The index to make. Null if the existing one must only be dropped. */
   wanted: IndexDefinition | null;
 }
 

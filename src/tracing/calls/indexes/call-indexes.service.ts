@@ -15,17 +15,24 @@ import {
 } from './call-indexes.query.js';
 import { CallIndex } from './call-index.entity.js';
 
-/** The number of indexes on fields, while one is added. */
+/** Held while an index is added, so that the counts stay correct. */
 const COUNT_LOCK = oneLock(1_670_489_068);
 
 const INDEX_CREATE = auditAction('index.create');
 const INDEX_DELETE = auditAction('index.delete');
 
-/** Each costs every write of its project about a tenth, and every statement over calls a look at its condition (docs/adr/0016-indexes-on-fields.md). */
+/**
+ * Limits. Each index slows the writes of its project by about a tenth. PostgreSQL also checks its condition in every
+ * statement over calls (docs/adr/0016-indexes-on-fields.md).
+ */
 export const MAX_OF_PROJECT = 5;
 export const MAX_INDEXES = 100;
 
-/** The projects of an entity together may have as many as stay free, so that some are left for others. @throws ApiError `too_large` */
+/**
+ * Refuses an index over the limits. The projects of one entity may together have at most as many indexes as stay free
+ * for others.
+ * @throws ApiError `too_large`
+ */
 function assertRoom({ of_project, of_entity, total }: IndexCounts): void {
   if (of_project >= MAX_OF_PROJECT)
     throw new ApiError('too_large', `a project may have ${MAX_OF_PROJECT} indexes on fields`);
@@ -38,7 +45,7 @@ function assertRoom({ of_project, of_entity, total }: IndexCounts): void {
     );
 }
 
-/** The paths of calls that shall be indexed. The keeper makes the indexes. */
+/** Stores which paths of calls are to be indexed. `CallIndexesKeeper` makes the indexes. */
 @Injectable()
 export class CallIndexesService {
   constructor(
@@ -46,7 +53,7 @@ export class CallIndexesService {
     private readonly keeper: CallIndexesKeeper,
   ) {}
 
-  /** The index: it is made in the background, or exists already. */
+  /** Requests an index, which is made in the background. Returns its state. */
   async create({ project_id, field, kind }: CallIndexDto, by: Caller): Promise<CallIndexStateDto> {
     const wanted = indexDefinition(project_id, field, kind ?? 'text');
     const index = await this.database.alone(lock(COUNT_LOCK), async () => {

@@ -2,10 +2,10 @@ import { fits, isId, isStorable } from '../../../platform/http/dto.js';
 import { isObject } from '../../../platform/json/json-object.js';
 import type { AgentColumns } from './calls.upsert.js';
 
-/** An index has the name beside the project and the id: 2,704 bytes at most. */
+/** Maximum length of a name. An index entry holds the name, the project and the id, and has at most 2,704 bytes. */
 const MAX_NAME = 256;
 
-/** A span of which nothing is known but that it came from an agent. */
+/** Columns of a span from an agent, if nothing else is known of the span. */
 export const PLAIN_SPAN: AgentColumns = {
   operation: '',
   agent_name: null,
@@ -13,23 +13,25 @@ export const PLAIN_SPAN: AgentColumns = {
   linked_call_id: null,
 };
 
-/** The value of an attribute by its name. */
+/** Returns the value of the attribute with this name. */
 type ReadAttribute = (name: string) => unknown;
 
 interface SpanConvention {
-  /** The attribute whose value says what a span does. */
+  /** The attribute whose value states the operation of a span. */
   attribute: string;
-  /** Operations of OpenTelemetry by that value, which is compared in lower case: people write `LLM` and `llm`. */
+  /** Operations of OpenTelemetry, keyed by the value of `attribute` in lower case: clients send `LLM` and `llm`. */
   operations: Readonly<Record<string, string>>;
-  /** Attributes that name the agent of a span of one of the operations, the first that is there; `other` of any other span. */
+  /**
+   * Attributes that name the agent, keyed by operation, the most important first. `other` is for all other operations.
+   */
   names?: Readonly<Record<string, readonly string[]>>;
-  /** The span of an agent whose name no attribute tells is named after the agent. */
+  /** If no attribute names the agent, the name of the agent's span is used. */
   isNamedAfterAgent?: true;
-  /** The name of the agent when nothing else tells it. */
+  /** The name of the agent if no attribute names it. */
   agent?: string;
 }
 
-/** Nodes of LangGraph that are no agents: its own, and the node of tools of its ready-made agents. */
+/** Nodes of LangGraph that are no agents: its internal nodes, and the tool node of its prebuilt agents. */
 const IS_NO_AGENT = /^(__\w+__|tools)$/;
 const GRAPH_NODES = [
   'graph.node.id',
@@ -38,10 +40,13 @@ const GRAPH_NODES = [
   'langgraph_node',
 ];
 
-/** How SDKs say what a span does and which agent does it. The first convention of which a span has a known value counts. */
+/**
+ * Attributes with which SDKs state the operation and the agent of a span. The first convention with a known value
+ * counts.
+ */
 const CONVENTIONS: readonly SpanConvention[] = [
-  // OpenInference, openinference-semantic-conventions 0.1.30; also spans of smolagents 1.2x, CrewAI and AutoGen by its
-  // instrumentations. openinference-instrumentation-langchain keeps the node of LangGraph in the JSON of `metadata`.
+  // OpenInference, openinference-semantic-conventions 0.1.30. Its instrumentations also make spans of smolagents 1.2x,
+  // CrewAI and AutoGen. openinference-instrumentation-langchain stores the node of LangGraph in the JSON of `metadata`.
   {
     attribute: 'openinference.span.kind',
     operations: {
@@ -68,7 +73,8 @@ const CONVENTIONS: readonly SpanConvention[] = [
     names: { invoke_agent: ['traceloop.entity.name'] },
     isNamedAfterAgent: true,
   },
-  // OpenLLMetry 0.50, which says of requests to models only this (opentelemetry-semantic-conventions-ai, `LLMRequestTypeValues`)
+  // OpenLLMetry 0.50, which sets only this attribute on requests to models (opentelemetry-semantic-conventions-ai,
+  // `LLMRequestTypeValues`)
   {
     attribute: 'llm.request.type',
     operations: {
@@ -78,7 +84,7 @@ const CONVENTIONS: readonly SpanConvention[] = [
       rerank: 'reranker',
     },
   },
-  // MLflow 3.4, `mlflow.entities.SpanType`; values are JSON
+  // MLflow 3.4, `mlflow.entities.SpanType`. Values are JSON.
   {
     attribute: 'mlflow.spanType',
     operations: {
@@ -94,7 +100,8 @@ const CONVENTIONS: readonly SpanConvention[] = [
     },
     isNamedAfterAgent: true,
   },
-  // Langfuse, langfuse 3.9 to 5.0 (PyPI), @langfuse/core 5.11 (npm), and events of /api/public/ingestion; a plain span does nothing that has a name
+  // Langfuse: langfuse 3.9 to 5.0 (PyPI), @langfuse/core 5.11 (npm), and events of /api/public/ingestion. A plain span
+  // has no operation.
   {
     attribute: 'langfuse.observation.type',
     operations: {
@@ -111,7 +118,7 @@ const CONVENTIONS: readonly SpanConvention[] = [
     },
     isNamedAfterAgent: true,
   },
-  // Vercel, ai 4 to 6; version 7 says gen_ai.operation.name
+  // Vercel, ai 4 to 6; version 7 sets gen_ai.operation.name
   {
     attribute: 'ai.operationId',
     operations: {
@@ -127,18 +134,18 @@ const CONVENTIONS: readonly SpanConvention[] = [
     },
     names: { invoke_agent: ['ai.telemetry.functionId'] },
   },
-  // LangSmith 0.4; newer ones also say gen_ai.operation.name
+  // LangSmith 0.4; newer versions also set gen_ai.operation.name
   {
     attribute: 'langsmith.span.kind',
     operations: { llm: 'chat', tool: 'execute_tool', retriever: 'retrieval' },
     names: { chat: ['langsmith.metadata.langgraph_node'] },
   },
-  // AG2 0.9, which also says gen_ai.operation.name on most spans
+  // AG2 0.9, which also sets gen_ai.operation.name on most spans
   {
     attribute: 'ag2.span.type',
     operations: { agent: 'invoke_agent', tool: 'execute_tool', llm: 'chat' },
   },
-  // Logfire 4, of the agents SDK of OpenAI
+  // Logfire 4, for the agents SDK of OpenAI
   {
     attribute: 'logfire.msg_template',
     operations: { 'agent run: {name!r}': 'invoke_agent', 'function: {name}': 'execute_tool' },
@@ -146,7 +153,7 @@ const CONVENTIONS: readonly SpanConvention[] = [
   },
   // Codex 0.171, codex-rs/core/src/tools
   { attribute: 'codex.tool.phase', operations: { dispatch: 'execute_tool' } },
-  // Claude Code 2.1; newer ones also say gen_ai.operation.name
+  // Claude Code 2.1; newer versions also set gen_ai.operation.name
   {
     attribute: 'span.type',
     operations: { interaction: 'invoke_agent', llm_request: 'chat' },
@@ -154,15 +161,15 @@ const CONVENTIONS: readonly SpanConvention[] = [
   },
 ];
 
-/** Values of `gen_ai.operation.name` that stand for another operation. */
+/** Operations to which values of `gen_ai.operation.name` are mapped. */
 const OPERATION_ALIASES: ReadonlyMap<string, string> = new Map([
-  ['invoke_workflow', 'invoke_agent'], // semantic conventions since v1.39: what runs agents is invoked as they are
+  ['invoke_workflow', 'invoke_agent'], // semantic conventions since v1.39; treated like invoke_agent
   ['llm_call', 'chat'], // Gemini CLI 0.61
   ['tool_call', 'execute_tool'],
   ['agent_call', 'invoke_agent'],
 ]);
 
-/** Operations of OpenTelemetry, which some spell in capitals. */
+/** Operations of OpenTelemetry. Some clients send them in capitals. */
 const OPERATIONS: ReadonlySet<string> = new Set([
   'chat',
   'text_completion',
@@ -187,8 +194,8 @@ const CONVENTION_INDEX = CONVENTIONS.map((convention) => ({
 const INVOKE_AGENT = 'invoke_agent';
 
 /**
- * Null of a span that says nothing of agents or models. The keys of weave win over those of OpenTelemetry, and both over other
- * conventions. `spanName` is the name of the span, or of the op.
+ * Returns the columns of a span, or null if its attributes name no agent and no operation. The keys of weave win over
+ * those of OpenTelemetry, and both win over other conventions. `spanName` is the name of the span, or of the op.
  */
 export function agentOf(attribute: ReadAttribute, spanName?: string): AgentColumns | null {
   const named = (key: string) =>
@@ -215,7 +222,7 @@ const text = (value: unknown): string | null =>
 
 type IndexedConvention = (typeof CONVENTION_INDEX)[number];
 
-/** The convention that says the operation, or else the first of which the span has the attribute. */
+/** Returns the first convention with a known operation, else the first whose attribute the span has. */
 function conventionOf(attribute: ReadAttribute): {
   convention: IndexedConvention | undefined;
   operation: string | null;
@@ -259,7 +266,7 @@ function nameIn(attribute: ReadAttribute, name: string): string | null {
 }
 
 const METADATA = 'metadata.';
-/** Metadata that is read: it is parsed for one name. */
+/** Maximum length of metadata that is parsed to find one name. */
 const MAX_METADATA = 64 * 1024;
 
 function metadataOf(attribute: ReadAttribute, name: string): unknown {
@@ -269,7 +276,7 @@ function metadataOf(attribute: ReadAttribute, name: string): unknown {
     try {
       metadata = JSON.parse(metadata);
     } catch {
-      // Python prints other quotation marks
+      // Python prints other quotation marks than JSON
       return new RegExp(`'${name}': '([^'\\\\]{1,${MAX_NAME}})'`).exec(metadata as string)?.[1];
     }
   }

@@ -12,27 +12,29 @@ import type { AgentColumns, CallWrite } from './calls.upsert.js';
 import { cutException } from './text-repair.js';
 import { responseIdOf } from './response-id.js';
 
-/** The free-form members of a start or an end, as they were sent. */
+/** Free-form members of a start or an end, as they were sent. */
 export type DocumentTexts = Texts<typeof CALL_SHAPE>;
 
 export const START_SHAPE = { attributes: true, inputs: true, otel_dump: true } as const;
 export const END_SHAPE = { summary: true, output: true } as const;
 export const CALL_SHAPE = { ...START_SHAPE, ...END_SHAPE } as const;
 
-/** What a start has beside its body. */
+/** Values of a start that its body does not hold. */
 interface StartExtras {
   newTrace?: (start: CallStartDto) => string;
-  /** Columns that the attributes of a span fill; undefined where no door has read them. */
+  /** Columns read from the attributes of a span. Undefined if no door has read them. */
   agent?: AgentColumns | null | undefined;
-  /** The source that the span says itself; undefined where it is to be read from the attributes. */
+  /** The source that the span states itself. Undefined if it must be read from the attributes. */
   source?: CallSource | null | undefined;
-  /** When the events were made that gave the call its members. */
+  /** Times of the events from which the members of the call come. */
   eventTimes?: string | undefined;
-  /** Whether it is a turn follows from where it stands: `turnChanges`. */
+  /** If true, the position in the trace decides whether the call is a turn: `turnChanges`. */
   movesTurn?: boolean | undefined;
 }
 
-/** What is stored of a start. A start that names no trace gets `newTrace` unless an earlier write knows better. */
+/**
+ * Returns the write for a start. A start that names no trace gets `newTrace`, unless an earlier write has set a trace.
+ */
 export function startWrite(
   start: CallStartDto,
   documents: DocumentTexts | undefined,
@@ -73,7 +75,10 @@ export function startWrite(
   };
 }
 
-/** The source that a call says itself: `known`, or by the parsed copy of its attributes, or their text where a door gives texts alone. */
+/**
+ * Returns the source that a call states itself: `known`, else the one in its attributes. Reads the parsed attributes,
+ * or their text if a door passes only texts.
+ */
 function sourceOf(
   start: CallStartDto,
   text: string | null | undefined,
@@ -87,7 +92,7 @@ function sourceOf(
   return ownSource({ opName, isTop: !parent_id, attributes });
 }
 
-/** Columns of a call that is no span, whose attributes say what it does as a span's would. */
+/** Returns the columns of a call that is no span. Its attributes are read like those of a span. */
 function plainAgent(start: CallStartDto): AgentColumns | null {
   const { attributes } = start as { attributes?: unknown };
   if (!isObject(attributes)) return null;
@@ -97,7 +102,7 @@ function plainAgent(start: CallStartDto): AgentColumns | null {
   );
 }
 
-/** What is stored of an end. */
+/** Returns the write for an end. */
 export function endWrite(
   end: CallEndDto,
   documents: DocumentTexts | undefined,
@@ -130,13 +135,12 @@ const newTraceOf = (start: CallStartDto, newTrace: (start: CallStartDto) => stri
 
 const flag = (isSet: boolean) => (isSet ? 'true' : null);
 
-/** A free-form member that is null is stored as one that is absent. */
 const unlessNull = (document: string | undefined) => (document === 'null' ? null : document);
 
 const isOpaque = (...documents: (string | null | undefined)[]): boolean =>
   documents.some((document) => document && hasOpaqueEscapes(document));
 
-/** A member of a document: of the parsed copy, or of the text where a door gives texts alone. */
+/** Returns a member of a document. Reads the parsed document, or its text if a door passes only texts. */
 function memberText(
   call: CallStartDto | CallEndDto,
   name: 'attributes' | 'summary',
@@ -149,13 +153,15 @@ function memberText(
   return isObject(copy) ? copy[member] : undefined;
 }
 
-/** The provider's id of an output that holds one: of the parsed copy, or of the text where a door gives texts alone. */
+/**
+ * Returns the provider's id of a response from the output. Reads the parsed output, or its text if a door passes only
+ * texts.
+ */
 function responseIn(end: CallEndDto, text: string | null | undefined): string | null {
   if (Object.hasOwn(end, 'output')) return responseIdOf(end.output);
   return text?.includes('"id"') ? responseIdOf(JSON.parse(text)) : null;
 }
 
-/** `summary.status_counts.error > 0`. */
 function hasDescendantError(summary: CallEndDto['summary']): boolean {
   const { status_counts: counts } = (summary ?? {}) as {
     status_counts?: { error?: unknown } | null;

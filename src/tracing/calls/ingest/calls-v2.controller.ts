@@ -18,7 +18,7 @@ import {
 import { CallsService } from '../calls.service.js';
 import { type ProjectPath, ProjectPathGuard } from '../../project-path.guard.js';
 
-/** Where newer SDKs write. The project stands in the path; what the body says must agree. */
+/** Records calls of newer SDKs. The project is in the path, and the body must name the same project. */
 @ApiTags('calls')
 @ApiParam({ name: 'entity', example: 'acme' })
 @ApiParam({ name: 'project', example: 'demo' })
@@ -33,8 +33,8 @@ export class CallsV2Controller {
   ) {}
 
   /**
-   * Records up to 10,000 calls that have ended. When calls are refused, the answer is 422 with their places in `errors`, and the
-   * others are stored: the published clients read nothing of a 200.
+   * Records up to 10,000 calls that have ended. If some are refused, the answer is 422 with their places in `errors`,
+   * and the other calls are stored. It is not 200, because the published clients ignore the body of a 200.
    */
   @Operation('calls/complete', 'writer')
   @NoProjectField('ProjectPathGuard checks the project of the path')
@@ -56,7 +56,7 @@ export class CallsV2Controller {
     return this.idempotency.once(context, write, { isHarmless: typeof start.id === 'string' });
   }
 
-  /** Records the end of a call that has started; 404 when it has not. */
+  /** Records the end of a call that has started. Answers 404 if the call has not started. */
   @Operation('call/end', 'writer')
   @ApiEmptyResponse()
   async end(@Body() { end }: CallEndBodyDto, @Ctx() { text, caller }: Context): Promise<object> {

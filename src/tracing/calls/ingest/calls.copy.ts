@@ -2,7 +2,7 @@ import { copyInto, CopyRows, microsecondsOf } from '../../../platform/query/bina
 import { PRODUCTION } from '../source/call-source.js';
 import type { CallWrite } from './calls.upsert.js';
 
-/** In the order in which `addRow` has their values. */
+/** Columns in the order in which `addRow` writes them. */
 const COPY = copyInto('calls', [
   'project_id',
   'id',
@@ -40,16 +40,19 @@ const COPY = copyInto('calls', [
   'own_source',
 ]);
 
-/** Whether what is stored of a start follows from the write alone, if its call is not stored yet. The copy has no times of events. */
+/**
+ * True if the write alone decides what is stored of the call, as long as the call is not stored yet. COPY writes no
+ * event times.
+ */
 export const isWholeCall = ({ start }: CallWrite): boolean =>
   start !== undefined && !start.event_times && Boolean(start.trace_id || !start.parent_id);
 
-/** Bytes of a row beside its texts, some of which are short. */
+/** Bytes of a row in addition to its documents and its exception. */
 const ROW_BYTES = 512;
 
 /**
- * The rows of calls that are not stored yet: what `upsertQuery` would store of them. Answers the writes that have to be
- * upserted, since they are not whole, or since only PostgreSQL reads their date-times.
+ * Makes rows for calls that are not stored yet, with the values that `upsertQuery` would store. `left` are the writes
+ * that must be upserted: they are not whole, or only PostgreSQL can read their date-times.
  */
 export function copyCalls(
   writes: readonly CallWrite[],
@@ -104,11 +107,10 @@ function addRow(rows: CopyRows, write: CallWrite): boolean {
   return true;
 }
 
-/** The trace of a call that is not stored yet. */
+/** Returns the trace of a call that is not stored yet. */
 export const traceOf = ({ start, end }: CallWrite) =>
   start?.trace_id ?? end?.end_trace_id ?? start?.new_trace;
 
-/** The source that a call gets. */
 export const sourceOf = ({ start }: CallWrite) => start?.source ?? PRODUCTION;
 
 const step = (text: string | null | undefined) =>

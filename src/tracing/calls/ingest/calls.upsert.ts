@@ -11,8 +11,8 @@ import {
 import { withLogged } from '../messages/call-messages.query.js';
 
 /**
- * The values of a start and an end, each as the text of its column's type, and their documents. A batch of which no write has a
- * value of a group sends no arrays for it, since PostgreSQL makes a table of each array.
+ * Columns of a start and of an end, in groups. Texts are sent as the text of the column's type. A group without values
+ * in a batch is not sent, since PostgreSQL makes a table of each array.
  */
 const START_TEXTS = ['op_name', 'started_at', 'trace_id', 'user_id', 'counts_gross'] as const;
 const MORE_START_TEXTS = [
@@ -25,11 +25,11 @@ const MORE_START_TEXTS = [
   'run_id',
   'run_step',
 ] as const;
-/** Of spans of agents: docs/adr/0135-agents.md. */
+/** Columns of agents' spans: docs/adr/0135-agents.md. */
 const AGENT_TEXTS = ['operation', 'agent_name', 'agent_version', 'linked_call_id'] as const;
-/** `CallSources` finds `source`; null is production. `own_source` is what the call says itself. */
+/** `CallSources` sets `source`; null is production. `own_source` is the source that the call states itself. */
 const SOURCE_TEXTS = ['source', 'own_source'] as const;
-/** Of calls that events change: docs/adr/0055-langfuse.md. */
+/** Columns of calls that events change: docs/adr/0055-langfuse.md. */
 const EVENT_DOCUMENTS = ['event_times'] as const;
 const NEW_TRACE = ['new_trace'] as const;
 const END_TEXTS = ['ended_at'] as const;
@@ -48,9 +48,11 @@ const END_DOCUMENTS = ['summary', 'output', 'usage'] as const;
 type ColumnTexts<Names extends readonly string[]> = {
   [Name in Names[number]]: string | null | undefined;
 };
-/** What a span says of agents. `linked_call_id` is a call of another trace in which it ran. */
+/** Columns that a span states about agents. `linked_call_id` is a call of another trace in which the span ran. */
 export type AgentColumns = ColumnTexts<typeof AGENT_TEXTS>;
-/** `new_trace` is the trace of a start that names none and whose parent is not stored. `markOrphans` sets `is_orphan`. */
+/**
+ * `new_trace` is the trace of a start that names none and whose parent is not stored. `markOrphans` sets `is_orphan`.
+ */
 type StartColumns = Partial<AgentColumns> &
   Partial<ColumnTexts<typeof SOURCE_TEXTS>> &
   Partial<ColumnTexts<typeof EVENT_DOCUMENTS>> &
@@ -59,7 +61,7 @@ type StartColumns = Partial<AgentColumns> &
   ColumnTexts<typeof NEW_TRACE> &
   ColumnTexts<typeof START_DOCUMENTS> &
   ColumnTexts<typeof MORE_START_DOCUMENTS>;
-/** `end_started_at` and `end_trace_id` count until the start is stored. */
+/** `end_started_at` and `end_trace_id` are used until the start is stored. */
 type EndColumns = ColumnTexts<typeof END_TEXTS> &
   ColumnTexts<typeof MORE_END_TEXTS> &
   ColumnTexts<typeof END_DOCUMENTS>;
@@ -70,9 +72,9 @@ export interface CallWrite {
   id: string;
   start?: StartColumns;
   end?: EndColumns;
-  /** A document of it spells what PostgreSQL's json functions refuse: `hasOpaqueEscapes`. */
+  /** True if a document contains an escape that PostgreSQL's json functions refuse: `hasOpaqueEscapes`. */
   isOpaque: boolean;
-  /** Of the start: its own, or set when the write is committed. */
+  /** Trace of the start: its own, or set when the write is committed. */
   traceId?: string | null;
 }
 
@@ -100,21 +102,24 @@ const COLUMN_GROUPS: readonly ColumnGroup[] = [
 ];
 
 /**
- * An end that is older than the stored one, or what is known of a call that runs although its end is stored: a body that was sent
- * again, or came late. Events have times of their own, by which they were put together.
+ * True if a body was sent again or came late. Its end is older than the stored end, or it has no end although one is
+ * stored. Events have their own times, by which they were already merged.
  */
 const IS_OLDER_END = sql`(c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))`;
-/** A span that still ran when it was exported, although it is stored with its end. */
+/** True for a span that still ran when it was exported, if it is stored with its end. */
 const IS_RUNNING_SPAN = sql`(excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)`;
-/** A start counts unless it came with an older end, or is an older state of a span. */
+/**
+ * True if the start replaces the stored start. It does not if it came with an older end, or is an older state of a
+ * span.
+ */
 const IS_START = sql`(excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT (${IS_OLDER_END} OR ${IS_RUNNING_SPAN})))`;
-/** A call that runs may have an output or a usage already. */
+/** True if the end replaces the stored end. A call that still runs may already have an output or a usage. */
 const IS_END = sql`((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
   AND NOT ${IS_OLDER_END})`;
-/** `updateQuery` has set the name, perhaps in an earlier version and before the start. */
+/** True if `updateQuery` has set the name, perhaps in an earlier version of the service and before the start. */
 const IS_RENAMED = sql`(c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL))`;
 
 const list = (names: readonly string[]) => join(names.map(identifier));
@@ -127,13 +132,13 @@ const replacedWhen = (isBrought: Sql, ...columns: string[]) =>
     }),
   );
 
-/** Values that an end may have too: the start's own value wins. */
+/** Column that an end may set too. The value of the start wins. */
 const startsValue = (name: string) => {
   const column = identifier(name);
   return sql`CASE WHEN ${IS_START} THEN coalesce(excluded.${column}, c.${column}) ELSE coalesce(c.${column}, excluded.${column}) END`;
 };
 
-/** Values of a start or an end, to which log records may add: docs/adr/0059-messages-in-logs.md. */
+/** Columns of a start or an end to which log records may add: docs/adr/0059-messages-in-logs.md. */
 const loggedWhen = (isBrought: Sql, side: 'inputs' | 'output') => {
   const [column, own] = [identifier(side), identifier(`own_${side}`)];
   const brought = sql`CASE WHEN ${isBrought} THEN excluded.${column} ELSE c.${own} END`;
@@ -149,7 +154,7 @@ interface UpsertedCall {
   trace_id: string;
 }
 
-/** The statement for these groups. `upsertQuery` has the values in the order in which the parameters stand here. */
+/** Returns the statement for these groups. `upsertQuery` lists the values in the order of the parameters. */
 function upsert(groups: readonly ColumnGroup[]): Sql<UpsertedCall> {
   const texts = ['id', 'is_opaque', ...groups.flatMap((group) => group.texts)];
   const documents = groups.flatMap((group) => group.documents);
@@ -193,7 +198,7 @@ function upsert(groups: readonly ColumnGroup[]): Sql<UpsertedCall> {
   ${isAnswering ? sql`RETURNING project_id, id, trace_id` : sql``}`;
 }
 
-/** The statements by their groups, made when first asked for. There are 37 sets of groups. */
+/** Statements, keyed by their groups and made at first use. There are 37 sets of groups. */
 const STATEMENTS = new Map<string, Omit<PreparedStatement<UpsertedCall>, 'values'>>();
 
 function statement(groups: readonly ColumnGroup[]) {
@@ -205,7 +210,7 @@ function statement(groups: readonly ColumnGroup[]) {
 
 type Side = Record<string, string | null | undefined> | undefined;
 
-/** The groups of which a write has a value. Who looks for a trace names the parents too. */
+/** Returns the groups in which some write has a value. A statement that looks for traces also needs the parents. */
 function groupsOf(writes: readonly CallWrite[]): ColumnGroup[] {
   const isBrought = ({ side, texts, documents }: ColumnGroup) => {
     const names = [...texts, ...documents];
@@ -221,13 +226,16 @@ function groupsOf(writes: readonly CallWrite[]): ColumnGroup[] {
 }
 
 /**
- * Merges starts and ends of one project into `calls`, one statement for all of them, prepared once a connection; each column travels
- * as one array (the figures: docs/adr/0004-write-path.md). Each call is there at most once. What a start or an end
- * brings replaces what an earlier one brought, side by side and in any order; neither touches the other's columns. What is older by
- * its end replaces nothing. A `display_name` that a start leaves out stays, and so does one that `/call/update` has set:
- * `updateQuery`. Rows are locked in the order of
- * their key, so that concurrent statements wait for each other instead of deadlocking. Answers the traces of the calls
- * when a start leaves its own to be found.
+ * Merges starts and ends of one project into `calls`. All writes share one statement, which is prepared once for each
+ * connection. Each column is sent as one array (figures: docs/adr/0004-write-path.md). `writes` must hold each call at
+ * most once.
+ *
+ * A start replaces an earlier start, and an end replaces an earlier end, in any order. Neither touches the columns of
+ * the other. A write with an older end replaces nothing. A `display_name` that a start omits stays, and so does one
+ * that `/call/update` has set: `updateQuery`.
+ *
+ * Rows are locked in the order of their keys, so concurrent statements wait instead of deadlocking. If a start leaves
+ * its trace to be found, the statement returns the traces of the calls.
  */
 export function upsertQuery(writes: readonly CallWrite[]): PreparedStatement<UpsertedCall> {
   const groups = groupsOf(writes);

@@ -16,8 +16,8 @@ import { resolveSources, isSourceChanged, takesSource } from '../source/source-r
 import { Pace } from '../../../platform/erasing/pace.js';
 
 /**
- * Stores starts and ends: concurrent requests share statements, and what waits is bounded. A write whose call is
- * already in the batch joins it, since one statement may touch a row once.
+ * Stores starts and ends. Concurrent requests share statements, and the number of waiting writes is limited. Writes of
+ * one call are merged, because one statement may touch a row only once.
  */
 @Injectable()
 export class CallsWriter implements OnApplicationShutdown {
@@ -26,16 +26,16 @@ export class CallsWriter implements OnApplicationShutdown {
       this.database.runFor(
         () => key,
         () => this.write(writes),
-        { tell: () => ({ work: 'writes of calls' }) }, // of many requests
+        { tell: () => ({ work: 'writes of calls' }) }, // many requests share it
       ),
-    // of many, one may wait for a lock, or be too large
+    // errors that one write of the batch may cause: it waits for a lock, or is too large
     (error) => isRowError(error) || isTimeout(error) || isOutOfMemory(error),
   );
 
-  /** Projects of which a call was stored already when it was copied. */
+  /** Projects of which a call was already stored when it was copied. */
   private readonly pauses = new LRUCache<string, CopyPause>({ max: MAX_PAUSES });
 
-  /** Projects in which calls were just written that are not of production. */
+  /** Projects in which calls of other sources than production were just written. */
   private readonly mixed = new LRUCache<string, true>({ max: MAX_PAUSES, ttl: MIXED_MS });
 
   constructor(
@@ -51,19 +51,25 @@ export class CallsWriter implements OnApplicationShutdown {
     );
   }
 
-  /** Starts and ends of calls that wait for the database. */
+  /** Number of starts and ends of calls that wait for the database. */
   get waitingRows(): number {
     return this.group.waitingRows;
   }
 
-  /** Resolves when the write is committed. @throws Busy when too many wait. */
+  /**
+   * Stores a write. Resolves when it is committed.
+   * @throws Busy if too many writes wait
+   */
   async store(write: CallWrite, owner: string): Promise<void> {
     if (this.database.inTransaction) return this.write([write]);
     const place = placeOf(write, owner);
     await this.group.add(write, place.owner, place.bytes);
   }
 
-  /** Stores many, of calls that differ; answers what refused those that were. @throws what would fail all of them. */
+  /**
+   * Stores many writes of different calls. Returns the errors of refused writes.
+   * @throws errors that affect all writes
+   */
   async storeAll(writes: CallWrite[], owner: string): Promise<Map<CallWrite, unknown>> {
     if (this.database.inTransaction) return this.storeInTransaction(writes);
     const refused = await this.group.addAll(writes, (write) => placeOf(write, owner));
@@ -71,7 +77,9 @@ export class CallsWriter implements OnApplicationShutdown {
     return refused;
   }
 
-  /** In the order in which every statement locks, since the locks stay until the transaction ends. */
+  /**
+   * Stores writes in the order in which every statement locks rows, since the locks stay until the transaction ends.
+   */
   private async storeInTransaction(writes: CallWrite[]): Promise<Map<CallWrite, unknown>> {
     const refused = new Map<CallWrite, unknown>();
     const sorted = writes.toSorted((a, b) => compareCodePoints(writeKey(a), writeKey(b)));
@@ -102,7 +110,7 @@ export class CallsWriter implements OnApplicationShutdown {
     await this.group.idle();
   }
 
-  /** Writes of one project. */
+  /** Stores writes of one project. */
   private async write(writes: CallWrite[]): Promise<void> {
     const merged = [...mergedByCall(writes, ({ id }) => id).values()];
     const left = await this.copyNew(merged);
@@ -123,7 +131,10 @@ export class CallsWriter implements OnApplicationShutdown {
     return rows;
   }
 
-  /** Parents are looked up before their children are stored: one that goes meanwhile marks the children itself. */
+  /**
+   * Reads parents before their children are stored. A transaction that deletes a parent meanwhile marks the children
+   * itself.
+   */
   private async findAbove(
     writes: CallWrite[],
     novelty: { areNew: boolean },
@@ -139,8 +150,8 @@ export class CallsWriter implements OnApplicationShutdown {
   }
 
   /**
-   * Passes sources on to calls that came before. In a project with several sources what is above a call may have changed while it was
-   * written, so it is looked up again: by whoever commits last, this or `spread`.
+   * Passes sources on to calls that were stored earlier. In a project with several sources, a call above may have
+   * changed during the write. So it is read again by whichever commits last: this method or `spread`.
    */
   private async spreadSources(
     writes: CallWrite[],
@@ -155,15 +166,15 @@ export class CallsWriter implements OnApplicationShutdown {
   }
 
   /**
-   * Copies the calls that are new, which costs PostgreSQL two thirds of an upsert. Whether they are it finds out: it refuses all of them
-   * if one is stored already, which is seldom. Answers the writes that are left.
+   * Copies new calls, which saves PostgreSQL a third of the cost of an upsert. If one of the calls is already stored,
+   * which is rare, PostgreSQL refuses the whole copy. Returns the writes that must be upserted.
    */
   private async copyNew(writes: CallWrite[]): Promise<CallWrite[]> {
     const { projectId } = writes[0]!;
     if (this.database.inTransaction || this.pauses.get(projectId)?.isOver() === false)
       return writes;
     if (writes.filter(isWholeCall).length < Math.min(FEWEST_COPIED, writes.length)) return writes;
-    // in the order in which every statement locks
+    // in the order in which every statement locks rows
     const sorted = writes.toSorted((a, b) => compareCodePoints(a.id, b.id));
     const bytes = sorted.reduce((sum, write) => sum + writeLength(write), 0);
     const stored = await this.findAbove(sorted, { areNew: true });
@@ -186,7 +197,7 @@ export class CallsWriter implements OnApplicationShutdown {
   }
 }
 
-/** Marks the calls below others, which go, as orphans. */
+/** Marks the children of these calls as orphans, because the calls leave their trace. */
 async function markChildren(
   database: Database,
   projectId: string,
@@ -196,7 +207,7 @@ async function markChildren(
 }
 
 const ROWS_AT_ONCE = 500;
-/** So many calls at least are copied when others have to be upserted: below, two statements cost more than one. */
+/** Minimum number of calls to copy if others must be upserted. With fewer, two statements cost more than one. */
 const FEWEST_COPIED = 20;
 const MAX_PAUSES = 10_000;
 /** Longer than any write takes. */
@@ -204,7 +215,10 @@ const MIXED_MS = 60_000;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** For how long the calls of a project are upserted and not copied: each time twice as long, until a copy succeeds. */
+/**
+ * Time in which calls of a project are upserted instead of copied. It doubles with each failed copy until a copy
+ * succeeds.
+ */
 class CopyPause {
   private readonly ms: number;
   private readonly end: number;
@@ -226,19 +240,19 @@ const placeOf = (write: CallWrite, key: string) => ({
   bytes: writeLength(write),
 });
 
-/** Its weight: the characters of its documents and of its exception. */
+/** Weight of a write: the characters of its documents and of its exception. */
 const writeLength = ({ start, end }: CallWrite): number => {
   const ofStart = [start?.attributes, start?.inputs, start?.otel_dump];
   const texts = [...ofStart, end?.summary, end?.output, end?.exception];
   return texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
 };
 
-/** Neither part can hold the separator. */
+/** Makes a key. Neither part can contain the separator. */
 export const callKey = (projectId: string, id: string) => `${projectId}\n${id}`;
 
 export const writeKey = ({ projectId, id }: CallWrite) => callKey(projectId, id);
 
-/** One write a call, by `keyOf`: later starts and ends replace earlier ones. */
+/** Merges writes of the same call, keyed by `keyOf`. Later starts and ends replace earlier ones. */
 export function mergedByCall(writes: CallWrite[], keyOf = writeKey): Map<string, CallWrite> {
   const merged = new Map<string, CallWrite>();
   for (const write of writes) {
@@ -250,8 +264,8 @@ export function mergedByCall(writes: CallWrite[], keyOf = writeKey): Map<string,
 }
 
 /**
- * The later start and the later end of one call, by the rules of `upsertQuery`: what is older by its end replaces nothing. Spelled out,
- * since to spread an object takes a microsecond.
+ * Returns the later start and the later end of one call, by the rules of `upsertQuery`: a write with an older end
+ * replaces nothing. Lists all members, because spreading an object takes a microsecond.
  */
 export const mergeWrites = (earlier: CallWrite, later: CallWrite): CallWrite => {
   const isOlder = !later.start?.event_times && isOlderEnd(later.end, earlier.end);
@@ -273,7 +287,7 @@ function isOlderEnd(later: CallWrite['end'], earlier: CallWrite['end']): boolean
   return microseconds(later.ended_at) < microseconds(earlier.ended_at);
 }
 
-/** NaN for a time that only PostgreSQL reads: of two of one batch the later one counts then. */
+/** Microseconds since 2000. NaN for a time that only PostgreSQL can read: the later write of the batch then wins. */
 const microseconds = (text: string): number =>
   microsecondsOf(text) ?? (Date.parse(text) - Date.UTC(2000)) * 1000;
 

@@ -1,9 +1,9 @@
--- A connection keeps the plans of functions, and the first are made while `calls` is small or empty. Then every index that
--- begins with `project_id` seems to cost the same, and PostgreSQL may choose one with which each look-up reads the whole
--- project. These look up a range in the order of one index, and may not sort: so no other will do. They are plpgsql, so that
--- they are not folded into a statement that then joins shards.
+-- A connection keeps the plans of functions, and the first plans are made while `calls` is small or empty. Then all
+-- indexes that begin with `project_id` seem to cost the same. PostgreSQL may choose one with which each look-up reads
+-- the whole project. These functions read a range in the order of one index and may not sort, so no other index fits.
+-- They are plpgsql, so that they are not inlined into a statement that then joins shards.
 
--- The trace of a stored call: for processes of the previous version.
+-- Returns the trace of a stored call. Used by processes of the previous version.
 CREATE OR REPLACE FUNCTION skein_trace(project text, call text) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE STRICT SET enable_sort = off AS $$
 BEGIN
@@ -12,7 +12,8 @@ BEGIN
 END
 $$;
 
--- The traces of stored calls, or of their parents, in the order of the calls: of those that get a new trace unless they are stored.
+-- Returns the traces of stored calls, or of their parents, in the order of the calls. Only calls with a `new_trace` are
+-- looked up.
 CREATE OR REPLACE FUNCTION skein_traces(project text, calls text[], parents text[], new_traces text[]) RETURNS text[]
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET enable_sort = off AS $$
 BEGIN
@@ -23,7 +24,7 @@ BEGIN
 END
 $$;
 
--- Of these traces, those with a visible span below another that names a thread: the only ones in which a turn may move.
+-- Returns those of the traces in which a visible span below another names a thread. Only in these may a turn move.
 CREATE OR REPLACE FUNCTION skein_threaded(project text, traces text[]) RETURNS SETOF text
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET enable_sort = off AS $$
 BEGIN

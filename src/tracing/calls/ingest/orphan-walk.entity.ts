@@ -1,7 +1,10 @@
 import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../../platform/database/project-table.js';
 
-/** A project whose calls of an older build are looked through for orphans: those that began after this place, and before `until`. */
+/**
+ * A project in which calls of an older build are searched for orphans. Calls that began after this position and before
+ * `until` are still to be read.
+ */
 @ProjectTable('orphan_walks', { rows: 'data', counted: null })
 export class OrphanWalk {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

@@ -25,20 +25,21 @@ import { CallSources } from '../source/call-sources.service.js';
 import { Turns } from './turns.service.js';
 import { TURNS } from './turns.query.js';
 
-/** One replica looks. */
+/** Held by the one replica that does this work. */
 const ORPHANS_LOCK = oneLock(0x6f727068);
 const EVERY_MS = 5000;
-/** Batches of missing parents in one run: a million orphans are looked at within ten minutes. */
+/** Maximum number of batches of missing parents in one run. A million orphans are checked within ten minutes. */
 const MAX_BATCHES = 5;
 
-/** Names in `unfilled_rows` of the facts that one walk reads from calls of older builds. */
+/** Names in `unfilled_rows` of the two facts that one walk reads from calls of older builds. */
 const WALKED_KINDS = ['parents', 'sources'];
 
 const FIRST: ParentKey = { project_id: '', parent_id: '' };
 
 /**
- * Marks the orphans among the calls of older builds and reads their sources, and takes marks away whose parent has come. Readers look up the
- * parent of a marked call, so the second makes them fast and not right. The first notes how far it is, and may be ended at any time.
+ * Marks the orphans among the calls of older builds, and reads their sources. Also removes marks of calls whose parent
+ * has arrived: readers look up the parent of a marked call, so this only makes reads faster. The walk stores its
+ * position and may be stopped at any time.
  */
 @Injectable()
 export class OrphansKeeper {
@@ -83,7 +84,7 @@ export class OrphansKeeper {
     return this.pace.run(() => this.database.long(alone, STATEMENT_MS.bulk));
   }
 
-  /** Looks at the next calls of older builds; answers how many, and 0 once none is left. */
+  /** Reads the next calls of older builds. Returns their number, or 0 if no call is left. */
   private async walk(): Promise<number> {
     const [walk] = await this.database.query(nextWalk());
     if (!walk) return 0;
@@ -109,7 +110,7 @@ export class OrphansKeeper {
     return Math.max(calls.length, 1);
   }
 
-  /** Calls of older builds whose attributes nobody has read. */
+  /** Reads the sources of calls of older builds from their attributes. */
   private async readSources(projectId: string, calls: readonly WalkedCall[]): Promise<void> {
     const said = calls.flatMap(({ id, op_name: opName, parent_id, attributes }) => {
       const isTop = parent_id === null;
@@ -119,7 +120,7 @@ export class OrphansKeeper {
     if (said.length > 0) await this.sources.say(projectId, said);
   }
 
-  /** Goes on through the marked calls, from where the last run ended. */
+  /** Removes marks of calls whose parent has arrived. Goes on where the last run ended. */
   private async clear(): Promise<void> {
     for (let batches = 0; batches < MAX_BATCHES; batches++) {
       const parents = await this.database.long(

@@ -1,4 +1,3 @@
-// SQL: ingest. Calls whose parents are missing.
 import { lookedUp } from '../../../platform/query/plans.js';
 import { textArray } from '../../../platform/query/binary-array.js';
 import {
@@ -12,7 +11,7 @@ import { sourceAttributes } from '../source/call-sources.query.js';
 import type { CallSource } from '../source/call-source.js';
 import { isTopOrphan, visibleIn } from '../../visible-calls.js';
 
-/** Where a call stands that is stored. One without an op has not started. */
+/** The position of a stored call in its tree. A call without an op has not started. */
 export interface TreePosition {
   id: string;
   trace_id: string | null;
@@ -33,7 +32,7 @@ const POSITIONS = prepared<TreePosition>(
   )}`,
 );
 
-/** Looks calls up by their keys. */
+/** Looks up calls by their keys. */
 export const positionsQuery = (
   projectId: string,
   ids: readonly string[],
@@ -42,10 +41,13 @@ export const positionsQuery = (
   values: [textArray(ids), projectId],
 });
 
-/** So many calls are marked at once when their parents go. */
+/** Maximum number of calls that one statement marks when their parents are removed. */
 export const MAX_MARKED = 5000;
 
-/** Marks calls below these, which go, as orphans; those that go themselves are left out. Answers at most `MAX_MARKED`. */
+/**
+ * Marks the children of calls that are removed as orphans. Children that are removed too are skipped. Returns at most
+ * `MAX_MARKED` calls.
+ */
 export const childrenMark = (projectId: string, ids: readonly string[]) => sql<{
   id: string;
   trace_id: string | null;
@@ -60,35 +62,35 @@ export const childrenMark = (projectId: string, ids: readonly string[]) => sql<{
   UPDATE calls c SET is_orphan = true
   WHERE c.project_id = ${projectId} AND c.id = ANY(ARRAY(SELECT id FROM locked)) RETURNING c.id, c.trace_id`;
 
-/** So many calls of older builds, or missing parents, are looked at at once. */
+/** Maximum number of calls of older builds, or of missing parents, in one batch. */
 export const MAX_WALKED = 2000;
-/** More calls than this are not counted. */
+/** Counting stops at this number of calls. */
 const MAX_COUNTED = 1_000_000;
-/** Calls that began since are left for a later walk: they may come late, and behind the place of this one. */
+/** A walk stops 5 minutes before now. Calls that arrive later may begin before the position of the walk. */
 const SETTLED = sql`statement_timestamp() - interval '5 minutes'`;
 
 export interface WalkProgress {
   project_id: string;
   started_at: string;
   call_id: string;
-  /** It goes up to this start now. */
+  /** The start up to which the walk goes now. */
   before: string;
-  /** Nothing is to be looked at behind that. */
+  /** True if no calls remain after `before`. */
   is_last: boolean;
 }
 
-/** How many projects are left to look through. */
+/** Counts the projects that are still to be walked through. */
 export const walksCount = () =>
   sql<{ walks: number }>`SELECT count(*)::int AS walks FROM orphan_walks`;
 
-/** How many of their calls are left. */
+/** Counts the calls that are left in these projects. */
 export const walksLeft = () => sql<{ rows: number }>`
   SELECT count(*)::int AS rows FROM (
     SELECT c.id FROM orphan_walks w JOIN calls c ON c.project_id = w.project_id
     WHERE (c.started_at, c.id) > (w.started_at, w.call_id) AND c.started_at < least(w.until, ${SETTLED})
     LIMIT ${MAX_COUNTED}::bigint) c`;
 
-/** The walk that is the furthest behind, of those that have a minute to go. */
+/** Selects the walk with the earliest position, among walks that can end or have at least a minute to go. */
 export const nextWalk = () => sql<WalkProgress>`
   SELECT w.project_id, w.started_at::text AS started_at, w.call_id, least(w.until, ${SETTLED})::text AS before, w.until < ${SETTLED} AS is_last
   FROM orphan_walks w WHERE w.started_at < ${SETTLED} - interval '1 minute' OR w.until < ${SETTLED}
@@ -101,11 +103,14 @@ export interface WalkedCall {
   is_orphan: boolean;
   op_name: string;
   parent_id: string | null;
-  /** Attributes that may say the source of a call. Null if the source is known. */
+  /** Attributes that may state the source of the call. Null if the call states its source already. */
   attributes: Record<string, unknown> | null;
 }
 
-/** The next calls of a walk, in the order of an index. A circle of two is found too; ingest had stored longer ones without a mark. */
+/**
+ * Selects the next calls of a walk, in the order of an index. It also reports calls in a circle of two parents as
+ * orphans. Longer circles were stored without a mark.
+ */
 export const walkedCalls = ({
   project_id: projectId,
   before,
@@ -142,15 +147,15 @@ export interface ParentKey {
   parent_id: string;
 }
 
-/** The next ones behind a place, from the index that holds only marked calls. */
+/** Selects the next parents of marked calls, from the index that holds only marked calls. */
 export const missingParents = ({ project_id, parent_id }: ParentKey) => sql<ParentKey>`
   SELECT DISTINCT c.project_id, c.parent_id FROM calls c
   WHERE c.is_orphan AND (c.project_id, c.parent_id) > (${project_id}, ${parent_id})
   ORDER BY c.project_id, c.parent_id LIMIT ${MAX_WALKED}::bigint`;
 
 /**
- * Takes the marks of calls below these parents away that are no roots. Who purges a parent holds the same lock as the caller, and marks
- * only calls without a mark.
+ * Removes the marks of calls below these parents that are no roots. The caller must hold the lock that a purge of the
+ * parents holds too; the purge marks only calls without a mark.
  */
 export const orphansClear = (projectId: string, parents: readonly string[]) => sql`
   WITH found AS MATERIALIZED (

@@ -2,14 +2,14 @@ import { traceOf } from './calls.copy.js';
 import type { CallWrite } from './calls.upsert.js';
 import type { TreePosition } from './orphans.query.js';
 
-/** Whether the writes are of new calls, as far as is known; else calls with these ids may be stored. */
+/** `areNew` is true if the calls are probably not stored yet. If false, calls with these ids may be stored. */
 interface NewCallsHint {
   areNew: boolean;
 }
 
 /**
- * The calls of which `markOrphans` and `resolveSources` have to know how they are stored: of those above new calls the ones that are not in
- * the batch.
+ * Returns the ids of calls whose stored position `markOrphans` and `resolveSources` need. For new calls these are the
+ * calls above that are not in the batch.
  */
 export function positionsToRead(writes: readonly CallWrite[], { areNew }: NewCallsHint): string[] {
   const batch = byId(writes);
@@ -26,9 +26,11 @@ export function positionsToRead(writes: readonly CallWrite[], { areNew }: NewCal
 }
 
 /**
- * Says of each start in the batch whether its parent is missing: not visible in its trace, neither stored nor in the batch. It may say so
- * of a call whose parent is there, which readers find out, but never the contrary (`isRoot`). Of a circle in the batch the call that
- * began first is marked, and so is a call that gets another parent, which may close a circle of stored calls.
+ * Sets `is_orphan` for each start in the batch whose parent is missing: not visible in its trace, neither stored nor in
+ * the batch. It may mark a call whose parent exists, which readers detect, but never leaves an orphan unmarked
+ * (`isRoot`).
+ * In a circle within the batch it marks the call that began first. It also marks a call that gets another parent, since
+ * that may close a circle of stored calls.
  */
 export function markOrphans(
   writes: readonly CallWrite[],
@@ -48,7 +50,7 @@ export function markOrphans(
   for (const write of cycleHeads(inBatch)) write.start!.is_orphan = 'true';
 }
 
-/** The calls that leave the trace in which they are stored, and there perhaps calls below them. */
+/** Returns calls that leave the trace in which they are stored. Calls below them may stay there. */
 export const leavingTrace = (
   writes: readonly CallWrite[],
   stored: ReadonlyMap<string, TreePosition>,
@@ -73,11 +75,11 @@ const isStoredParent = ({ id, start }: CallWrite, place: TreePosition | undefine
 export const hasStarted = (place: TreePosition | undefined): place is TreePosition =>
   place !== undefined && place.op_name !== null;
 
-/** Whether the start gives a stored call another parent. */
+/** True if the start gives a stored call another parent. */
 const hasMoved = ({ start }: CallWrite, place: TreePosition | undefined): boolean =>
   hasStarted(place) && place.parent_id !== start!.parent_id;
 
-/** Takes linear time. */
+/** Returns the first call of each circle of parents. Takes linear time. */
 function cycleHeads(parents: ReadonlyMap<CallWrite, CallWrite>): CallWrite[] {
   const firsts: CallWrite[] = [];
   const seen = new Map<CallWrite, CallWrite>();

@@ -3,12 +3,13 @@ import { isObject } from '../../../platform/json/json-object.js';
 import { MAX_NAME } from '../calls.dto.js';
 
 export const MAX_EXCEPTION = 1024 * 1024;
-/** Characters kept free for what a cut exception ends in. */
+/** Characters kept free for the note at the end of a cut exception. */
 const MARK_LENGTH = 64;
 
 /**
- * Mends texts of an item of a batch in place, because its refusal would lose the call: the clients drop what is refused.
- * A character that PostgreSQL cannot hold becomes U+FFFD, and a name that is too long ends in an ellipsis.
+ * Repairs texts of a batch item in place. If the item were refused, the call would be lost, because clients drop
+ * refused items. A character that PostgreSQL cannot store becomes U+FFFD. A name that is too long is cut and ends with
+ * an ellipsis.
  */
 export function repairTexts(item: unknown): void {
   if (!isObject(item)) return;
@@ -28,20 +29,20 @@ const cutName = (name: string) =>
     .slice(0, MAX_NAME - 1)
     .join('')}…`;
 
-/** An id of zeros, as OpenTelemetry has it for no span, or a blank text. */
+/** Matches a blank text, or an id of zeros, which OpenTelemetry uses for no span. */
 const EMPTY_ID = /^(\s*|0{16}|0{32}|0{8}(-0{4}){3}-0{12})$/;
 
-/** True when an id stands for no call. */
+/** Returns true if the id stands for no call. */
 export const isEmptyId = (id: string): boolean => EMPTY_ID.test(id);
 
-/** A call whose parent has an id that stands for none has no parent. */
+/** Sets the parent to null if its id stands for no call. */
 export function repairParent(item: unknown): void {
   if (!isObject(item) || !Object.hasOwn(item, 'parent_id')) return;
   const { parent_id: id } = item;
   if (typeof id === 'string' && isEmptyId(id)) item['parent_id'] = null;
 }
 
-/** An exception as it is stored. One over the limit ends in how much of it is left. */
+/** Returns an exception as it is stored. One over the limit is cut, with a note of how many bytes were kept. */
 export function cutException(text: string): string {
   if (fits(text, MAX_EXCEPTION)) return text;
   // half of a surrogate pair at the end is not kept

@@ -1,10 +1,9 @@
-// SQL: ingest.
 import { sql, type Sql } from '../../../platform/query/sql.js';
 import { lookedUp } from '../../../platform/query/plans.js';
 
 /**
- * Which of the traces have a span below the root that names a thread. Most requests find none, and an UPDATE costs its triggers
- * even then.
+ * Selects those of the traces in which a span below the root names a thread. Most requests find none, and an UPDATE
+ * runs its triggers even then.
  */
 export const threadedTracesQuery = (
   projectId: string,
@@ -12,15 +11,17 @@ export const threadedTracesQuery = (
 ): Sql<{ trace_id: string }> =>
   sql`SELECT trace_id FROM skein_threaded(${projectId}, ${traceIds}::text[]) t (trace_id)`;
 
-/** A root that came as a span and names no thread. */
+/** Matches a root that came as a span and names no thread. */
 const IS_OPEN_ROOT = sql`num_nulls(c.parent_id, c.thread_id) = 2 AND c.otel_dump IS NOT NULL AND c.deleted_at IS NULL`;
 
 /**
- * Makes the root of a trace the turn of the thread that a span below it names, where the root names none; of several, the
- * thread that began first. There is at least one trace. Only calls that came as spans are touched. Rows are locked in the order of their ids, as by the upsert.
- * Each trace and each root is looked up by itself: a join may compare every trace with every root of the project. `num_nulls` keeps
- * the partial indexes of roots and threads out: of a table that was never analysed PostgreSQL expects so little in them that it
- * would read those of the whole project. The UPDATE joins nothing, for the same reason.
+ * Makes the root of a trace the turn of the thread that a span below it names, if the root names none. If several
+ * threads are named, the one that began first is used. `traceIds` must not be empty. Only calls that came as spans
+ * change. Rows are locked in the order of their ids, as in the upsert.
+ * Each trace and each root is looked up on its own: a join may compare every trace with every root of the project.
+ * `num_nulls` prevents the use of the partial indexes of roots and threads. In a table that was never analysed,
+ * PostgreSQL expects few rows in them, and would read those of the whole project. The UPDATE joins nothing for the same
+ * reason.
  */
 export const turnRootsQuery = (projectId: string, traceIds: readonly string[]) => sql`
   WITH threads AS (

@@ -1,4 +1,3 @@
-// SQL: ingest. Turns of the threads of spans.
 import { projectLock } from '../../../platform/database/advisory-locks.js';
 import { textArray } from '../../../platform/query/binary-array.js';
 import { lookedUp } from '../../../platform/query/plans.js';
@@ -6,10 +5,10 @@ import { sql } from '../../../platform/query/sql.js';
 import { visibleIn } from '../../visible-calls.js';
 import type { TurnChange, TurnRow } from './turns.js';
 
-/** Turns of traces that are read and set again. */
+/** Lock of a project, held while turns of traces are read and set. */
 export const TURNS = projectLock(0x7475726e);
 
-/** The calls of traces by their starts, and no more than `limit`. */
+/** Selects the calls of traces in the order of their starts, at most `limit`. */
 export const turnsQuery = (
   projectId: string,
   traceIds: readonly string[],
@@ -26,8 +25,9 @@ export const turnsQuery = (
   ORDER BY place`;
 
 /**
- * Sets turns of calls that say what they said when they were read. Rows are locked in the order of their ids, as by the upsert. The lock is
- * asked of `wanted`: with `c.id = ANY(…)` PostgreSQL expects ten rows and compares each with all, 26 s for 5,000.
+ * Sets turns of calls that have not changed since they were read. Rows are locked in the order of their ids, as in the
+ * upsert. The lock is taken through `wanted`: with `c.id = ANY(…)` PostgreSQL expects ten rows and compares each with
+ * all, which takes 26 s for 5,000 rows.
  */
 export const turnsSet = (projectId: string, changes: readonly TurnChange[]) => sql`
   WITH wanted AS MATERIALIZED (

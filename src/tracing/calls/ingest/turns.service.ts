@@ -6,12 +6,13 @@ import { threadedTracesQuery, turnRootsQuery } from './turn-roots.query.js';
 import { turnChanges } from './turns.js';
 import { TURNS, turnsQuery, turnsSet } from './turns.query.js';
 
-/** Calls that are read at a time: 2 µs each. Of a larger trace only the root becomes a turn. */
+/** Maximum number of calls that are read at a time, at 2 µs each. In a larger trace only the root becomes a turn. */
 const MAX_TURN_CALLS = 10_000;
 
 /**
- * Keeps the turns of spans right. Requests store spans in any order, so each settles the traces that it has touched, behind its own
- * commit and under a lock of the project: the last one to settle sees what all of them have stored.
+ * Sets which spans are turns. Requests store spans in any order. So each request settles the traces that it has
+ * changed, after its own commit and under a lock of the project. The last one sees the spans that all of them have
+ * stored.
  */
 @Injectable()
 export class Turns {
@@ -27,13 +28,13 @@ export class Turns {
     );
   }
 
-  /** Settles the traces of stored calls, which were deleted. */
+  /** Settles the traces of deleted calls. */
   async settleOf(projectId: string, ids: readonly string[]): Promise<void> {
     const rows = await this.database.query(tracesQuery(projectId, ids));
     await this.settle(projectId, [...new Set(rows.map(({ trace_id }) => trace_id))]);
   }
 
-  /** For a transaction that locks calls before it settles their traces. */
+  /** Takes the lock of turns. A transaction that locks calls before it settles their traces must take it first. */
   async hold(projectId: string): Promise<void> {
     await this.database.query(lock(TURNS, projectId));
   }

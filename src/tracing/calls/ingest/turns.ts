@@ -1,4 +1,4 @@
-/** A visible call of a trace. `place` counts in the order of the starts. */
+/** A visible call of a trace. `place` is its position in the order of the starts. */
 export interface TurnRow {
   place: number;
   id: string;
@@ -11,7 +11,7 @@ export interface TurnRow {
   is_span: boolean;
 }
 
-/** What a call says of its turn and its thread from now on. */
+/** New turn and thread of a call. */
 export interface TurnChange {
   before: TurnRow;
   thread_id: string | null;
@@ -20,8 +20,9 @@ export interface TurnChange {
 }
 
 /**
- * The turns of whole traces, whose calls come in the order of their starts. The topmost call that is here is the turn of the thread that it
- * names, or else of the one that the first call below it names. Calls whose client says which are turns stay as they are.
+ * Returns the changed turns of whole traces. `rows` are in the order of their starts. The topmost visible call is the
+ * turn of the thread that it names, else of the thread that the first call below it names. If the client decides which
+ * calls are turns, they stay unchanged.
  */
 export function turnChanges(rows: readonly TurnRow[]): TurnChange[] {
   const tops = topCalls(rows);
@@ -38,7 +39,7 @@ export function turnChanges(rows: readonly TurnRow[]): TurnChange[] {
   });
 }
 
-/** `named` is the first call below a topmost one that names a thread. */
+/** `named` is the first call below a topmost call that names a thread. */
 function changeOf(
   before: TurnRow,
   { isTop, named }: { isTop: boolean; named: TurnRow | undefined },
@@ -59,15 +60,15 @@ const isSame = (before: TurnRow, after: Omit<TurnChange, 'before'>): boolean =>
   after.turn_id === before.turn_id &&
   after.thread_source === before.thread_source;
 
-/** The thread that a call names itself, and has not taken from a call below it. */
+/** Returns the thread that a call names itself. A thread taken from a call below does not count. */
 const ownThread = ({ thread_id, thread_source }: TurnRow): string | null =>
   thread_source ? null : thread_id || null;
 
-/** A span that says so (`wandb.is_turn`). */
+/** True for a span that states that it is a turn (`wandb.is_turn`). */
 const isAlwaysTurn = ({ id, turn_id, parent_id, thread_source }: TurnRow): boolean =>
   thread_source === null && turn_id === id && parent_id !== null;
 
-/** The topmost call above each, which is its own where it has none above it. Takes linear time, and does not recurse. */
+/** Maps each call to the topmost call above it, or to itself. Takes linear time, and does not recurse. */
 function topCalls(rows: readonly TurnRow[]): Map<TurnRow, TurnRow> {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const parentOf = (row: TurnRow) =>
@@ -92,7 +93,7 @@ function topCalls(rows: readonly TurnRow[]): Map<TurnRow, TurnRow> {
   return tops;
 }
 
-/** Of calls that are each other's parents, the one that lists show: `isRoot`. */
+/** Returns, of calls that are each other's parents, the one that lists show: `isRoot`. */
 function cycleHead(row: TurnRow, parentOf: (row: TurnRow) => TurnRow | undefined): TurnRow {
   let first = row;
   for (let one = parentOf(row)!; one !== row; one = parentOf(one)!)

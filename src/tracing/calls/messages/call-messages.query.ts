@@ -1,23 +1,25 @@
-// SQL: ingest.
 import { textArray } from '../../../platform/query/binary-array.js';
 import { constant, type Sql, sql } from '../../../platform/query/sql.js';
 
-/** Messages that log records may give one call, and bytes of them. */
+/** Limits of the messages that log records may add to one call: their number and their bytes. */
 export const MAX_MESSAGES = 2000;
 export const MAX_BYTES = 4 * 1024 * 1024;
-/** Calls of a project of which there are only log records, and bytes of these as they are stored. */
+/**
+ * Limits of the calls of a project of which only log records are stored: their number, and the stored bytes of these
+ * records.
+ */
 const MAX_AWAITED = 20_000;
 const MAX_AWAITED_BYTES = 256 * 1024 * 1024;
 
-/** What log records say of one call. */
+/** Messages that log records hold for one call. */
 export interface CallMessages {
   projectId: string;
   id: string;
-  /** When the first of them was made. */
+  /** Time at which the first record was made. */
   at: string | null;
-  /** JSON of a list of `{trace_id, side, member, is_part, at, place, value}`, as `skein_with_logged` takes it. */
+  /** JSON of a list of `{trace_id, side, member, is_part, at, place, value}`, the input of `skein_with_logged`. */
   said: string;
-  /** A value spells what PostgreSQL's json functions refuse. */
+  /** True if a value contains an escape that PostgreSQL's json functions refuse. */
   isOpaque: boolean;
 }
 
@@ -28,7 +30,7 @@ interface CallId {
 
 const SIDES = { inputs: sql`'inputs'`, output: sql`'output'` };
 
-/** Inputs or an output, with what log records of the trace add to it. Binds nothing of its own. */
+/** Returns inputs or an output, with the members that log records of the trace add. Has no parameters of its own. */
 export const withLogged = (own: Sql, logged: Sql, traceId: Sql, side: 'inputs' | 'output') =>
   sql`skein_with_logged(${own}, ${logged}, ${traceId}, ${SIDES[side]})`;
 
@@ -37,13 +39,14 @@ const messageRows = (rows: readonly CallMessages[]) => sql`
     ${textArray(rows.map(({ at }) => at))}::text[], ${textArray(rows.map(({ isOpaque }) => String(isOpaque)))}::text[],
     ${textArray(rows.map(({ said }) => said))}::text[]) AS w (project_id, id, started_at, is_opaque, logged)`;
 
-/** A row that holds nothing but log records: it becomes the call when the span comes. */
+/** Matches a row that holds only log records. It becomes the call when the span arrives. */
 const IS_AWAITED = sql`c.op_name IS NULL AND c.ended_at IS NULL AND c.display_name IS NULL AND c.logged_at IS NOT NULL`;
 
 /**
- * Adds to calls what log records say of them, or makes rows that wait for their spans. Each call is there at most once. A
- * call to which nothing is new, or all would be too much, stays as it is and is not answered. The row of the call is the
- * lock: whoever comes later, a span or log records, sees what the other has committed (docs/adr/0059-messages-in-logs.md).
+ * Adds messages of log records to calls, or makes rows that wait for their spans. `rows` must hold each call at most
+ * once. A call is not changed and not returned if no message is new, or if all messages would be over a limit.
+ * The row of the call is the lock: whichever comes later, a span or log records, sees what the other has committed
+ * (docs/adr/0059-messages-in-logs.md).
  */
 export function messagesUpsert(
   rows: readonly CallMessages[],
@@ -70,13 +73,13 @@ export function messagesUpsert(
     RETURNING c.project_id, c.id, ${IS_AWAITED} AS is_awaited`;
 }
 
-/** Those of the rows, which are of one project, of which not all is stored. */
+/** Selects those of the rows of which some messages are not stored. All rows must belong to the project. */
 export const refusedQuery = (projectId: string, rows: readonly CallMessages[]) => sql<CallId>`
   SELECT w.project_id, w.id FROM ${messageRows(rows)} LEFT JOIN calls c ON c.project_id = ${projectId} AND c.id = w.id
   WHERE c.logged IS NULL
     OR jsonb_array_length(skein_logged(c.logged, w.logged::jsonb, 2147483647, 2147483647)) > jsonb_array_length(c.logged)`;
 
-/** Forgets the log records of a project that have waited longest for their span, where too many wait. */
+/** Deletes the log records of a project that have waited longest for their span, if too many wait. */
 export const awaitedTrim = (projectId: string) => sql`
   WITH old AS (
     SELECT c.id FROM calls c

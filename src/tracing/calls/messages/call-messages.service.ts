@@ -28,12 +28,12 @@ export interface CallMessage {
   trace_id: string;
   side: 'inputs' | 'output';
   member: string;
-  /** One element of the list that the member is. */
+  /** True if the value is one element of a list. */
   is_part: boolean;
-  /** The sort key of parts: nanoseconds since 1970 in 20 digits, then the place in the request. */
+  /** Sort key of elements: nanoseconds since 1970 in 20 digits, then the place in the request. */
   at: string;
   place: number;
-  /** JSON. */
+  /** JSON text. */
   value: string;
 }
 
@@ -42,19 +42,19 @@ interface MessagesWrite extends CallMessages {
   isAwaited?: boolean;
 }
 
-/** Of calls that wait for their spans, so much is stored between two looks at how many there are. */
+/** Average amount that is stored for waiting calls between two counts of them. */
 const TRIM_AFTER = { calls: 500, bytes: 8 * 1024 * 1024 };
 
-/** Keeps the messages of log records, before or after their calls are stored, and shows them in the calls. */
+/** Stores messages of log records, before or after their calls are stored, and adds them to the calls. */
 @Injectable()
 export class CallMessagesService implements OnApplicationShutdown {
-  /** Fewer at once than starts and ends, which so always have connections. */
+  /** Runs fewer writes at once than `CallsWriter`, so that starts and ends always get connections. */
   private readonly group = new GroupCommit<MessagesWrite>(
     (writes, key) =>
       this.database.runFor(
         () => key,
         () => this.write(writes),
-        { tell: () => ({ work: 'messages in logs' }) }, // of many requests
+        { tell: () => ({ work: 'messages in logs' }) }, // many requests share it
       ),
     (error) => isRowError(error) || isTimeout(error) || isOutOfMemory(error),
     { maxWrites: 2 },
@@ -62,7 +62,10 @@ export class CallMessagesService implements OnApplicationShutdown {
 
   constructor(private readonly database: Database) {}
 
-  /** Stores what is good of it, of calls that differ; answers what refused the rest. @throws what would fail all of it. */
+  /**
+   * Stores messages of different calls. Returns the errors of refused ones.
+   * @throws errors that affect all messages
+   */
   async store(
     messages: readonly CallMessages[],
     caller: Caller,
@@ -87,7 +90,7 @@ export class CallMessagesService implements OnApplicationShutdown {
     await this.group.idle();
   }
 
-  /** One statement may touch a row once, so a repeated call goes into the next one. */
+  /** Stores messages. One statement may touch a row only once, so a repeated call goes into the next statement. */
   private async write(writes: MessagesWrite[]): Promise<void> {
     for (let rest = writes; rest.length > 0;) {
       const byCall = new Map<string, MessagesWrite>();
@@ -118,8 +121,8 @@ export class CallMessagesService implements OnApplicationShutdown {
   }
 
   /**
-   * Counting takes longer the more there are, so it is done as often as much was stored: by chance, for which no process
-   * has to remember anything.
+   * Deletes log records over the limits. Counting takes longer the more records wait. So it is done by chance, in
+   * proportion to the stored amount, and no process has to remember anything.
    */
   private async trim(awaited: readonly MessagesWrite[]): Promise<void> {
     const shares = new Map<string, number>();
@@ -136,7 +139,10 @@ export class CallMessagesService implements OnApplicationShutdown {
   }
 }
 
-/** Whether what one request says of a call is within the limits; with what is stored, the database judges. */
+/**
+ * Returns true if the messages of one request for one call are within the limits. The database checks the limits again,
+ * together with stored messages.
+ */
 export const isWithinLimits = (said: readonly CallMessage[]): boolean =>
   said.length <= MAX_MESSAGES &&
   said.reduce((sum, { value }) => sum + Buffer.byteLength(value), 0) <= MAX_BYTES;

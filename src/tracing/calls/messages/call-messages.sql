@@ -1,4 +1,5 @@
--- What is known with what comes, each once; what is known alone when nothing is new, or all of it would be over a limit.
+-- Returns the known messages with the new ones, each once. Returns only the known ones if none is new, or if all
+-- together are over a limit.
 CREATE OR REPLACE FUNCTION skein_logged(known jsonb, coming jsonb, max_count integer, max_bytes integer) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE
@@ -10,8 +11,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     FROM (SELECT DISTINCT e FROM jsonb_array_elements(known || coming) e) e) u
 $$;
 
--- A document with the members that log records of the trace add: those that it has itself stay as they are. A member is
--- the list of its parts in the order of their times, unless a record holds the whole of it: the last one, then.
+-- Returns a document with the members that log records of the trace add. Members of the document itself are not
+-- changed. An added member is the list of its parts, ordered by time. If records hold the whole member, it is the value
+-- of the last record.
 CREATE OR REPLACE FUNCTION skein_with_logged(own json, logged jsonb, trace text, side text) RETURNS json
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   WITH own_keys AS (

@@ -2,8 +2,8 @@ import { column, type Operand } from '../../../platform/query/columns.js';
 import { type Sql, sql } from '../../../platform/query/sql.js';
 
 /**
- * `annotation_queue_items.queue_id`: a call may be in several queues. It is equal to each of them; as a value to show or to
- * sort by it is the first one.
+ * Returns the field `annotation_queue_items.queue_id`. A call may be in several queues: the field is equal to each of
+ * them. As a value to return or to sort by, it is the first one.
  */
 export function queueField(projectId: string): Operand {
   const items = (condition: Sql) =>

@@ -1,4 +1,3 @@
-// SQL: pages of calls, and streams of all that match.
 import { WIRE } from '../../../platform/http/wire-names.js';
 import { isAfter, rangesAfter } from '../../../platform/query/keyset.js';
 import { column, orderBy } from '../../../platform/query/columns.js';
@@ -16,12 +15,12 @@ import {
 } from './calls.query.js';
 
 interface ListOptions {
-  /** Only the calls for which this holds. */
+  /** Condition for the calls of one part of a search. */
   part?: Sql;
   prices?: BuiltinPrices | undefined;
 }
 
-/** The calls of a query in the order asked for, by default the oldest first. */
+/** Returns the calls of a query in the requested order. By default the oldest call is first. */
 export const callRows = (request: CallsQueryDto, found: ListOptions = {}): CallRows =>
   toCallRows(foundCalls(request, found), request, selectedColumns(request));
 
@@ -58,7 +57,7 @@ function foundCalls(request: CallsQueryDto, { part, prices }: ListOptions): Sql 
   return laterPage(list, among);
 }
 
-/** A page of the calls that match among the candidates. */
+/** A page of the matching calls among `candidates`. */
 interface CallListPage extends Pick<CallsQueryDto, 'limit' | 'offset'> {
   candidates: Sql;
   match: Sql;
@@ -78,7 +77,10 @@ function nearPage(list: CallListPage): Sql {
   return sql`${nearOrAll(near, all, lastRow(list))} ${pageBehind(list)}`;
 }
 
-/** The parts of the roots behind a page: of timed roots in the order of the index, and of all. The first page is one part. */
+/**
+ * Conditions for the parts of the roots that follow the previous page: for timed roots, in the order of the index, and
+ * for all roots. The first page has only one part.
+ */
 interface RootParts {
   timed: Sql[];
   orderOfTimed: Sql;
@@ -86,8 +88,8 @@ interface RootParts {
 }
 
 /**
- * `calls_root_latency_idx` holds the roots that have ended, since a start would pay for it too. Those without a latency come last: they
- * are read only when the others do not fill the page. They are in the last of the parts.
+ * Lists the slowest roots first. `calls_root_latency_idx` holds only roots that have ended, so that starts do not pay
+ * for it. Roots without a latency come last, in the last part. They are read only if the others do not fill the page.
  */
 function slowestRoots(list: CallListPage, parts: RootParts): Sql {
   const { candidates, match, ordered, limit } = list;
@@ -108,23 +110,28 @@ function slowestRoots(list: CallListPage, parts: RootParts): Sql {
   return sql`${nearOrAll(together(timed), all, rows)} ${pageBehind(list)}`;
 }
 
-/** What is skipped is sorted without its documents, and newest roots come from `calls_roots_idx` alone. */
+/**
+ * Lists a page with an offset. Skipped calls are sorted without their documents. The newest roots are found in
+ * `calls_roots_idx` alone.
+ */
 function laterPage(list: CallListPage, among: Sql): Sql {
   const { candidates, match, ordered } = list;
   const keys = sql`SELECT c.id FROM ${candidates} AND ${match} ${pageBehind(list)}`;
   return sql`SELECT c.* FROM (${keys}) k ${lookedUp(sql`SELECT c.* FROM ${among} AND c.id = k.id`, 'c')} ${ordered}`;
 }
 
-/** How many calls are looked at in order before all of the project are asked; some 3 ms. */
+/**
+ * Number of calls that are read in order before all calls of the project are searched. Reading them takes some 3 ms.
+ */
 const NEAR = 2000;
 
-/** Whether a page may be full of calls next to where it begins, or of few in the whole project. */
+/** Returns true if the matching calls may be near the start of the page, but may also be few in the whole project. */
 function isNearby(request: CallsQueryDto): boolean {
   const { filter, query } = request;
   return isStartOrdered(request) && Boolean(query ?? Object.values(filter ?? {}).some(Boolean));
 }
 
-/** Whether the order is that of the starts, and the calls are not named by ids. */
+/** Returns true if the order is by start, and the filter lists no ids. */
 export function isStartOrdered({ filter, sort_by }: CallsQueryDto): boolean {
   const isByStart =
     !sort_by?.length || (sort_by.length === 1 && sort_by[0]!.field === 'started_at');
@@ -134,7 +141,9 @@ export function isStartOrdered({ filter, sort_by }: CallsQueryDto): boolean {
   );
 }
 
-/** A page of all calls or of all roots: no value in it makes another plan better. */
+/**
+ * Returns true for a page of all calls or of all roots. No value of it makes another plan better, so the plan is kept.
+ */
 export const isPlainPage = ({ filter, query, limit, offset }: CallsQueryDto): boolean =>
   typeof limit === 'number' &&
   !offset &&

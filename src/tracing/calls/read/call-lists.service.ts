@@ -20,10 +20,9 @@ import {
   searchStoppedError,
 } from './document-search.js';
 
-/** For the doors, which take the same requests. */
+/** Exported for the doors, which accept the same requests. */
 export { CallsQueryDto } from '../calls.dto.js';
 
-/** Lists of calls. */
 @Injectable()
 export class CallLists {
   constructor(
@@ -31,7 +30,7 @@ export class CallLists {
     private readonly prices: CallPrices,
   ) {}
 
-  /** Batches of calls, as `jsonLines` or `jsonArray` takes them. */
+  /** Returns batches of calls in the form that `jsonLines` and `jsonArray` take. */
   async stream(request: CallsQueryDto): Promise<Readable> {
     const { rows, search, prices } = await this.prices.compiled(request, (prices) => ({
       rows: callRows(request, { prices }),
@@ -55,8 +54,9 @@ export class CallLists {
   }
 
   /**
-   * Looks at the calls in parts that grow, each by a statement, so that others have their turn between them. It ends once it has
-   * found nothing for as long as a read may take. @throws ApiError `too_large`
+   * Searches the calls in parts that grow, with one statement for each part, so that other requests can run in between.
+   * It stops when it has found nothing for as long as a read may take.
+   * @throws ApiError `too_large`
    */
   private async *search(
     request: CallsQueryDto,

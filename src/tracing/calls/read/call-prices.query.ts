@@ -1,4 +1,3 @@
-// SQL: the models whose prices a condition on the cost of calls needs.
 import { allOf, sql } from '../../../platform/query/sql.js';
 import { MAX_PRICED_NAME } from '../../costs/costs.service.js';
 import { visibleIn } from '../../visible-calls.js';
@@ -6,8 +5,8 @@ import { isMatch, type CallSelection } from './calls.query.js';
 import { withoutDocuments, conditions, readsDocument } from './document-search.js';
 
 /**
- * The models of the calls that a request may be about: those that its other conditions leave, as far as they read no documents,
- * which would be read twice.
+ * Selects the models of the calls that a request may match. It uses the other conditions of the request, except
+ * conditions on documents, which would be read twice.
  */
 export function modelsQuery(request: CallSelection, limit: number) {
   const { project_id, query } = request;

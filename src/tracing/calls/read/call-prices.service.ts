@@ -8,12 +8,12 @@ import { modelsQuery } from './call-prices.query.js';
 import { NeedsPrices, type BuiltinPrices, TOTAL_COST } from './cost-field.js';
 import type { CallSelection } from './calls.query.js';
 
-/** Models that a request on costs may meet. To price one that was not met before takes some 0.2 ms. */
+/** Maximum number of models in a request on costs. To price a model for the first time takes some 0.2 ms. */
 const MAX_MODELS = 1000;
-/** Conditions on costs in a request. Each takes some 50 us a call. */
+/** Maximum number of conditions on costs in a request. Each takes some 50 us for each call. */
 const MAX_NAMED = 10;
 
-/** The built-in prices that a request needs if it names the cost of calls. */
+/** Finds the built-in prices for a request that names the cost of calls. */
 @Injectable()
 export class CallPrices {
   constructor(
@@ -22,9 +22,10 @@ export class CallPrices {
   ) {}
 
   /**
-   * What is compiled of a request. Where that needs prices, the models of the calls in question are read first, in a statement of
-   * its own: a call that comes between the two, with a model that none had before, is one without a cost, as if it told its usage
-   * later. Prices of the project are read with the calls themselves. @throws ApiError `too_large`, InvalidQuery
+   * Compiles a request. If that needs prices, a separate statement first reads the models of the calls in question. A
+   * call that is stored between the two statements, with a model that no call had before, has no cost, as if it
+   * reported its usage later. Prices of the project are read with the calls themselves.
+   * @throws ApiError `too_large`, InvalidQuery
    */
   async compiled<T>(request: CallSelection, compile: (prices?: BuiltinPrices) => T): Promise<T> {
     try {

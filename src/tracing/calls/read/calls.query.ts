@@ -1,4 +1,3 @@
-// SQL: the rows of calls, what may be asked of them, and single calls.
 import {
   inBothSpellings,
   isOtherSpelling,
@@ -49,7 +48,7 @@ import { computedOnce, lookedUp, unseen } from '../../../platform/query/plans.js
 
 export const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END`;
-/** The same, each by itself: the indexes of failed and of running calls serve the first three. */
+/** The statuses as separate conditions. The indexes of failed and of running calls serve the first three. */
 const STATUSES = new Map([
   ['error', sql`(c.exception IS NOT NULL)`],
   ['running', sql`(c.ended_at IS NULL AND c.exception IS NULL)`],
@@ -60,22 +59,25 @@ const STATUSES = new Map([
   ['success', sql`(c.ended_at IS NOT NULL AND NOT c.has_descendant_error AND c.exception IS NULL)`],
 ]);
 
-/** The n-th part of an op's ref: `<scheme>:`, nothing, nothing, entity, project, `op`, `<name>:<digest>`. */
+/** Returns the n-th part of an op's ref: `<scheme>:`, empty, empty, entity, project, `op`, `<name>:<digest>`. */
 const refPart = (n: number) => sql`split_part(c.op_name, '/', ${n}::int)`;
 
-/** The display name, else the name in the op's ref, else what stands for the op. Why no regular expression: docs/adr/0014-reads-as-bytes.md. */
+/**
+ * The display name, else the name in the op's ref, else the op as it was sent. docs/adr/0014-reads-as-bytes.md explains
+ * why it is no regular expression.
+ */
 const TRACE_NAME = sql`coalesce(c.display_name,
   CASE WHEN (starts_with(c.op_name, ${`${WIRE.scheme}:///`}::text) OR starts_with(c.op_name, ${`${OTHER_WIRE.scheme}:///`}::text)) AND ${refPart(4)} <> '' AND ${refPart(5)} <> ''
     AND ${refPart(6)} = 'op' AND strpos(${refPart(7)}, ':') > 1 THEN split_part(${refPart(7)}, ':', 1) END,
   c.op_name)`;
 
-/** The members that a request adds to the derived part of the summary. */
+/** Options of a request that add members to the derived part of the summary. */
 type SummaryExtras = Pick<
   CallsQueryDto,
   'project_id' | 'include_costs' | 'include_feedback' | 'include_trace_totals'
 >;
 
-/** A member of the derived part, and the values that it is made of. */
+/** A member of the derived part of a summary, and the values from which it is made. */
 interface DerivedMember {
   piece: RowPiece;
   values: readonly Sql[];
@@ -110,7 +112,7 @@ const costsColumn = (projectId: string): DerivedMember => ({
   ],
 });
 
-/** What the call says of all its models together; NULL when it says nothing. */
+/** Sum of tokens over all models of a call. NULL if the call reports no usage. */
 const tokens = (kind: Sql) =>
   column.number(sql`(SELECT sum(u.${kind}) FROM skein_usage(c.usage, c.counts_gross) u)`);
 
@@ -150,20 +152,23 @@ const FIELDS: Columns = {
   [`summary.${WIRE.summary}.total_tokens`]: tokens(sql`input_tokens + u.completion_tokens`),
 };
 
-/** The stored size of the documents of the call `c`, which is found without reading them. */
+/** The stored size of the documents of the call `c`. It is found without reading the documents. */
 export const DOCUMENT_BYTES = sql`coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_column_size(c.output), 0)
   + coalesce(pg_column_size(c.attributes), 0) + coalesce(pg_column_size(c.summary), 0)
   + coalesce(pg_column_size(c.otel_dump), 0)`;
 
 const DOCUMENTS = ['attributes', 'inputs', 'output', 'summary', 'otel_dump'];
 
-/** At most how many bytes the documents of the call `c` have when they are taken out. */
+/** Upper bound for the bytes of the documents of the call `c` without compression. */
 const MOST_BYTES = sql`(${join(
   DOCUMENTS.map((name) => mostBytes(sql`c.${identifier(name)}`)),
   ' + ',
 )})`;
 
-/** Answered on request: the bytes of the call, at the root of a trace those of all its calls, and the name of the user, which is the id. */
+/**
+ * Columns that are returned on request: the bytes of the call, the bytes of all calls of the trace at its root, and the
+ * name of the user, which is the id.
+ */
 const extraColumns = (projectId: string): Columns => ({
   [WIRE.username]: column.text(sql`c.user_id`),
   storage_size_bytes: column.number(sql`(${DOCUMENT_BYTES})`),
@@ -182,7 +187,7 @@ const extraColumnNames = (asked: ExtraColumnFlags): string[] => [
   ...(asked.include_total_storage_size ? ['total_storage_size_bytes'] : []),
 ];
 
-/** What `query` and `sort_by` may name; the cost of a call only with prices. */
+/** Returns the fields that `query` and `sort_by` may name. The cost of a call needs `prices`. */
 export const queryableColumns = (
   projectId: string,
   expanded?: readonly string[] | null,
@@ -204,15 +209,15 @@ export const queryableColumns = (
 
 const OTEL_SPAN = 'otel_span';
 
-/** Answered only to those who name it: clients know the others. */
+/** Columns that are returned only if `columns` names them, because clients do not know them. */
 const NAMED_ONLY = ['operation', 'source'];
 const NAMES = Object.keys(FIELDS).filter((name) => !name.includes('.'));
 const CALL_NAMES = NAMES.filter((name) => !NAMED_ONLY.includes(name));
 const ALWAYS = ['id', 'project_id', 'trace_id', 'op_name', 'started_at'];
 
 /**
- * The names to answer: a path such as `inputs.model` asks for the column it begins with, and who asks for costs or
- * feedback asks for the summary that holds them.
+ * Returns the names of the columns to return. A path such as `inputs.model` requests the column with which it begins.
+ * Costs, feedback and totals request the summary that holds them.
  */
 export function selectedColumns(request: CallsQueryDto): string[] {
   const { columns, include_costs, include_feedback, include_trace_totals } = request;
@@ -228,7 +233,10 @@ export function selectedColumns(request: CallsQueryDto): string[] {
   return [...NAMES.filter((name) => ALWAYS.includes(name) || roots.includes(name)), ...more];
 }
 
-/** One row a call: its values, and how `JsonRowWriter` puts them together. Stored JSON goes out as the text that came in. */
+/**
+ * Returns a query with one row for each call, and how `JsonRowWriter` puts the values together. Stored JSON is returned
+ * as the text that was sent.
+ */
 export function toCallRows(calls: Sql, extras: SummaryExtras, names: readonly string[]): CallRows {
   const values: Sql[] = [];
   const columns = { ...FIELDS, ...extraColumns(extras.project_id) };
@@ -256,21 +264,27 @@ export function toCallRows(calls: Sql, extras: SummaryExtras, names: readonly st
   return { query, pieces };
 }
 
-/** A query, and what its columns are. */
+/** A query, and how its values become JSON members. */
 export interface CallRows {
   query: Sql;
   pieces: RowPiece[];
 }
 
-/** The calls of a project that can be seen and match. */
+/** Matches the visible calls of a project for a request. */
 const matching = (request: CallsStatsDto, prices?: BuiltinPrices) =>
   allOf(visibleIn(request.project_id), isMatch(request, prices));
 
-/** The value of a field of the call `c`, as text. @throws InvalidQuery */
+/**
+ * Returns SQL for the value of a field of the call `c`, as text.
+ * @throws InvalidQuery
+ */
 export const fieldText = (projectId: string, name: string, path: string) =>
   sql`${resolve(queryableColumns(projectId), name, path, nameBudget()).sql}::text`;
 
-/** The condition of a filter and a query on the call `c`, even if it is deleted or has not started. */
+/**
+ * Returns the condition of a filter and a query on the call `c`. It also matches deleted calls and calls without a
+ * start.
+ */
 export const isMatch = (
   { project_id, filter, query, expand_columns }: CallSelection,
   prices?: BuiltinPrices,
@@ -280,13 +294,13 @@ export const isMatch = (
     query && compile(query, queryableColumns(project_id, expand_columns, prices)),
   );
 
-/** What a request says of the calls that it is about. */
+/** The part of a request that selects calls. */
 export type CallSelection = Pick<
   CallsStatsDto,
   'project_id' | 'filter' | 'query' | 'expand_columns'
 >;
 
-/** A call by its id, if its documents hold no more than `maxBytes` for sure. */
+/** Selects a call by its id. With `maxBytes`, only if its documents surely hold no more bytes than that. */
 export function callRow(request: CallReadDto, maxBytes: number | null): CallRows {
   const { project_id, id } = request;
   const isSmall = maxBytes !== null && sql`${MOST_BYTES} <= ${maxBytes}::bigint`;
@@ -294,7 +308,7 @@ export function callRow(request: CallReadDto, maxBytes: number | null): CallRows
   return toCallRows(found, request, [...CALL_NAMES, ...extraColumnNames(request)]);
 }
 
-/** How many calls match, counting at most one more than `limit`. */
+/** Counts matching calls, and stops at one more than `limit`. */
 export const callsStatsQuery = (request: CallsStatsDto, prices?: BuiltinPrices) => sql<{
   count: number;
 }>`
@@ -302,7 +316,7 @@ export const callsStatsQuery = (request: CallsStatsDto, prices?: BuiltinPrices) 
     SELECT 1 FROM calls c WHERE ${matching(request, prices)}
     LIMIT ${typeof request.limit === 'number' ? request.limit + 1 : null}::bigint) t`;
 
-/** As `isOneOf`, but an empty list matches nothing. */
+/** Matches like `isOneOf`, but an empty list matches nothing. */
 const isOneOfAny = (value: Sql, list: readonly string[] | null | undefined) =>
   list && sql`${value} = ANY(${list}::text[])`;
 
@@ -314,7 +328,7 @@ function isFiltered(filter: CallsFilterDto, projectId: string): Sql {
     isOneOf(sql`c.parent_id`, filter.parent_ids),
     isOneOf(sql`c.trace_id`, filter.trace_ids),
     isOneOf(sql`c.id`, filter.call_ids),
-    isOneOfAny(sql`(c.thread_id || '')`, filter.thread_ids), // these two as their indexes have them
+    isOneOfAny(sql`(c.thread_id || '')`, filter.thread_ids), // these two are spelled as in their indexes
     isOneOfAny(sql`(c.turn_id || '')`, filter.turn_ids),
     filter.trace_roots_only && isRoot(projectId),
     filter.orphans_only && isTopOrphan(projectId),
@@ -324,7 +338,7 @@ function isFiltered(filter: CallsFilterDto, projectId: string): Sql {
   );
 }
 
-/** The first text behind all that begin with `prefix`, which ends in a colon. */
+/** Returns the smallest text after all texts that begin with `prefix`, which must end with a colon. */
 const behindAll = (prefix: string) => `${prefix.slice(0, -1)};`;
 
 function hasOpName(names: readonly string[] | null | undefined): Sql | null {
@@ -338,8 +352,8 @@ function hasOpName(names: readonly string[] | null | undefined): Sql | null {
 }
 
 /**
- * A ref is found as a whole JSON string, wherever in the value it stands, also with its slashes escaped. The text of the value is made once for all of
- * them, and between two of them the statement can be stopped.
+ * Matches documents that contain one of the refs as a whole JSON string, at any depth, also with escaped slashes. The
+ * text of the document is made once for all refs. The statement can be stopped between two refs.
  */
 const holdsRef = (document: Sql, refs: readonly string[] | null | undefined) =>
   refs?.length
@@ -348,7 +362,7 @@ const holdsRef = (document: Sql, refs: readonly string[] | null | undefined) =>
           WHERE strpos(d.text, r.ref) > 0 LIMIT 1) found)`
     : null;
 
-/** The traces of stored calls. */
+/** Selects the traces of stored calls. */
 export const tracesQuery = (projectId: string, ids: readonly string[]) => sql<{
   id: string;
   trace_id: string;
@@ -359,8 +373,8 @@ export const tracesQuery = (projectId: string, ids: readonly string[]) => sql<{
   )}`;
 
 /**
- * Sets the name also of a call whose start is still on its way, whatever name that brings. A name that is taken away before
- * the start is an empty text until then.
+ * Sets the display name of a call. If its start arrives later, the name of the start is ignored. A name that is removed
+ * before the start is stored as an empty text until then.
  */
 export const updateQuery = (projectId: string, id: string, displayName: string | null) => sql`
   INSERT INTO calls AS c (project_id, id, display_name, has_unread_usage, is_renamed)
@@ -369,9 +383,9 @@ export const updateQuery = (projectId: string, id: string, displayName: string |
     display_name = CASE WHEN c.op_name IS NULL THEN excluded.display_name ELSE nullif(excluded.display_name, '') END`;
 
 /**
- * The recursive part of a statement: calls, and their descendants in the same trace, as `family`. Children are looked up
- * one call at a time, by the index of parents: a planner that may choose takes the index of traces, or a hash of the whole
- * project, once for each level.
+ * Returns the recursive part of a statement: the calls and their descendants in the same trace, as `family`. Children
+ * are looked up one call at a time, by the index of parents. Otherwise the planner may use the index of traces, or hash
+ * the whole project, once for each level.
  */
 export const withDescendants = (ids: readonly string[], isCounted: Sql) => sql`
   RECURSIVE family AS (
@@ -385,8 +399,8 @@ export const withDescendants = (ids: readonly string[], isCounted: Sql) => sql`
   )`;
 
 /**
- * Marks calls and their descendants in the same trace, and answers what `whatIsMade` says of them. Locks them in the order
- * every other write locks in.
+ * Marks calls and their descendants in the same trace as deleted, and returns as `made` what `whatIsMade` selects for
+ * them. Locks the calls in the order in which every other write locks them.
  */
 export const deleteQuery = (
   projectId: string,
@@ -401,7 +415,7 @@ export const deleteQuery = (
   )
   SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, ${whatIsMade(sql`SELECT id FROM deleted`)} AS made`;
 
-/** Started calls by id, with their documents as texts. */
+/** Selects started calls by id, with their documents as texts. */
 export const storedQuery = (
   projectId: string,
   ids: readonly string[],
@@ -419,15 +433,18 @@ export const mostBytesQuery = (projectId: string, ids: readonly string[]) => sql
   SELECT c.id, (${MOST_BYTES} + ${mostBytes(sql`c.event_times`)})::float8 AS bytes
   FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
 
-/** Calls of a trace that may be its root, the first of them, are looked at. */
+/** Maximum number of calls of a trace that are checked for its root, in the order of their starts. */
 const MAX_TOPS = 50;
 
-/** The first call that tells of a response of a provider. */
+/** Selects the first call that reports this response of a provider. */
 export const responseQuery = (projectId: string, responseId: string) => sql<{ id: string }>`
   SELECT c.id FROM calls c WHERE ${visibleIn(projectId)} AND c.response_id = ${responseId}
   ORDER BY c.started_at, c.id LIMIT 1`;
 
-/** The root of a trace, of several the first. `is_below` says that it is an observation of events, the one of whose trace may be on its way. */
+/**
+ * Selects the first root of a trace. `is_below` is true for an observation made from events, whose trace may still
+ * arrive.
+ */
 export const rootQuery = (projectId: string, traceId: string) => sql<{
   id: string;
   is_below: boolean;

@@ -3,13 +3,13 @@ import { column, InvalidQuery, type NamePrefix } from '../../../platform/query/c
 import type { Parameter } from '../../../platform/query/sql.js';
 import { totalCostOfCall } from '../../costs/costs.service.js';
 
-/** What a call cost, itself: `totalCostOfCall`. */
+/** Field for the cost of a call without its descendants: `totalCostOfCall`. */
 export const TOTAL_COST = `summary.${WIRE.summary}.total_cost`;
 
-/** Built-in prices as `totalCostOfCall` takes them, of all models that the calls at hand used. */
+/** Built-in prices in the form that `totalCostOfCall` takes, for all models of the calls in question. */
 export type BuiltinPrices = Parameter;
 
-/** A request names the cost of calls, and was compiled without prices. */
+/** Thrown if a request names the cost of calls and is compiled without prices. */
 export class NeedsPrices extends InvalidQuery {
   constructor(path: string) {
     super(
@@ -19,7 +19,7 @@ export class NeedsPrices extends InvalidQuery {
   }
 }
 
-/** Only with prices: `CallPrices` has them. */
+/** Returns the field for the cost of a call. It needs prices, which `CallPrices` finds. */
 export const costField = (projectId: string, prices: BuiltinPrices | undefined): NamePrefix => {
   const cost = prices && column.number(totalCostOfCall(projectId, prices), { isSum: true });
   return (rest, place) => {

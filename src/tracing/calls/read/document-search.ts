@@ -1,4 +1,3 @@
-// SQL: the parts in which a search inside documents looks at the calls.
 import { ApiError } from '../../../platform/errors.js';
 import { WIRE } from '../../../platform/http/wire-names.js';
 import { pageLimit } from '../../../platform/query/plans.js';
@@ -11,24 +10,27 @@ import { isStartOrdered } from './call-lists.query.js';
 import type { BuiltinPrices } from './cost-field.js';
 import { isMatch, type CallSelection } from './calls.query.js';
 
-/** How many calls the first part of a search has, and the largest. Behind one that took longer none is larger. */
+/**
+ * Number of calls in the first part of a search, and in the largest. After a part that took longer than
+ * `QUICK_PART_MS`, parts no longer grow.
+ */
 export const FIRST_PART = 2000;
 export const LARGEST_PART = 64_000;
 export const QUICK_PART_MS = 1000;
 
 /**
- * A search inside the documents of calls in the order of their starts. Without an index it reads the documents of all calls, so it looks at
- * a part of them at a time, and can say how far it came.
+ * A search inside the documents of calls, in the order of their starts. Without an index it reads the documents of all
+ * calls. So it searches one part of them at a time, and can report how far it came.
  */
 export interface DocumentSearch {
-  /** The calls that the conditions on columns leave: in these it looks. */
+  /** Matches the calls that the conditions on columns leave. Their documents are searched. */
   candidates: Sql;
   isDescending: boolean;
-  /** The indexes each of which would serve it. */
+  /** Indexes of which each would serve the search. */
   indexes: { field: string; kind: IndexKind }[];
 }
 
-/** The search that a valid request asks for; null where it reads no documents, or goes by another order. */
+/** Returns the search for a valid request. Null if the request reads no documents, or has another order. */
 export function documentSearch(
   request: CallsQueryDto,
   prices?: BuiltinPrices,
@@ -47,10 +49,10 @@ export function documentSearch(
   };
 }
 
-/** One part of a search, from the start that the part before it ended with. */
+/** One part of a search. It begins after the start with which the previous part ended. */
 export interface SearchPart {
   calls: number;
-  /** The start of its last call; null where it has none. */
+  /** Start of the last call of the part. Null if the part has no calls. */
   until: string | null;
 }
 
@@ -63,7 +65,7 @@ export const partQuery = (
   FROM (SELECT c.started_at FROM calls c WHERE ${allOf(search.candidates, isWithin(search, from, null))}
     ORDER BY c.started_at ${search.isDescending ? sql`DESC` : sql`ASC`} ${pageLimit(calls)}) t`;
 
-/** The condition that a call is of the part between two starts. Calls that start together are in one part. */
+/** Returns the condition for calls of the part between two starts. Calls with the same start are in the same part. */
 export function isWithin(
   { isDescending }: DocumentSearch,
   from: string | null,
@@ -77,7 +79,7 @@ export function isWithin(
   );
 }
 
-/** What is said of a search that was stopped behind so many calls, of which the last started at `until`. */
+/** Makes the error for a search that was stopped after `calls` calls. The last of them started at `until`. */
 export function searchStoppedError(
   { indexes }: DocumentSearch,
   calls: number,
@@ -97,7 +99,7 @@ export function searchStoppedError(
   );
 }
 
-/** A request without the refs that it looks for, and with these of its conditions. */
+/** Returns the request without its refs, and with only the kept conditions. */
 export function withoutDocuments(
   { project_id, filter }: CallSelection,
   kept: unknown[],
@@ -107,7 +109,7 @@ export function withoutDocuments(
   return { project_id, filter: columns, ...query };
 }
 
-/** The conditions that must all hold. */
+/** Returns the conditions of a query that must all hold. */
 export function conditions(query: object | null | undefined): unknown[] {
   if (!query) return [];
   const { $expr } = query as { $expr: { $and?: unknown } };
@@ -134,7 +136,10 @@ export function readsDocument(condition: unknown): boolean {
   return false;
 }
 
-/** As `call-indexes.query.ts` makes them, and docs/adr/0016-indexes-on-fields.md says what they serve. */
+/**
+ * Returns the index that would serve a condition, as `call-indexes.query.ts` makes it.
+ * docs/adr/0016-indexes-on-fields.md lists what indexes serve.
+ */
 function helpfulIndex(condition: unknown): DocumentSearch['indexes'] {
   const { $eq, $in, $contains } = condition as Record<string, unknown>;
   if (Array.isArray($eq)) {

@@ -1,4 +1,3 @@
-// SQL: a part of the statements that read calls.
 import {
   type Columns,
   escapedStep,
@@ -14,16 +13,17 @@ import {
 import { computedOnce } from '../../../platform/query/plans.js';
 import { Parameter, sql, type Sql } from '../../../platform/query/sql.js';
 
-/** Columns that may be expanded in one request, and refs that one of them may lead through. */
+/** Limits of one request: number of expanded columns, and number of refs that one column may follow. */
 const MAX_EXPANDED = 20;
 const MAX_LEGS = 4;
-/** Of an object behind a ref. */
+/** Maximum size of an object behind a ref. */
 const MAX_OBJECT_BYTES = 1024 * 1024;
 
 /**
- * The columns of calls, with fields behind refs: below each of these columns a field is one of the object that the ref there
- * names. A column may be behind another one, as in `inputs.model`, `inputs.model.prompt`. Only objects of the project are
- * looked up. @throws InvalidQuery
+ * Returns the columns of calls with fields behind refs. A field below one of the named columns is a field of the object
+ * that the ref in this column names. A named column may be behind another one, as `inputs.model.prompt` is behind
+ * `inputs.model`. Only objects of the project are read.
+ * @throws InvalidQuery
  */
 export function withExpandedColumns(
   columns: Columns,
@@ -46,7 +46,7 @@ export function withExpandedColumns(
   return { ...columns, ...Object.fromEntries(more) };
 }
 
-/** The steps of a path behind the document, cut where a ref is to be followed. */
+/** Splits the steps of a path below the document where a ref must be followed. */
 function pathSegments(
   path: readonly string[],
   expanded: readonly (readonly string[])[],
@@ -64,7 +64,7 @@ function pathSegments(
   return legs;
 }
 
-/** A field below a ref; the ref itself is the field that it is without. */
+/** Returns the field below a ref. An empty path is the ref itself. */
 function fieldBehindRef(
   document: JsonColumn,
   projectId: string,
@@ -88,9 +88,9 @@ function fieldBehindRef(
 }
 
 /**
- * What a value stands for: the value of the object, of the same project, that a ref names by its digest; or itself. A larger object
- * is taken for missing: a value of 30 MiB takes PostgreSQL 60 to 120 MB, for each field that is asked for. Not a function: on a
- * cluster these must not look into tables.
+ * Returns the object of the same project that a ref names by its digest, or the value itself if it is no such ref. A
+ * larger object counts as missing: a value of 30 MiB takes PostgreSQL 60 to 120 MB for each requested field. It is no
+ * SQL function, because on a cluster functions must not read tables.
  */
 const referencedValue = (projectId: string, value: Sql) => sql`(
   SELECT CASE WHEN r.named IS NULL OR r.named[1] <> ${projectId} THEN r.value ELSE (

@@ -19,8 +19,8 @@ import {
 const isOfCall = (projectId: string) => isOnCall(projectId, sql`c.id`);
 
 /**
- * `feedback.[<type>].payload.<path>`: of several pieces of feedback of one type the latest is the one that is meant, so
- * that the field has one value to compare and to sort by. `[*]` is any type.
+ * Returns the field `feedback.[<type>].payload.<path>`. If a call has several items of feedback of the type, the latest
+ * one counts, so that the field has one value to compare and to sort by. `[*]` is any type.
  */
 export const feedbackField =
   (projectId: string): NamePrefix =>
@@ -39,13 +39,13 @@ export const feedbackField =
     };
   };
 
-/** Of one call no more is answered, because its row is one string, which Node cannot hold from 512 MiB on. */
+/** Limits of the feedback of one call. Its row is one string, and a string of Node is smaller than 512 MiB. */
 const MAX_PIECES = 1000;
 const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
 
 /**
- * The newest feedback of a call as a JSON array, the oldest first; the records are those of `/feedback/query`, which has
- * the rest of them.
+ * Returns the newest feedback of a call as a JSON array, the oldest first. The records are those of `/feedback/query`,
+ * which returns the rest.
  */
 export const feedbackOfCall = (projectId: string) => sql`(
   SELECT ('[' || coalesce(string_agg(row_to_json(t)::text, ',' ORDER BY t.created_at, t.id), '') || ']')::json

@@ -7,11 +7,14 @@ import { endUserOfTrace } from './end-user.js';
 import { countedUsage } from '../usage/counted-usage.query.js';
 import { detailSums } from '../usage/token-details.query.js';
 
-/** Calls of one trace that are added up, those that tell usage, and that are looked at for a user. */
+/**
+ * Limits for one trace: number of calls with usage that are summed up, and number of calls that are read to find a
+ * user.
+ */
 const MAX_CALLS = 10_000;
 const MAX_LOOKED_AT = 50;
 
-/** The calls of the trace of the root `r`, and the spans that ran in these. */
+/** Selects the calls of the trace of the root `r`, and the spans of other traces that ran in them. */
 const callsWithUsage = (projectId: string): Sql => sql`
   SELECT c.* FROM (
     SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = r.trace_id AND c.usage IS NOT NULL
@@ -23,11 +26,14 @@ const callsWithUsage = (projectId: string): Sql => sql`
           's',
         )}) c LIMIT ${MAX_CALLS}::bigint`;
 
-/** The calls `d` that may repeat one of them: what another trace tells is no part of this one, and each tells it for itself. */
+/** Matches the calls `d` that may repeat a call of this trace. Calls of other traces count for their own trace. */
 const inTrace = (projectId: string): Sql => sql`(d.trace_id = r.trace_id OR EXISTS (
   SELECT FROM calls t WHERE t.project_id = ${projectId} AND t.id = d.linked_call_id AND t.trace_id = r.trace_id))`;
 
-/** Usage as `calls.usage` has it, and the call that tells all of it, if it is one. */
+/**
+ * Selects the usage of a trace in the format of `calls.usage`. `told_by` is the one call that reports all of it, if
+ * there is one.
+ */
 const traceUsage = (projectId: string): Sql => sql`
   SELECT json_agg(json_build_object('llm_id', t.llm_id, 'prompt_tokens', t.prompt, 'completion_tokens', t.completion,
       'cache_read_input_tokens', t.read, 'cache_creation_input_tokens', t.created, 'requests', t.requests, 'details', t.details)) AS usage,
@@ -38,12 +44,17 @@ const traceUsage = (projectId: string): Sql => sql`
       min(u.id) AS first_id, max(u.id) AS last_id, ${detailSums(sql`u.details`)} AS details
     FROM (${countedUsage(projectId, callsWithUsage(projectId), sql`1 AS one`, inTrace(projectId))}) u GROUP BY u.llm_id) t`;
 
-/** What the traces of the roots among the calls of the table `listed` add up to, once for each: many roots may be in one trace. */
+/**
+ * Selects totals of the traces of the roots in the table `listed`, once for each trace: many roots may be in one trace.
+ */
 export const totalsOfTraces = (projectId: string): Sql => sql`
   SELECT r.trace_id, t.usage, t.told_by, ${endUserOfTrace(projectId, MAX_LOOKED_AT)} AS user_name
   FROM (SELECT DISTINCT c.trace_id FROM listed c WHERE ${isRoot(projectId)}) r ${lookedUp(traceUsage(projectId), 't')}`;
 
-/** What the trace of the root `c` adds up to, as `total`: no usage where the root tells all of it as its own. */
+/**
+ * Selects the totals of the trace of the root `c`, as `total`. The usage is NULL if the root reports all of it as its
+ * own.
+ */
 export const traceTotal = (projectId: string): Sql =>
   sql`LATERAL ${computedOnce(
     sql`SELECT CASE WHEN t.told_by IS DISTINCT FROM c.id OR ${ownUsage} IS NULL THEN t.usage END AS usage, t.user_name
@@ -51,7 +62,9 @@ export const traceTotal = (projectId: string): Sql =>
     'total',
   )}`;
 
-/** The values of which `costsOfCall` makes the costs of the trace, at the prices of the start of the root. */
+/**
+ * Returns the values from which `costsOfCall` computes the costs of the trace, at the prices of the start of the root.
+ */
 export const totalCosts = (projectId: string): Sql[] => [
   sql`(SELECT ${pricesOfCall(projectId)} FROM ${computedOnce(sql`SELECT total.usage, c.started_at`, 'c')})`,
   wireTime(sql`c.started_at`),

@@ -1,39 +1,43 @@
-// SQL: ingest. What calls take from above.
 import { lookedUp } from '../../../platform/query/plans.js';
 import { anyOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { type CallSource, PRODUCTION, SOURCE_ATTRIBUTES, SOURCE_PREFIXES } from './call-source.js';
 
-/** So many calls change at once. */
+/** Maximum number of calls that one statement changes. */
 export const MAX_CHANGED = 5000;
 
-/** Calls that say no source, as candidates for another one. */
+/** Selects calls that state no source themselves. Their source may change. */
 const unsourced = (projectId: string, condition: Sql) =>
   sql`SELECT c.id, c.parent_id, c.linked_call_id, c.source FROM calls c
     WHERE c.project_id = ${projectId} AND ${condition} AND c.own_source IS NULL`;
 
-/** Those of these calls that say no source. */
+/** Selects those of the calls that state no source themselves. */
 export const unsourcedCalls = (projectId: string, ids: readonly string[]) => sql`
   SELECT c.* FROM unnest(${ids}::text[]) t (id) ${lookedUp(sql`${unsourced(projectId, sql`c.id = t.id`)} LIMIT 1`, 'c')}`;
 
-/** The calls below these, in their trace and in others. */
+/** Selects the children of the calls, in their trace and in others, that state no source themselves. */
 export const unsourcedChildren = (projectId: string, ids: readonly string[]) => sql`
   SELECT c.* FROM unnest(${ids}::text[]) t (id) ${lookedUp(unsourced(projectId, sql`c.parent_id = t.id`), 'c')}
   UNION
   SELECT c.* FROM unnest(${ids}::text[]) t (id) ${lookedUp(unsourced(projectId, sql`c.linked_call_id = t.id`), 'c')}`;
 
-/** Those that wait for these parents, in a project that has other calls than those of production. */
+/**
+ * Selects orphans that wait for these parents and state no source themselves. Selects none if all calls of the project
+ * are of production.
+ */
 export const unsourcedOrphans = (projectId: string, parents: readonly string[]) => sql`
   SELECT c.* FROM unnest(${parents}::text[]) t (id) ${lookedUp(unsourced(projectId, sql`c.parent_id = t.id AND c.is_orphan`), 'c')}
   WHERE EXISTS (SELECT FROM calls s WHERE s.project_id = ${projectId} AND s.source <> 'production')`;
 
-/** The source of a call that has started, even if it was deleted since; NULL where none is stored. */
+/**
+ * Returns the source of a call that has started, even if it was deleted since. NULL if no call with this id is stored.
+ */
 const sourceOf = (projectId: string, id: Sql) =>
   sql`(SELECT a.source FROM calls a WHERE a.project_id = ${projectId} AND a.id = ${id} AND a.op_name IS NOT NULL LIMIT 1)`;
 
 /**
- * Gives candidates the source of the call above: of the parent, or else of the call of another trace in which they ran. Where one of these
- * is not stored they keep what they had from it. Answers at most `MAX_CHANGED` that changed. A join with them in place of the object compares
- * each with all: 29 s for 5000, in place of 1 s.
+ * Gives candidates the source of the parent, or else of the call of another trace in which they ran. If one of these is
+ * not stored, a candidate keeps its source. Returns at most `MAX_CHANGED` changed calls.
+ * The sources are in a JSON object. A join would compare each row with all: 29 s instead of 1 s for 5000 rows.
  */
 export const inheritedSourcesSet = (projectId: string, candidates: Sql) => sql<{ id: string }>`
   WITH found AS MATERIALIZED (${candidates}), above AS MATERIALIZED (
@@ -54,10 +58,13 @@ export const inheritedSourcesSet = (projectId: string, candidates: Sql) => sql<{
 
 const isPrefixed = anyOf(SOURCE_PREFIXES.map((prefix) => sql`starts_with(e.key, ${prefix})`));
 
-/** Values of other attributes are not read: their names tell enough. */
+/** Values longer than this are not read. The names of their attributes suffice. */
 const MAX_VALUE = 1000;
 
-/** The attributes of the call `c` that may say its source, as an object; a long value is `true`, and of `weave` and `resource` the members count. */
+/**
+ * Selects the attributes of the call `c` that may decide its source, as an object. A long value becomes `true`. For
+ * `weave` and `resource` this applies to their members.
+ */
 export const sourceAttributes = sql`(
   SELECT json_object_agg(e.key, CASE WHEN e.key IN ('weave', 'resource') AND json_typeof(e.value) = 'object' THEN
       (SELECT json_object_agg(m.key, CASE WHEN length(m.value::text) <= ${MAX_VALUE}::int THEN m.value ELSE 'true'::json END)
@@ -66,13 +73,13 @@ export const sourceAttributes = sql`(
   FROM json_each(CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END) e
   WHERE e.key = ANY(${SOURCE_ATTRIBUTES}::text[]) OR ${isPrefixed})`;
 
-/** A call of an older build that says its source. */
+/** A call of an older build that states its source. */
 export interface OwnSourceRow {
   id: string;
   source: CallSource;
 }
 
-/** Notes what calls say that nobody had read. */
+/** Stores sources that calls state themselves and that were not read before. */
 export const ownSourcesSet = (projectId: string, calls: readonly OwnSourceRow[]) => sql`
   WITH said AS MATERIALIZED (
     SELECT ${JSON.stringify(Object.fromEntries(calls.map(({ id, source }) => [id, source])))}::jsonb AS sources),

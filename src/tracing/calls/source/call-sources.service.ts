@@ -11,9 +11,9 @@ import {
   inheritedSourcesSet,
 } from './call-sources.query.js';
 
-/** Calls that are looked up by one statement, which nobody waits for long. */
+/** Number of calls in one statement. Keeps statements short. */
 const AT_ONCE = 200;
-/** A call changes so many times at most: calls that are each other's parents might change for ever. */
+/** Maximum number of changes of one call. Calls that are each other's parents might change forever. */
 const MAX_TIMES = 8;
 
 /** Passes the sources of calls on to the calls below them: docs/adr/0140-sources-of-calls.md. */
@@ -21,17 +21,17 @@ const MAX_TIMES = 8;
 export class CallSources {
   constructor(private readonly database: Database) {}
 
-  /** Finds anew what these calls take from above, and passes it on. */
+  /** Computes the sources of these calls again from the calls above, and passes them on. */
   async settle(projectId: string, ids: readonly string[]): Promise<void> {
     await this.spread(projectId, await this.takeAll(projectId, ids, unsourcedCalls));
   }
 
-  /** The same for calls that came before their parents, which may be here by now. */
+  /** Computes the sources of calls that came before their parents, which may be stored now. Passes them on. */
   async settleOrphans(projectId: string, parents: readonly string[]): Promise<void> {
     await this.spread(projectId, await this.takeAll(projectId, parents, unsourcedOrphans));
   }
 
-  /** Notes what calls say, and passes it on. */
+  /** Stores sources that calls state themselves, and passes them on. */
   async say(projectId: string, calls: readonly OwnSourceRow[]): Promise<void> {
     await this.database.query(ownSourcesSet(projectId, calls));
     await this.spread(
@@ -40,7 +40,7 @@ export class CallSources {
     );
   }
 
-  /** Passes the sources of these calls on to all below them. */
+  /** Passes the sources of these calls on to all calls below. */
   async spread(projectId: string, ids: readonly string[]): Promise<void> {
     const times = new Map<string, number>();
     for (let above = ids; above.length > 0;) {
@@ -50,7 +50,7 @@ export class CallSources {
     }
   }
 
-  /** Answers the calls that changed. */
+  /** Updates the candidates. Returns the calls that changed. */
   private async takeAll(
     projectId: string,
     ids: readonly string[],

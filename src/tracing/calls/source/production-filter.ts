@@ -1,10 +1,13 @@
 import { type CallSource, PRODUCTION } from './call-source.js';
 import { isNaming } from './naming.js';
 
-/** Members of a filter that name calls: whoever asks for these means all of them. */
+/** Members of a filter that name sources or calls. A request with one of them means calls of all sources. */
 const NAMING = ['sources', 'call_ids', 'trace_ids', 'parent_ids', 'thread_ids', 'turn_ids'];
 
-/** The filter of figures and lists of production: calls of other sources are left out, unless the request names sources or calls. */
+/**
+ * Returns the filter for statistics and lists of production. It leaves out calls of other sources, unless the request
+ * names sources or calls.
+ */
 export function productionFilter<Filter extends { sources?: CallSource[] | null }>(
   filter: Filter | null | undefined,
   query?: object | null,

@@ -7,8 +7,9 @@ import { type CallSource, PRODUCTION } from './call-source.js';
 type TreePositions = ReadonlyMap<string, TreePosition>;
 
 /**
- * Finds the source of each start in the batch: its own, or else that of the parent, or else that of the call of another trace in which it
- * ran, where these are in the batch or stored. A call whose parent is gone keeps what it had from it.
+ * Sets the source of each start in the batch: its own, else that of the parent, else that of the call of another trace
+ * in which it ran. The calls above are found in the batch or in `stored`. A call whose parent is gone keeps the source
+ * that it had.
  */
 export function resolveSources(writes: readonly CallWrite[], stored: TreePositions): void {
   if (writes.every((write) => saysNothing(write) && isBelowProduction(write, stored))) return;
@@ -17,7 +18,7 @@ export function resolveSources(writes: readonly CallWrite[], stored: TreePositio
   const sourceAt = (id: string | null | undefined): CallSource | undefined => {
     if (!id) return undefined;
     if (found.has(id)) return found.get(id);
-    found.set(id, undefined); // should the parents go round in a circle
+    found.set(id, undefined); // ends the recursion if the parents form a circle
     const write = batch.get(id);
     const place = stored.get(id);
     const source = write?.start ? take(write, place) : hasStarted(place) ? place.source : undefined;
@@ -39,20 +40,23 @@ export function resolveSources(writes: readonly CallWrite[], stored: TreePositio
   }
 }
 
-/** Whether the write, or what it replaces, is of another source than the stored call, so that the calls below may be. */
+/**
+ * Returns true if the write has another source than the stored call. The sources of the calls below may then change
+ * too.
+ */
 export function isSourceChanged(write: CallWrite, stored: TreePositions): boolean {
   const place = stored.get(write.id);
   const before = hasStarted(place) ? place.source : PRODUCTION;
   return write.start !== undefined && sourceOf(write) !== before;
 }
 
-/** Whether what is above the write says its source, which may change at the same time. */
+/** Returns true if a call above decides the source of the write. That source may change at the same time. */
 export const takesSource = ({ start }: CallWrite): boolean =>
   Boolean(start && !start.own_source && (start.parent_id || start.linked_call_id));
 
 const saysNothing = ({ start }: CallWrite) => !start?.own_source;
 
-/** Nothing that is stored beside or above it is of another source than production. */
+/** True if the stored call and the stored calls above it are all of production. */
 const isBelowProduction = ({ id, start }: CallWrite, stored: TreePositions) =>
   [id, start?.parent_id, start?.linked_call_id].every((one) => {
     const place = one ? stored.get(one) : undefined;

@@ -13,7 +13,7 @@ export class CallCountsService {
     private readonly prices: CallPrices,
   ) {}
 
-  /** How many calls match. All of a project are counted already. */
+  /** Counts matching calls. The number of all calls of a project is stored already. */
   async count(query: CallsStatsDto): Promise<CallsStatsAnswerDto> {
     const count = await (isOfAll(query)
       ? this.projects.callCount(query.project_id)
@@ -29,6 +29,6 @@ export class CallCountsService {
   }
 }
 
-/** Whether a request leaves no call of its project out. */
+/** Returns true if the request matches all calls of its project. */
 const isOfAll = ({ filter, query }: CallsStatsDto) =>
   !query && Object.values(filter ?? {}).every((value) => !value);

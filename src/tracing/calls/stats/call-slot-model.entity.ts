@@ -2,8 +2,8 @@ import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../../platform/database/project-table.js';
 
 /**
- * Tokens that the calls of a slot spent on a model, apart by what a price may depend on: the tier of a call's input
- * tokens, and which kinds of tokens its usage does not say.
+ * Tokens that the calls of a slot used of a model. There is one row for each tier of input tokens and each set of kinds
+ * that the usage does not report, because prices may depend on both.
  */
 @ProjectTable('call_slot_models', { rows: 'derived' })
 export class CallSlotModel {
@@ -17,9 +17,9 @@ export class CallSlotModel {
   @Column('numeric', { name: 'completion_tokens' }) completionTokens!: string;
   @Column('numeric', { name: 'cache_read_input_tokens' }) cacheReadInputTokens!: string;
   @Column('numeric', { name: 'cache_creation_input_tokens' }) cacheCreationInputTokens!: string;
-  /** The least and the most input tokens of a call. */
+  /** Smallest and largest number of input tokens of a call. */
   @Column('bigint', { name: 'min_input' }) minInput!: string;
   @Column('bigint', { name: 'max_input' }) maxInput!: string;
-  /** Tokens of `DETAILS` (src/tracing/usage/tokens.ts), in their order; null where there is none. */
+  /** Tokens of `DETAILS` (src/tracing/usage/tokens.ts), in their order. Null if the calls report no details. */
   @Column('numeric', { array: true, nullable: true }) details!: string[] | null;
 }

@@ -1,4 +1,3 @@
-// SQL: statistics.
 import { projectLock } from '../../../platform/database/advisory-locks.js';
 import type { MarkedStatistics } from '../../../platform/database/marks-refresher.js';
 import { lookedUp, unseen } from '../../../platform/query/plans.js';
@@ -9,19 +8,23 @@ import { TWIN_ID_PREFIX } from '../ingest/response-id.js';
 import { countedUsage, isWalkEnd, REACH_MINUTES } from '../usage/counted-usage.query.js';
 import { detailSums } from '../usage/token-details.query.js';
 
-/** Zones of today differ from UTC by multiples of a quarter of an hour, so that their hours and days are whole slots. */
+/**
+ * Length of a slot. Today's time zones differ from UTC by multiples of 15 minutes, so their hours and days are whole
+ * slots.
+ */
 export const SLOT_MS = 300_000;
 const SLOT = sql`interval '5 minutes'`;
-/** How far from a call others may begin that tell of its request. */
+/** Maximum time between the starts of two calls that report the same request. */
 const REACH = sql`make_interval(mins => ${REACH_MINUTES}::int)`;
 
 /**
- * Input tokens from which a model of `@pydantic/genai-prices` may cost another price. A test holds the list equal to the
- * package's; a price that changes elsewhere is found by `min_input` and `max_input`, and such calls are read one by one.
+ * Numbers of input tokens from which a model of `@pydantic/genai-prices` may have another price. A test compares the
+ * list with the package. If a price changes at another number, `min_input` and `max_input` show it, and such calls are
+ * read one by one.
  */
 export const TIERS = [128_001, 200_000, 200_001, 272_000, 272_001, 512_001];
 
-/** A slot costs its calls, some 100 here. */
+/** Refreshing a slot reads all its calls; `atOnce` assumes some 100 of them. */
 export const MARKED_SLOTS: MarkedStatistics = {
   marks: sql`call_slot_marks`,
   lock: projectLock(0x736c6f74),
@@ -29,10 +32,10 @@ export const MARKED_SLOTS: MarkedStatistics = {
   what: 'statistics of calls',
 };
 
-/** Microseconds; null where `LATENCY_MS` is. */
+/** Latency of the call `c` in microseconds. Null if `LATENCY_MS` is null. */
 export const LATENCY_US = sql`(CASE WHEN ${IS_TIMED} THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint`;
 
-/** Sums over those calls `c` that count. The ended ones are those whose duration is known. */
+/** Returns sums over the calls `c` that match the condition. Ended calls are those with a known duration. */
 const callTotals = (isCounted: Sql) => sql`count(*) FILTER (WHERE ${isCounted}) AS call_count,
   count(*) FILTER (WHERE ${IS_TIMED} AND ${isCounted}) AS ended_count, count(c.exception) FILTER (WHERE ${isCounted}) AS error_count,
   count(*) FILTER (WHERE c.ended_at = c.started_at AND ${isCounted}) AS instant_count,
@@ -40,7 +43,7 @@ const callTotals = (isCounted: Sql) => sql`count(*) FILTER (WHERE ${isCounted}) 
   max(${LATENCY_US}) FILTER (WHERE ${isCounted}) AS latency_max`;
 export const CALL_TOTALS = callTotals(sql`TRUE`);
 
-/** Stored statistics are those of production: docs/adr/0140-sources-of-calls.md. */
+/** Matches the calls of stored statistics: docs/adr/0140-sources-of-calls.md. */
 const IS_PRODUCTION = sql`c.source = 'production'`;
 
 /** Sums over the usage `u` of calls. */
@@ -49,24 +52,30 @@ export const USAGE_TOTALS = sql`count(*) AS call_count, sum(u.prompt_tokens) AS 
   sum(u.cache_creation_input_tokens) AS cache_creation_input_tokens,
   min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input, ${detailSums(sql`u.details`)} AS details`;
 
-/** A slot whose marks were taken: by how many calls it has grown, and when, and what the calls that changed name. */
+/**
+ * A slot whose marks were taken: the change in its number of calls, the time of the last mark, and what its changed
+ * calls name.
+ */
 export interface MarkedSlot {
   slot: string;
   calls: string;
   made_at: string;
   names: { parents: string[][]; responses: string[][] };
-  /** It is not over. */
+  /** True while the five minutes are not over. */
   is_open: boolean;
 }
 
-/** The parents of calls that changed; and their responses, each with the slot of the call. */
+/** Parents of calls that changed, and their responses, each with the slot of the call. */
 export interface ChangedLinks {
   parents: readonly string[];
   responses: readonly string[];
   slots: readonly string[];
 }
 
-/** Slots of calls that may count other usage than before, as calls changed below them or beside them. */
+/**
+ * Selects slots of calls whose counted usage may have changed, because calls below them or with the same response
+ * changed.
+ */
 export const namedSlots = (projectId: string, { parents, responses, slots }: ChangedLinks) => sql<{
   slot: string;
   is_open: boolean;
@@ -100,7 +109,7 @@ export const namedSlots = (projectId: string, { parents, responses, slots }: Cha
   SELECT DISTINCT s.slot::text, s.slot >= now() - ${SLOT} AS is_open, (extract(epoch FROM s.slot) * 1000)::float8 AS ms
   FROM (SELECT date_bin(${SLOT}, up.started_at, 'epoch') AS slot FROM up) s`;
 
-/** Takes all marks of some slots away, and answers these slots. */
+/** Deletes all marks of some slots, and returns these slots. */
 export const marksTake = (projectId: string, limit: number) => sql<MarkedSlot>`
   WITH taken AS (
     DELETE FROM call_slot_marks WHERE project_id = ${projectId} AND slot = ANY(ARRAY(
@@ -116,8 +125,9 @@ export const marksTake = (projectId: string, limit: number) => sql<MarkedSlot>`
   FROM taken GROUP BY taken.slot ORDER BY taken.slot`;
 
 /**
- * Marks of slots that are not over, which count nothing: each write would mark such a slot anew, and it costs all of its
- * calls. And of others that are to be computed anew.
+ * Inserts marks without a change in the number of calls: for slots that are not over, and for slots that must be
+ * computed again. Slots that are not over are not computed, because each write would mark them again and each refresh
+ * reads all their calls.
  */
 export const marksKeep = (
   projectId: string,
@@ -128,19 +138,19 @@ export const marksKeep = (
   FROM unnest(${slots.map(({ slot }) => slot)}::timestamptz[], ${slots.map(({ made_at }) => made_at)}::timestamptz[])
     AS s (slot, made_at)`;
 
-/** Answers what the calls of each slot took. */
+/** Deletes stored slots. Returns the bytes of the calls of each. */
 export const slotsDelete = (projectId: string, slots: readonly string[]) => sql<{ bytes: string }>`
   WITH models AS (
     DELETE FROM call_slot_models WHERE project_id = ${projectId} AND slot = ANY(${slots}::timestamptz[])
   )
   DELETE FROM call_slots WHERE project_id = ${projectId} AND slot = ANY(${slots}::timestamptz[]) RETURNING bytes::text`;
 
-/** The calls of each of some slots `s`, one look into the index of starts for each. */
+/** Selects statistics of the calls of each slot `s`, with one range of the index of starts for each. */
 const ofSlot = (projectId: string, statistics: Sql) => sql`
   SELECT ${statistics} WHERE ${visibleIn(projectId)}
     AND c.started_at >= s.slot AND c.started_at < s.slot + ${SLOT}`;
 
-/** Answers what the calls of each slot take. */
+/** Computes and stores slots. Returns the bytes of the calls of each. */
 export const slotsInsert = (projectId: string, slots: readonly string[]) => sql<{ bytes: string }>`
   INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, instant_count,
     latency_sum, latency_min, latency_max, latencies, bytes)
@@ -152,7 +162,7 @@ export const slotsInsert = (projectId: string, slots: readonly string[]) => sql<
     )}) t
   WHERE t.call_count > 0 OR t.bytes > 0 RETURNING bytes::text`;
 
-/** What the calls of each slot add to the usage of models. */
+/** Selects the usage of models in each slot, as JSON rows. */
 export const slotModels = (projectId: string, slots: readonly string[]) => sql<{ row: string }>`
   SELECT row_to_json(t)::text AS row FROM (
     SELECT u.slot, u.llm_id, width_bucket(u.input_tokens, ${TIERS}::bigint[]) AS tier, u.unknown_kinds, ${USAGE_TOTALS}
@@ -163,7 +173,10 @@ export const slotModels = (projectId: string, slots: readonly string[]) => sql<{
       sql`c.slot`,
     )}) u GROUP BY 1, 2, 3, 4) t`;
 
-/** Stores what `slotModels` answers. Apart from it: a distributed database inserts nothing that a recursion selects. */
+/**
+ * Stores the rows of `slotModels`. They are two statements, because a distributed database cannot insert the rows of a
+ * recursive query.
+ */
 export const slotModelsInsert = (projectId: string, rows: readonly string[]) => sql`
   INSERT INTO call_slot_models (project_id, slot, llm_id, tier, unknown_kinds, call_count, prompt_tokens, completion_tokens,
     cache_read_input_tokens, cache_creation_input_tokens, min_input, max_input, details)

@@ -16,8 +16,8 @@ import {
 } from './call-slots.query.js';
 
 /**
- * Keeps the marks of slots few. Statements see more the later they begin, so the marks go first: what commits meanwhile
- * is counted twice as often as needed, never too seldom.
+ * Refreshes marked slots. Later statements see more commits, so the marks are deleted first. A call that is committed
+ * meanwhile leaves a new mark: its slot may be computed once more than needed, but never too seldom.
  */
 @Injectable()
 export class CallSlotsRefresher extends MarksRefresher {
@@ -54,8 +54,8 @@ export class CallSlotsRefresher extends MarksRefresher {
   }
 
   /**
-   * Marks the slots of calls above and beside those that changed, if they are over: others have a mark. Answers whether
-   * there are any.
+   * Marks the slots of calls above the changed calls, and of calls with the same response, if the slots are over. Open
+   * slots are marked already. Returns true if it marked any.
    */
   private async markNamed(
     projectId: string,

@@ -15,7 +15,7 @@ import {
   type MetricAggregations,
 } from './call-stats.values.js';
 
-/** What buckets are made for. */
+/** Starts of the buckets, and names of the groups. */
 interface BucketFrame {
   starts: readonly Date[];
   groups: readonly string[];
@@ -26,7 +26,9 @@ const timestamp = ({ starts }: BucketFrame, bucket: number) => microseconds(star
 const groupValues = ({ groups }: BucketFrame, row: Record<string, unknown>) =>
   Object.fromEntries(groups.map((name) => [name, row[name]]));
 
-/** One JSON text a bucket, also of those without calls; with groups, one for each group in a bucket. */
+/**
+ * Returns one JSON text for each bucket, also for buckets without calls. With groups, one for each group in a bucket.
+ */
 export async function callBuckets(
   frame: BucketFrame & { calls: readonly MetricAggregations<CallMetric>[] },
   rows: readonly CallBucket[],
@@ -82,10 +84,10 @@ function callValues(
   };
 }
 
-/** Of microseconds. */
+/** Converts microseconds to milliseconds. */
 const milliseconds = (us: string | null) => (us && decimal(us).shifted(3)) || null;
 
-/** The spending of a bucket's calls on a model. */
+/** The usage and costs of a model in a bucket. */
 interface UsageBucket {
   row: UsageRow;
   calls: number;
@@ -101,7 +103,7 @@ interface UsageStatistics {
   book: Awaited<ReturnType<CostsService['priceBook']>> | null;
 }
 
-/** One JSON text for each model, and group, in a bucket in which it was used. */
+/** Returns one JSON text for each model, and each group, in a bucket in which the model was used. */
 export async function usageBuckets(
   frame: BucketFrame & { usage: readonly MetricAggregations<UsageMetric>[] },
   { rows, spreads, book }: UsageStatistics,
@@ -202,7 +204,10 @@ const PARTS: Partial<Record<UsageMetric, ('input' | 'output')[]>> = {
   total_cost: ['input', 'output'],
 };
 
-/** The one unit of costs; null when there are several, which cannot be added up, and when nothing has a price. */
+/**
+ * Returns the unit of the costs. Null if nothing has a price, or if units differ, because such costs cannot be summed
+ * up.
+ */
 function bucketUnit({ units }: UsageBucket, parts: ('input' | 'output')[]): string | null {
   const all = new Set(parts.flatMap((part) => [...units[part]]));
   return all.size === 1 ? [...all][0]! : null;

@@ -13,13 +13,13 @@ export class CallStatsController {
     private readonly callCounts: CallCountsService,
   ) {}
 
-  /** How many calls match. */
+  /** Counts the calls that match. */
   @Operation('calls/query_stats', 'reader')
   count(@Body() query: CallsStatsDto): Promise<CallsStatsAnswerDto> {
     return this.callCounts.count(query);
   }
 
-  /** What calls did over time: how many there were, how long they took, how many failed, what they spent by model. */
+  /** Returns statistics of calls over time: their number, latency, errors, and usage by model. */
   @Operation('calls/stats', 'reader')
   @ApiJsonResponse({ type: CallStatsAnswerDto })
   async stats(@Body() body: CallStatsDto): Promise<string> {

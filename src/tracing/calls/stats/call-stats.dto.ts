@@ -31,7 +31,7 @@ const USAGE_METRICS = [
   'output_cost',
   'total_cost',
 ] as const;
-/** `end_user` is the user whom the application served, the other one the user of the key. */
+/** `end_user` is the user of the application; `WIRE.userId` is the user of the key. */
 const GROUPS = ['op_name', WIRE.userId, 'end_user', 'status'];
 const GROUP_MEMBERS = Object.fromEntries(
   GROUPS.map((name) => [name, { type: 'string', nullable: true }]),
@@ -40,23 +40,26 @@ const GROUP_MEMBERS = Object.fromEntries(
 export type CallMetric = (typeof CALL_METRICS)[number];
 export type UsageMetric = (typeof USAGE_METRICS)[number];
 
-/** Without aggregations and percentiles, the sum. */
+/** Without aggregations and percentiles, the sum is returned. */
 export class CallMetricDto {
   @IsIn(CALL_METRICS) metric!: CallMetric;
   @IsAggregations() aggregations?: Aggregation[] | null;
-  /** From 0 to 100, interpolated: `[50, 95]` makes `p50_…` and `p95_…`. */
+  /** From 0 to 100, interpolated: `[50, 95]` adds `p50_…` and `p95_…`. */
   @IsPercentiles() percentiles?: number[] | null;
 }
 
-/** Without aggregations and percentiles, the sum. */
+/** Without aggregations and percentiles, the sum is returned. */
 export class UsageMetricDto {
   @IsIn(USAGE_METRICS) metric!: UsageMetric;
   @IsAggregations() aggregations?: Aggregation[] | null;
-  /** From 0 to 100, interpolated: `[50, 95]` makes `p50_…` and `p95_…`. */
+  /** From 0 to 100, interpolated: `[50, 95]` adds `p50_…` and `p95_…`. */
   @IsPercentiles() percentiles?: number[] | null;
 }
 
-/** The calls that started within a window: of production, unless `filter.sources` or the request names others. With `trace_roots_only`, usage is that of all calls below these roots. */
+/**
+ * Selects the calls that started within a window. Only calls of production count, unless `filter.sources` or the
+ * request names others. With `trace_roots_only`, the usage includes all calls below the roots.
+ */
 export class CallStatsDto extends StatsWindowDto {
   @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
   /** An expression tree: docs/adr/0010-query-language.md. */
@@ -73,7 +76,7 @@ export class CallStatsDto extends StatsWindowDto {
   @ValidateNested({ each: true })
   @Type(() => UsageMetricDto)
   usage_metrics?: UsageMetricDto[] | null;
-  /** Adds buckets apart by these. Only buckets with calls are answered then. */
+  /** Divides buckets by these values. Only buckets with calls are then returned. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(GROUPS.length) // before the next one, which is quadratic
@@ -84,11 +87,11 @@ export class CallStatsDto extends StatsWindowDto {
 }
 
 export class CallStatsAnswerDto extends StatsAnswerDto {
-  /** `timestamp`, `count`, and `<aggregation>_<metric>` for what was asked. */
+  /** `timestamp`, `count`, and `<aggregation>_<metric>` for each requested value. */
   @ApiProperty({ type: 'array', items: bucketSchema({}, GROUP_MEMBERS) })
   call_buckets!: object[];
   /**
-   * The same by `model`, for the models that were used in a bucket. With costs also `unpriced_tokens`, `unknown_calls`
+   * The same members for each `model` that was used in a bucket. With costs, also `unpriced_tokens`, `unknown_calls`
    * and `cost_unit`.
    */
   @ApiProperty({

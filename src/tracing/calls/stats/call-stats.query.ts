@@ -1,4 +1,3 @@
-// SQL: statistics.
 import { allOf, identifier, join, Parameter, sql, type Sql } from '../../../platform/query/sql.js';
 import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { IS_TIMED, LATENCY_MS, visibleIn } from '../../visible-calls.js';
@@ -12,44 +11,44 @@ import { CALL_TOTALS, LATENCY_US, USAGE_TOTALS } from './call-slots.query.js';
 import type { UsageMetric } from './call-stats.dto.js';
 import type { SortedLatencies } from './latencies.js';
 
-/** A part of time: inclusive, exclusive. */
+/** A span of time. `since` is included, `until` is not. */
 export interface TimeSpan {
   since: string;
   until: string;
 }
 
-/** What is read to answer a request. */
+/** The reads that answer a request. */
 export interface StatsReading {
   projectId: string;
-  /** The starts of the buckets. */
+  /** Starts of the buckets. */
   starts: readonly string[];
-  /** Whose calls are read, and whose stored statistics; together they are the window. */
+  /** Spans in which calls are read, and spans in which stored statistics are read. Together they are the window. */
   fresh: readonly TimeSpan[];
   stored: readonly TimeSpan[];
-  /** The condition on a call `c`; none where statistics are stored. */
+  /** Condition on a call `c`. Always true if stored statistics are read. */
   condition: Sql;
-  /** The same of calls below roots. */
+  /** Condition on the sources of calls below roots. */
   sources: Sql | null;
   groups: readonly string[];
-  /** Whether the usage is that of everything below the calls, which are roots. */
+  /** True if the usage includes everything below the calls, which are roots. */
   isOfTraces: boolean;
-  /** Where prices change in the window, and the input tokens from which they may be others. */
+  /** Times at which prices change in the window, and numbers of input tokens from which prices may differ. */
   changes: readonly string[];
   tiers: readonly number[];
 }
 
-/** Rows that an answer is made of. */
+/** Maximum number of rows for one answer. */
 export const MAX_ROWS = 50_000;
-/** What they may take: names have up to 1024 characters. */
+/** Maximum bytes of these rows. Names have up to 1024 characters. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Rows, and what they are sorted by. */
+/** Rows with their order. */
 export interface OrderedRows<Row> {
   rows: Sql<Row>;
   order: Sql;
 }
 
-/** At most `limit` rows; when there are more of them, or they are too large, nothing of them but that. */
+/** Selects at most `limit` rows. If the rows are more or too large, returns only `is_too_large`. */
 export const boundedRowsQuery = <Row>(
   { rows, order }: OrderedRows<Row>,
   limit: number,
@@ -66,7 +65,7 @@ const GROUP_VALUES: Record<string, (projectId: string) => Sql> = {
   status: () => sql`${STATUS}`,
 };
 
-/** The slots of a part of time whose statistics have changed. */
+/** Selects the slots of a time span whose statistics have changed. */
 export const markedSlots = (projectId: string, { since, until }: TimeSpan, limit: number) => sql<{
   ms: number;
 }>`
@@ -74,7 +73,7 @@ export const markedSlots = (projectId: string, { since, until }: TimeSpan, limit
   WHERE m.project_id = ${projectId} AND m.slot >= ${since}::timestamptz AND m.slot < ${until}::timestamptz
   GROUP BY m.slot ORDER BY m.slot LIMIT ${limit}::bigint`;
 
-/** What the marks of a project name, again and again, and at most `limit` of each. */
+/** Selects the parents and responses that the marks of a project name, with repetitions, at most `limit` of each. */
 export const markedNames = (projectId: string, limit: number) => sql<{
   parents: string[];
   responses: string[];
@@ -85,7 +84,7 @@ export const markedNames = (projectId: string, limit: number) => sql<{
   FROM (SELECT coalesce(array_agg(r.response), '{}') AS responses, coalesce(array_agg(r.slot::text), '{}') AS slots FROM (
     SELECT unnest(m.response_ids) AS response, m.slot FROM call_slot_marks m WHERE m.project_id = ${projectId} LIMIT ${limit}::bigint) r) r`;
 
-/** The parts of a statement that several statements have in common. */
+/** Builds the parts that several statements share. */
 class StatementParts {
   private readonly starts: Parameter;
   private readonly changes: Parameter;
@@ -110,7 +109,7 @@ class StatementParts {
     return moreColumns(this.reading.groups.map(identifier));
   }
 
-  /** The calls to be read. LATERAL, so that each part of time is one look into the index of starts. */
+  /** The calls to read. LATERAL, so that each time span is one range of the index of starts. */
   get calls(): Sql {
     const { projectId, fresh, condition } = this.reading;
     return sql`FROM ${spans(fresh)} CROSS JOIN LATERAL (
@@ -124,7 +123,7 @@ class StatementParts {
       SELECT s.* FROM ${table} s WHERE s.project_id = ${projectId} AND s.slot >= r.since AND s.slot < r.until) s`;
   }
 
-  /** What the calls add to the usage of models: rows `u`. */
+  /** The usage of models by the calls: rows `u`. */
   get usage(): Sql {
     const { projectId, isOfTraces, groups } = this.reading;
     const columns = isOfTraces
@@ -134,7 +133,7 @@ class StatementParts {
     return sql`FROM (${countedUsage(projectId, calls, columns)}) u`;
   }
 
-  /** The calls that tell usage among roots and all below them, each with the start and the groups of its root. */
+  /** Calls with usage among roots and all calls below them, each with the start and the groups of its root. */
   private get belowRoots(): Sql {
     const { projectId, groups, sources } = this.reading;
     const values = moreColumns(
@@ -157,7 +156,7 @@ class StatementParts {
       )}`;
   }
 
-  /** Statistics of calls that are read, and stored ones, where there are such parts of the window. */
+  /** Combines statistics of calls with stored statistics, if both kinds of spans are in the window. */
   both<Row>(ofCalls: Sql<Row>, ofSlots: Sql<Row>): Sql<Row> {
     const { fresh, stored } = this.reading;
     if (stored.length === 0) return ofCalls;
@@ -165,10 +164,10 @@ class StatementParts {
   }
 }
 
-/** A group of a root, beside the columns of the calls below it. */
+/** Returns the column for a group of a root. It stands beside the columns of the calls below the root. */
 const rootName = (group: string) => identifier(`root_${group}`);
 
-/** Further columns, each behind a comma. */
+/** Returns further columns, each after a comma. */
 const moreColumns = (columns: readonly Sql[]) =>
   join(
     columns.map((name) => sql`, ${name}`),
@@ -178,14 +177,17 @@ const moreColumns = (columns: readonly Sql[]) =>
 const spans = (list: readonly TimeSpan[]) =>
   sql`unnest(${list.map(({ since }) => since)}::timestamptz[], ${list.map(({ until }) => until)}::timestamptz[]) AS r (since, until)`;
 
-/** Of calls in a bucket; latencies are microseconds, sums texts. `percentiles`, in milliseconds, where calls are read. */
+/**
+ * Statistics of calls in a bucket. Latencies are microseconds, and sums are texts. `percentiles` are milliseconds, and
+ * present only if calls are read.
+ */
 export interface CallBucket extends Record<string, unknown> {
   bucket: number;
   call_count: number;
-  /** Calls whose duration is known. */
+  /** Number of calls with a known duration. */
   ended_count: number;
   error_count: number;
-  /** Calls that ended as they started. */
+  /** Number of calls that ended at the time of their start. */
   instant_count: number;
   latency_sum: string | null;
   latency_min: string | null;
@@ -193,7 +195,7 @@ export interface CallBucket extends Record<string, unknown> {
   percentiles?: (number | null)[] | null;
 }
 
-/** `percents` only where no stored statistics are read. */
+/** Returns the statistics of calls for each bucket. Pass `percents` only if no stored statistics are read. */
 export function callRows(
   reading: StatsReading,
   percents: readonly number[] = [],
@@ -216,13 +218,16 @@ export function callRows(
   return { rows, order: sql`bucket${parts.groupNames}` };
 }
 
-/** Of calls in a bucket, sorted. */
+/** Sorted latencies of calls in a bucket. */
 interface BucketLatencies {
   bucket: number;
   latencies: SortedLatencies;
 }
 
-/** The latencies of the calls that started within a part of the window, sorted lists of eight bytes each, by bucket. */
+/**
+ * Selects latencies of the calls that started within a time span, as sorted lists of eight bytes each, with their
+ * buckets.
+ */
 export function latencyLists(
   reading: StatsReading,
   { since, until }: TimeSpan,
@@ -237,7 +242,10 @@ export function latencyLists(
   return parts.both(ofCalls, ofSlots);
 }
 
-/** Of calls in a bucket that a model cost the same price, if `min_input` and `max_input`, `first` and `last` do. */
+/**
+ * Usage of a model by calls in a bucket. All have the same price, if the prices at `min_input` and `max_input`, and at
+ * `first` and `last`, are the same.
+ */
 export interface UsageRow extends Record<string, unknown> {
   bucket: number;
   llm_id: string;
@@ -251,9 +259,9 @@ export interface UsageRow extends Record<string, unknown> {
   cache_creation_input_tokens: string;
   min_input: number;
   max_input: number;
-  /** Of `DETAILS`, in their order. */
+  /** Tokens of `DETAILS`, in their order. */
   details: string[] | null;
-  /** Starts, in milliseconds since 1970. */
+  /** First and last start, in milliseconds since 1970. */
   first: number;
   last: number;
 }
@@ -282,19 +290,19 @@ export function usageRows(reading: StatsReading): OrderedRows<UsageRow> {
   return { rows, order };
 }
 
-/** The price of a token of each kind for a model, a segment and a tier; null where there is none. */
+/** Price of a token of each kind, for a model, a segment and a tier. Null if it has no price. */
 export interface PriceRow {
-  /** Null of a model without a price. */
+  /** Null for a model without a price. */
   llm_id: string | null;
   segment: number;
   tier: number;
   prices: readonly (string | null)[];
-  /** Of `DETAILS`, as an array of PostgreSQL; null where they cost what their kinds do. */
+  /** Prices of `DETAILS`, as an array of PostgreSQL. Null if details cost as much as their kinds. */
   details: string | null;
   hasOneUnit: boolean;
 }
 
-/** Of the calls in a bucket that used a model. */
+/** Spread of values over the calls in a bucket that used a model. */
 export interface SpreadRow extends Record<string, unknown> {
   bucket: number;
   llm_id: string;
@@ -320,8 +328,8 @@ const VALUES: Record<UsageMetric, Sql> = {
 };
 
 /**
- * How a value is spread over the calls of each bucket and model: all of them are read. Columns are called
- * `<metric>_min` and so on; a call whose cost is not known does not count.
+ * Returns how values are spread over the calls of each bucket and model. Reads all calls. Columns have names such as
+ * `<metric>_min`. A call whose cost is unknown does not count.
  */
 export function spreadRows(
   reading: StatsReading,

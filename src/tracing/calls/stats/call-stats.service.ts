@@ -41,38 +41,42 @@ import {
 import { percentile } from './latencies.js';
 import { splitWindow, slotsWithin } from './slot-windows.js';
 
-/** For the doors, which take the same requests. */
+/** Exported for the doors, which accept the same requests. */
 export { CallStatsDto } from './call-stats.dto.js';
 
-/** Changed slots of a window; with more of them, all of its calls are read. */
+/** Maximum number of changed slots in a window. With more, all calls of the window are read. */
 const MAX_MARKED = 5000;
-/** Parents and responses that marks name; with as many, all calls of the window are read. */
+/** Number of parents or responses in marks from which on all calls of the window are read. */
 const MAX_NAMED = 20_000;
-/** Latencies that are held at a time. */
+/** Maximum number of latencies that are held at a time. */
 const MAX_LATENCIES = 2_000_000;
-/** Of a bucket with more, PostgreSQL sorts them. */
+/** In a bucket with more latencies, PostgreSQL sorts them. */
 const MAX_OF_BUCKET = 4_000_000;
 
-/** A request as it is understood. */
+/** A validated request. */
 interface StatsQuery {
   projectId: string;
   window: TimeSpan;
   starts: Date[];
   condition: Sql;
-  /** What `condition` says of sources, which holds of the calls below roots too. */
+  /** The part of `condition` on sources. It also applies to the calls below roots. */
   sources: Sql | null;
   groups: string[];
   isOfTraces: boolean;
   calls: MetricAggregations<CallMetric>[];
   usage: MetricAggregations<UsageMetric>[];
-  /** Whether stored statistics may answer: of all calls of production, in buckets that are whole slots. */
+  /**
+   * True if stored statistics may be used: the request matches all calls of production, and its buckets are whole
+   * slots.
+   */
   isPlain: boolean;
 }
 
 /**
- * Statistics of the calls of a window by bucket. What it can it takes from `call_slots`, the rest from the calls: the edges
- * of the window, slots that have changed since they were stored, and all of them where a filter, a query or a group is
- * asked for. Several statements, of one snapshot: calls, marks and stored statistics are seen as of one moment.
+ * Computes statistics of the calls of a window, in buckets. Where possible it reads `call_slots`. It reads calls for
+ * the edges of the window and for slots that have changed since they were stored. With a filter, a query or a group it
+ * reads all calls. Its statements share one snapshot, so they see calls, marks and stored statistics at the same
+ * moment.
  */
 @Injectable()
 export class CallStatsService {
@@ -82,7 +86,7 @@ export class CallStatsService {
     private readonly callPrices: CallPrices,
   ) {}
 
-  /** The answer as JSON text, so that sums keep all their digits. */
+  /** Returns the answer as JSON text, so that sums keep all their digits. */
   async stats(request: CallStatsDto): Promise<string> {
     const window = readWindow(request);
     const { from, to, granularity, timezone } = window;
@@ -91,7 +95,7 @@ export class CallStatsService {
     const body = Object.assign({}, request, { filter });
     const condition = await this.callPrices.compiled(body, (prices) => isMatch(body, prices));
     const groups = body.group_by ?? [];
-    // all that takes long has a slot, which one key has few of
+    // everything that takes long needs a slot; one key has few slots
     const { calls, usage } = await this.database.long(async () => {
       await this.database.query(SNAPSHOT);
       const starts = await bucketStarts(from, to, granularity, timezone);
@@ -112,7 +116,7 @@ export class CallStatsService {
     return `${printDecimals(windowFrame(window)).slice(0, -1)},"call_buckets":[${calls.join(',')}],"usage_buckets":[${usage.join(',')}]}`;
   }
 
-  /** The buckets as JSON texts. */
+  /** Returns the buckets as JSON texts. */
   private async read(request: StatsQuery): Promise<{ calls: string[]; usage: string[] }> {
     const hasCosts = request.usage.some(({ metric }) => metric.endsWith('_cost'));
     const { projectId, window } = request;
@@ -124,7 +128,7 @@ export class CallStatsService {
     };
   }
 
-  /** The parts to read from the calls, and from their stored statistics. */
+  /** Decides which spans are read from the calls, and which from their stored statistics. */
   private async planReading(
     request: StatsQuery,
     changes: string[],
@@ -133,7 +137,7 @@ export class CallStatsService {
     const { projectId, window, starts, condition, sources, groups, isOfTraces } = request;
     const all = {
       projectId,
-      // the first one may begin before the window, in a year that PostgreSQL does not read
+      // the first bucket may begin before the window, in a year that PostgreSQL cannot read
       starts: [window.since, ...starts.slice(1).map((at) => at.toISOString())],
       fresh: [window],
       stored: [],
@@ -163,7 +167,10 @@ export class CallStatsService {
     };
   }
 
-  /** Slots that marks tell of, and those of calls above and beside the calls that changed; null where these are too many. */
+  /**
+   * Returns the marked slots, and the slots of calls above the changed calls or with the same response. Null if there
+   * are too many.
+   */
   private async changedSlots(
     projectId: string,
     { since, until }: { since: number; until: number },
@@ -190,7 +197,7 @@ export class CallStatsService {
     return callBuckets(request, rows);
   }
 
-  /** Reads latencies of as many buckets at a time as may be held. */
+  /** Adds percentiles to the rows. Reads the latencies of as many buckets at a time as may be held. */
   private async addPercentiles(
     reading: StatsReading,
     rows: CallBucket[],
@@ -286,7 +293,10 @@ export class CallStatsService {
     return this.costs.priceBook(projectId, models, { changes, end: window.until });
   }
 
-  /** The prices of models, and where calls have to be told apart further, as built-in prices change there. */
+  /**
+   * Returns the prices of models. `splits` are further times and tiers at which calls must be separated, because
+   * built-in prices change at them.
+   */
   private async prices(request: StatsQuery, reading: StatsReading, rows: readonly UsageRow[]) {
     const book = await this.openBook(request, reading, rows);
     const changes = new Set(reading.changes);
@@ -303,7 +313,10 @@ export class CallStatsService {
     return { book, splits };
   }
 
-  /** @throws ApiError `too_large` */
+  /**
+   * Runs the query.
+   * @throws ApiError `too_large` if it has too many rows
+   */
   private async rows<Row>(query: OrderedRows<Row>, limit = MAX_ROWS): Promise<Row[]> {
     const found = await this.database.query(boundedRowsQuery(query, limit));
     if (found[0]?.is_too_large) throw tooLarge();
@@ -317,17 +330,17 @@ type Book = Awaited<ReturnType<CostsService['priceBook']>>;
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
-/** The next whole millisecond. */
+/** Rounds up to a whole millisecond. */
 const ceilToMillisecond = (time: string) =>
   new Date(+parseDate(time) + (/\.\d{3}0*[1-9]/.test(time) ? 1 : 0));
 
 const isSlotStart = (at: Date) => +at % SLOT_MS === 0;
 
-/** Whether stored statistics have these calls: all of production. */
+/** Returns true if the filter matches exactly the calls of stored statistics: all calls of production. */
 const isAllProduction = ({ sources, ...others }: CallsFilterDto) =>
   sources?.length === 1 && sources[0] === PRODUCTION && !hasRestriction(others);
 
-/** An empty list restricts threads and turns only. */
+/** Returns true if the filter restricts the calls. An empty list restricts only threads and turns. */
 const hasRestriction = (filter: object | null | undefined) =>
   Object.entries(filter ?? {}).some(([name, value]) =>
     Array.isArray(value) ? value.length > 0 || ['thread_ids', 'turn_ids'].includes(name) : value,
@@ -339,7 +352,7 @@ const needsSpread = ({ metric, aggregations, percentiles }: MetricAggregations<U
     (name) => name !== 'sum' && (metric.endsWith('_cost') || !['avg', 'count'].includes(name)),
   );
 
-/** The reach of the calls of each model, segment and tier: what has one price. */
+/** Merges rows with the same model, segment and tier. Returns their ranges of starts and of input tokens. */
 function mergeReaches(rows: readonly UsageRow[]) {
   const reaches = new Map<string, ReturnType<typeof rowReach> & { tier: number }>();
   for (const row of rows) {

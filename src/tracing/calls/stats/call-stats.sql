@@ -1,5 +1,5 @@
--- The usage of a call by model, from `calls.usage` and `calls.counts_gross`: what it says, with the members that src/tracing/usage/
--- leaves out. A name that no price record can have is cut, so that an index can hold it.
+-- Returns the usage of a call by model, from `calls.usage` and `calls.counts_gross`. Also sets the members that
+-- src/tracing/usage/ leaves out. A name that is too long for every price record is cut, so that an index can hold it.
 CREATE OR REPLACE FUNCTION skein_usage(usage json, counts_gross boolean)
 RETURNS TABLE (llm_id text, unknown_kinds integer, prompt_tokens bigint, completion_tokens bigint,
   cache_read_input_tokens bigint, cache_creation_input_tokens bigint, input_tokens bigint)
@@ -9,7 +9,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   FROM skein_detailed_usage(usage, counts_gross) u
 $$;
 
--- The same with the counts of `DETAILS` (src/tracing/usage/tokens.ts), NULL where it says none.
+-- Returns the usage of `skein_usage` with the counts of `DETAILS` (src/tracing/usage/tokens.ts). NULL if the usage has
+-- no details.
 CREATE OR REPLACE FUNCTION skein_detailed_usage(usage json, counts_gross boolean)
 RETURNS TABLE (llm_id text, unknown_kinds integer, prompt_tokens bigint, completion_tokens bigint,
   cache_read_input_tokens bigint, cache_creation_input_tokens bigint, input_tokens bigint, details bigint[])
@@ -24,8 +25,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
       SELECT coalesce(CASE WHEN counts_gross THEN u.gross_prompt_tokens END, u.prompt_tokens, 0) AS tokens) p
 $$;
 
--- What is left of details behind those below, and at most as many as there are tokens of their kinds: as `detailsLeft` in TypeScript.
--- `tokens` are those of each kind, `kinds` the place of the kind of each detail.
+-- Subtracts the details of the calls below from a call's own details, and limits them to the tokens of their kinds.
+-- Like `detailsLeft` in TypeScript. `tokens` has the tokens of each kind, `kinds` the position of the kind of each
+-- detail.
 CREATE OR REPLACE FUNCTION skein_details_left(own bigint[], below bigint[], tokens bigint[], kinds integer[])
 RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -41,9 +43,9 @@ BEGIN
 END
 $$;
 
--- Marks the five minutes of changed calls (docs/adr/0031-call-statistics.md): a mark for each slot that a statement touches.
--- A mark names the parents and the responses of the calls that changed, since what other calls count may follow from them;
--- no trigger looks at other calls.
+-- Marks the slots of changed calls (docs/adr/0031-call-statistics.md), once for each slot that a statement changes. A
+-- mark names the parents and the responses of the changed calls, because the counted usage of other calls may depend on
+-- them. No trigger reads other calls.
 CREATE OR REPLACE FUNCTION skein_mark_slots() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   mark record;

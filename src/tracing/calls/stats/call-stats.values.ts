@@ -2,11 +2,11 @@ import { Decimal } from '../../../platform/json/decimal.js';
 import { ApiError } from '../../../platform/errors.js';
 import type { Aggregation } from '../../../platform/http/stats.dto.js';
 
-/** The known values of a bucket; null where unknown. */
+/** Values of a bucket. Unknown values are null. */
 export interface BucketValues {
   sum: Decimal | null;
   count: number;
-  /** How many are not 0. */
+  /** Number of values that are not 0. */
   trues: number;
   min: Decimal | null;
   max: Decimal | null;
@@ -14,14 +14,14 @@ export interface BucketValues {
   percentiles: readonly (number | null)[];
 }
 
-/** A metric as it was asked for. */
+/** A metric as it was requested. */
 export interface RequestedMetric {
   metric: string;
   aggregations?: readonly Aggregation[] | null;
   percentiles?: readonly number[] | null;
 }
 
-/** The aggregations of one metric, by default the sum; each once, in the order given. */
+/** Aggregations of one metric, by default the sum. Each is listed once, in the requested order. */
 export interface MetricAggregations<Metric extends string> {
   metric: Metric;
   aggregations: Aggregation[];
@@ -44,10 +44,10 @@ export function readMetrics<Metric extends string>(
   return [...wanted.values()];
 }
 
-/** Values in all buckets of one answer, each of which is printed in some 40 characters. */
+/** Maximum number of values in all buckets of one answer. Each value is printed in some 40 characters. */
 const MAX_VALUES = 250_000;
 
-/** How many buckets may be answered, each with its time, its names and its count beside the values that were asked for. */
+/** Returns the maximum number of buckets. Each also has its time, its names and its count. */
 export const mostBuckets = (wanted: readonly MetricAggregations<string>[]) =>
   Math.floor(
     MAX_VALUES /
@@ -73,7 +73,7 @@ const VALUE: Record<Aggregation, (values: BucketValues) => unknown> = {
   count_false: ({ count, trues }) => count - trues,
 };
 
-/** The members of a bucket: `<aggregation>_<metric>` and `p<percent>_<metric>`. */
+/** Returns the members of a bucket: `<aggregation>_<metric>` and `p<percent>_<metric>`. */
 export function statMembers(
   { metric, aggregations, percentiles }: MetricAggregations<string>,
   values: BucketValues,
@@ -84,7 +84,7 @@ export function statMembers(
   ]);
 }
 
-/** Of `count` values of which `ones` are 1 and the others 0. */
+/** Returns the statistics of `count` values, of which `ones` are 1 and the others 0. */
 export function flags(ones: number, count: number, percentiles: readonly number[]): BucketValues {
   const zeros = count - ones;
   const valueAt = (place: number) => (place < zeros ? 0 : 1);
@@ -106,6 +106,6 @@ export function flags(ones: number, count: number, percentiles: readonly number[
 
 export const decimal = (value: number | string | bigint) => Decimal.parse(String(value));
 
-/** Null of nothing. */
+/** Returns the average, or null if there are no values. */
 export const average = (sum: Decimal | null, count: number) =>
   sum && count > 0 ? Number(sum.toString()) / count : null;

@@ -1,13 +1,13 @@
 const WIDTH = 8;
 const HIGH = 2 ** 32;
 
-/** Sorted whole numbers of eight bytes each, as `int8send` writes them. */
+/** Sorted integers of eight bytes each, as `int8send` writes them. */
 export type SortedLatencies = Buffer;
 
 const at = (list: SortedLatencies, index: number) =>
   list.readInt32BE(index * WIDTH) * HIGH + list.readUInt32BE(index * WIDTH + 4);
 
-/** How many numbers of a list are at most `value`. */
+/** Returns how many numbers of a list are not greater than `value`. */
 function countUpTo(list: SortedLatencies, value: number): number {
   let [low, high] = [0, list.length / WIDTH];
   while (low < high) {
@@ -19,8 +19,8 @@ function countUpTo(list: SortedLatencies, value: number): number {
 }
 
 /**
- * A percentile of all numbers of some lists, as `percentile_cont` interpolates it; null of none. The lists are not
- * merged: the value is found by halving the range in which it lies, with a look into each list.
+ * Returns a percentile of all numbers in several lists, interpolated as in `percentile_cont`. Null if the lists are
+ * empty. The lists are not merged: a binary search over the values looks into each list at each step.
  */
 export function percentile(lists: readonly SortedLatencies[], percent: number): number | null {
   const filled = lists.filter(({ length }) => length > 0);
@@ -31,7 +31,7 @@ export function percentile(lists: readonly SortedLatencies[], percent: number): 
   return lower + (rank - Math.floor(rank)) * ((next ?? lower) - lower);
 }
 
-/** The number at a place in the order of all, from 0, and the one behind it. */
+/** Returns the number at a position in the order of all numbers, counted from 0, and the next number. */
 function neighbours(lists: readonly SortedLatencies[], place: number): [number, number | null] {
   let [low, high] = [Infinity, -Infinity];
   for (const list of lists) {
@@ -41,7 +41,7 @@ function neighbours(lists: readonly SortedLatencies[], place: number): [number, 
   const upTo = (value: number) => lists.reduce((sum, list) => sum + countUpTo(list, value), 0);
   while (low < high) {
     const middle = low + Math.floor((high - low) / 2);
-    // nothing lies between the two, also where they are too large to differ by one
+    // no number is between the two; they may differ by more than one if they are too large
     if (middle <= low || middle >= high) low = high = upTo(low) > place ? low : high;
     else if (upTo(middle) > place) high = middle;
     else low = middle;

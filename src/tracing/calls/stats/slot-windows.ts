@@ -3,7 +3,7 @@ import type { TimeSpan } from './call-stats.query.js';
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
-/** The whole slots of a window, in milliseconds; null when there are none. */
+/** Returns the range of whole slots in a window, in milliseconds. Null if it has none. */
 export function slotsWithin(start: Date, end: Date): { since: number; until: number } | null {
   const since = Math.ceil(+start / SLOT_MS) * SLOT_MS;
   const until = Math.floor(+end / SLOT_MS) * SLOT_MS;
@@ -11,8 +11,8 @@ export function slotsWithin(start: Date, end: Date): { since: number; until: num
 }
 
 /**
- * Which parts of a window are read call by call, the edges and some slots among them, and which have stored statistics.
- * `start` and `end` are exact texts; the slots have the order of time.
+ * Splits a window into spans whose calls are read and spans with stored statistics. `slots` and the edges of the window
+ * are among the first. `start` and `end` are exact texts. `slots` must be sorted by time.
  */
 export function splitWindow(
   { since: start, until: end }: TimeSpan,

@@ -8,14 +8,17 @@ import { CallUsageService } from './call-usage.service.js';
 export class CallUsageController {
   constructor(private readonly usage: CallUsageService) {}
 
-  /** Tokens that calls spent by model, each call with its descendants. */
+  /** Returns the tokens that calls used, by model. Each call includes its descendants. */
   @Operation('calls/usage', 'reader')
   @ApiJsonResponse({ type: UsageAnswerDto })
   async ofCalls(@Body() body: CallsUsageDto): Promise<string> {
     return await this.usage.ofCalls(body);
   }
 
-  /** The same for each of the calls that match, such as those of a trace; descendants that do not match are left out. */
+  /**
+   * Returns the same for each call that matches, such as the calls of a trace. Descendants that do not match are left
+   * out.
+   */
   @Operation('trace/usage', 'reader')
   @ApiJsonResponse({ type: UsageAnswerDto })
   async ofMatching(@Body() body: TraceUsageDto): Promise<string> {

@@ -5,7 +5,7 @@ import { IsBoolean, IsInt, IsOptional, Max, Min, ValidateNested } from 'class-va
 import { IsJsonObject, IsProjectId, IsTextList, MAX_INT } from '../../../platform/http/dto.js';
 import { CallsFilterDto } from '../calls.dto.js';
 
-/** Calls whose usage is read for one answer, whatever `limit` says: they are held together. */
+/** Maximum number of calls for one answer, even with a higher `limit`: all of them are held in memory. */
 export const MAX_USAGE_CALLS = 100_000;
 export const USUAL_CALLS = 10_000;
 
@@ -22,34 +22,37 @@ const IsCallLimit = () =>
     }),
   );
 
-/** Calls whose usage is wanted, each with that of its descendants. */
+/** Calls whose usage is returned. Each includes the usage of its descendants. */
 export class CallsUsageDto {
   @IsProjectId() project_id!: string;
   @IsTextList(1000, 256) call_ids!: string[];
-  /** Adds what the tokens cost. */
+  /** Adds the costs of the tokens. */
   @IsOptional() @IsBoolean() include_costs?: boolean | null;
   @IsCallLimit() limit?: number | null;
 }
 
-/** Calls, such as those of a trace, among which each gets the usage of its descendants. */
+/** Selects calls, such as those of a trace. Each includes the usage of its descendants among these calls. */
 export class TraceUsageDto {
   @IsProjectId() project_id!: string;
   @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
   /** An expression tree: docs/adr/0010-query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
-  /** Adds what the tokens cost. */
+  /** Adds the costs of the tokens. */
   @IsOptional() @IsBoolean() include_costs?: boolean | null;
   @IsCallLimit() limit?: number | null;
 }
 
-/** What a call and its descendants used of a model. Costs are there with `include_costs`, null where one is unknown. */
+/**
+ * Usage of a model by a call and its descendants. With `include_costs` it has costs, which are null if one of them is
+ * unknown.
+ */
 export class ModelUsageDto {
   requests!: number;
   prompt_tokens!: number;
   completion_tokens!: number;
   cache_read_input_tokens!: number;
   cache_creation_input_tokens!: number;
-  /** Of all kinds. */
+  /** Sum of the tokens of all kinds. */
   total_tokens!: number;
   prompt_tokens_total_cost?: number | null;
   completion_tokens_total_cost?: number | null;
@@ -59,7 +62,7 @@ export class ModelUsageDto {
 
 @ApiExtraModels(ModelUsageDto)
 export class UsageAnswerDto {
-  /** By call, by model. */
+  /** Usage keyed by call id, then by model. */
   @ApiProperty({
     type: 'object',
     additionalProperties: {
@@ -80,6 +83,6 @@ export class UsageAnswerDto {
     },
   })
   call_usage!: object;
-  /** Those of the calls read that have not ended: they may spend more. */
+  /** Ids of those calls that have not ended. Their usage may still grow. */
   unfinished_call_ids!: string[];
 }

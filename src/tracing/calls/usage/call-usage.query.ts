@@ -1,4 +1,3 @@
-// SQL: statistics.
 import { pricesOfCall } from '../../costs/costs.service.js';
 import { lookedUp } from '../../../platform/query/plans.js';
 import { wireTime } from '../../../platform/query/columns.js';
@@ -8,17 +7,17 @@ import type { BuiltinPrices } from '../read/cost-field.js';
 import { withDescendants, isMatch } from '../read/calls.query.js';
 import type { CallsUsageDto, TraceUsageDto } from './call-usage.dto.js';
 
-/** Bytes of the usage of a call that is read. */
+/** Maximum size of a call's usage. */
 export const MAX_USAGE_BYTES = 1024 * 1024;
 
-/** The spans that ran in these calls, in traces of their own. */
+/** Selects the spans that ran in these calls, in traces of their own. */
 const linkedTo = (projectId: string, calls: Sql, limit: number) => sql`
   SELECT s.* FROM (${calls}) l ${lookedUp(
     sql`SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.linked_call_id = l.id`,
     's',
   )} LIMIT ${limit}::bigint`;
 
-/** Calls, their descendants, and the spans that ran in these, at most `limit` of each. */
+/** Selects calls, their descendants, and the spans that ran in them. At most `limit` calls and as many spans. */
 export function descendantUsage(request: CallsUsageDto, limit: number): Sql {
   const { project_id, call_ids } = request;
   const isSeen = visibleIn(project_id);
@@ -32,7 +31,7 @@ export function descendantUsage(request: CallsUsageDto, limit: number): Sql {
   );
 }
 
-/** Calls that match, and the spans that ran in these, at most `limit` of each. */
+/** Selects calls that match, and the spans that ran in them. At most `limit` calls and as many spans. */
 export const matchingUsage = (request: TraceUsageDto, limit: number, prices?: BuiltinPrices): Sql =>
   usageRows(
     sql`
@@ -48,7 +47,6 @@ const withLinked = (projectId: string, limit: number) => sql`
   SELECT c.*, true FROM (${linkedTo(projectId, sql`SELECT f.id FROM found f`, limit)}) c
   WHERE NOT EXISTS (SELECT FROM found f WHERE f.id = c.id)`;
 
-/** The columns read of each call, as JSON text. */
 const usageRows = (
   calls: Sql,
   { project_id, include_costs }: { project_id: string; include_costs?: boolean | null },

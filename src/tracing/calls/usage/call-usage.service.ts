@@ -19,9 +19,9 @@ import {
 import { descendantUsage, matchingUsage, MAX_USAGE_BYTES } from './call-usage.query.js';
 import { rollUpUsage, type UsageCall, countTokens, TooManyEntries } from './usage-rollup.js';
 
-/** Models of calls, over all calls of an answer. */
+/** Maximum number of pairs of a call and a model in one answer. */
 export const MAX_ENTRIES = 200_000;
-/** Each is `MAX_USAGE_BYTES` at most. */
+/** The usage of each call has at most `MAX_USAGE_BYTES`. */
 const CALLS_AT_ONCE = 32;
 
 interface CallUsageRow extends Priceable {
@@ -31,13 +31,13 @@ interface CallUsageRow extends Priceable {
   response_id: string | null;
   ended_at: string | null;
   linked_call_id: string | null;
-  /** It runs in one of the others, and is not asked for itself. */
+  /** True if the span ran in one of the other calls and was not requested itself. */
   is_linked: boolean;
   is_running: boolean;
   is_large: boolean | null;
 }
 
-/** What calls spent together with their descendants. */
+/** Computes the usage and costs of calls together with their descendants. */
 @Injectable()
 export class CallUsageService {
   constructor(
@@ -46,12 +46,18 @@ export class CallUsageService {
     private readonly prices: CallPrices,
   ) {}
 
-  /** Of the calls named, as JSON text. @throws ApiError `too_large` */
+  /**
+   * Returns the usage of the named calls, as JSON text.
+   * @throws ApiError `too_large`
+   */
   ofCalls(request: CallsUsageDto): Promise<string> {
     return this.answer(request, descendantUsage(request, mostCalls(request) + 1), request.call_ids);
   }
 
-  /** Of the calls that match, as JSON text. @throws ApiError `too_large` */
+  /**
+   * Returns the usage of matching calls, as JSON text.
+   * @throws ApiError `too_large`
+   */
   async ofMatching(request: TraceUsageDto): Promise<string> {
     const query = await this.prices.compiled(request, (prices) =>
       matchingUsage(request, mostCalls(request) + 1, prices),

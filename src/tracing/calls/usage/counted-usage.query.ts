@@ -1,4 +1,3 @@
-// SQL: statistics.
 import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { addsUp } from '../../costs/costs.service.js';
@@ -7,30 +6,33 @@ import { MADE_ID_PREFIX, TWIN_ID_PREFIX } from '../ingest/response-id.js';
 import { detailsLeft, detailSums } from './token-details.query.js';
 
 /**
- * Two calls with one id of a response tell of one request if the later one begins before the earlier one is over for so long,
- * and within so long of its start: Ollama counts its ids up to 998 and then begins anew.
+ * Limits in time for two calls with one response id that report the same request. The later call must begin at most
+ * `GRACE_SECONDS` after the end of the earlier one, and at most `REACH_MINUTES` after its start. Ollama counts its ids
+ * up to 998 and then begins again.
  */
 export const GRACE_SECONDS = 5;
 export const REACH_MINUTES = 10;
 const GRACE = sql`make_interval(secs => ${GRACE_SECONDS}::float8)`;
 const REACH = sql`make_interval(mins => ${REACH_MINUTES}::int)`;
 
-/** So many calls of a response are looked at before a call, and as many behind it. Clients make a handful of them. */
+/**
+ * Maximum number of calls with the same response that are checked before a call, and after it. Clients make only a few.
+ */
 export const MAX_NEAR = 20;
 
-/** So many calls that begin within one are looked at for the one beside it that tells of its request. */
+/** Maximum number of calls beginning within a call that are checked for a sibling that reports the same request. */
 export const MAX_INSIDE = 200;
 
-/** It names no response: `MADE_ID_PREFIX`. */
+/** True if the response id names no response: `MADE_ID_PREFIX`. */
 const isMade = sql`c.response_id LIKE ${`${MADE_ID_PREFIX}%`}`;
 
-/** Whether the call `c` tells of one response alone, and so of no request below it. */
+/** True if the call `c` reports exactly one response, and so no request of a call below it. */
 const hasOneResponse = sql`(c.response_id IS NOT NULL AND NOT ${isMade} AND json_array_length(c.usage) = 1
   AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1')`;
 
-/** Around the name of a model: the provider, and what stands for the date of the newest. */
+/** Parts around the name of a model: the provider, and the suffix that stands for the date of the newest version. */
 export const MODEL_AFFIXES = /^.*\/|-latest$/;
-/** The doors' name of a model that is not told. */
+/** Name that the doors use for an unknown model. */
 export const UNKNOWN_MODEL = 'unknown';
 
 const tokensOf = (call: Sql) => sql`(SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
@@ -40,9 +42,11 @@ const endOf = (call: Sql) =>
   sql`least(greatest(${call}.started_at, ${call}.ended_at) + ${GRACE}, ${call}.started_at + ${REACH})`;
 
 /**
- * Whether the usage of the call `c` is told by another call too, which counts it: one with the same response, as many tokens,
- * and close in time. Of these the trace that began first counts, and in it the call that began last before others told of it: it lies
- * deepest. A call that adds up others counts behind those that do not.
+ * True if another call reports the usage of the call `c` too, and counts it. That call has the same response, as many
+ * tokens, and is close in time.
+ * Of all calls that report it, one in the trace that began first counts it. In this trace it is the call that began
+ * last before other traces reported it, because it lies deepest. A call that sums up other calls counts only if none of
+ * the others does.
  */
 function isRepeated(projectId: string, scope: Sql): Sql {
   const near = sql`SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
@@ -74,7 +78,7 @@ function isRepeated(projectId: string, scope: Sql): Sql {
 
 const stem = (model: Sql) => sql`regexp_replace(lower(${model}), ${MODEL_AFFIXES.source}, '', 'g')`;
 
-/** Whether two names may be of one model: `gpt-4o` and `openai/gpt-4o-2024-08-06`, or one that nobody named. */
+/** True if two names may mean the same model: `gpt-4o` and `openai/gpt-4o-2024-08-06`, or if one of them is unknown. */
 const areAlike = (
   one: Sql,
   other: Sql,
@@ -83,20 +87,22 @@ const areAlike = (
 
 const EVERYWHERE = sql`TRUE`;
 
-/** Whether the call `c` tells usage that no other call counts. */
+/** True if the call `c` reports usage that no other call counts. */
 const hasCountedUsage = (projectId: string, scope = EVERYWHERE) =>
   sql`(c.usage IS NOT NULL AND NOT ${isRepeated(projectId, scope)})`;
 
-/** Whether no call above the call `c` counts otherwise when one below it changes. */
+/** True if a change below the call `c` does not change what calls above it count. */
 export const isWalkEnd = (projectId: string) =>
   sql`(${hasCountedUsage(projectId)} AND NOT ${hasOneResponse})`;
 
 /**
- * The usage that calls add to that of other calls: rows of columns of each call, `llm_id` and what `skein_detailed_usage` answers.
- * Of the input tokens and of the output tokens of a model a call adds what it says beyond its nearest descendants that
- * say anything, since parents repeat the usage of their children, and nothing where one of these tells of the same response:
- * docs/adr/0057-usage-with-descendants.md. Each call is looked at as itself, and at most twice below others. `scope` is a condition
- * on the calls `d` that may repeat another one.
+ * Selects the usage that calls add to that of other calls. Rows have `columns` of each call, `llm_id`, and the columns
+ * of `skein_detailed_usage`.
+ * Parents repeat the usage of their children. So a call adds only those input and output tokens of a model that exceed
+ * the ones of its nearest descendants with usage. It adds nothing if one of these reports the same response:
+ * docs/adr/0057-usage-with-descendants.md.
+ * Each call is read once as itself, and at most twice below others. `scope` is a condition on the calls `d` that may
+ * repeat another one.
  */
 export const countedUsage = (
   projectId: string,

@@ -1,8 +1,7 @@
-// SQL: a part of the statements that add up usage.
 import { join, sql, type Sql } from '../../../platform/query/sql.js';
 import { DETAILS, TOKEN_KINDS, type Tokens } from '../../usage/tokens.js';
 
-/** The places of `DETAILS` in an array. */
+/** Subscripts of `DETAILS` in an array. */
 const PLACES = [
   sql`[1]`,
   sql`[2]`,
@@ -17,13 +16,16 @@ const PLACES = [
   sql`[11]`,
 ] as const satisfies { length: (typeof DETAILS)['length'] };
 
-/** The sums of arrays of details, place by place; NULL where there is none, as for most calls. */
+/** Returns the sums of arrays of details, element by element. NULL if all arrays are NULL, as for most calls. */
 export const detailSums = (details: Sql): Sql =>
   sql`CASE WHEN count(${details}) > 0 THEN ARRAY[${join(
     PLACES.map((place) => sql`coalesce(sum(${details}${place}), 0)`),
   )}] END`;
 
-/** What is left of the details of a call behind those below it, and at most as many as there are tokens left: `detailsLeft`. */
+/**
+ * Returns the details of a call without those of the calls below it, limited to the tokens that are left:
+ * `detailsLeft`.
+ */
 export const detailsLeft = (own: Sql, below: Sql, tokens: Record<keyof Tokens, Sql>): Sql =>
   sql`CASE WHEN ${own} IS NOT NULL THEN skein_details_left(${own}, ${below},
     ARRAY[${join(TOKEN_KINDS.map((kind) => tokens[kind]))}], ${DETAILS.map(([, kind]) => TOKEN_KINDS.indexOf(kind) + 1)}::int[]) END`;

@@ -18,13 +18,13 @@ import {
   usageSet,
 } from './unread-usage.query.js';
 
-/** One replica reads. */
+/** Held by the one replica that reads. */
 const USAGE_LOCK = oneLock(0x75736167);
 const EVERY_MS = 5000;
 
 /**
- * Reads the usage of calls that an older build has stored, batch by batch. It may be ended at any time: a row says itself
- * whether it was read. Until then such a call counts no tokens.
+ * Reads the usage of calls that an older build has stored, one batch at a time. It may be stopped at any time, because
+ * each row shows whether it was read. Until then the call counts no tokens.
  */
 @Injectable()
 export class UnreadUsageFiller {
@@ -50,7 +50,7 @@ export class UnreadUsageFiller {
     }
   }
 
-  /** Reads one batch; answers how many rows it had, 0 also while another process reads. */
+  /** Reads one batch. Returns its number of rows; 0 also while another process reads. */
   private readSome(): Promise<number> {
     return this.pace.run(() => this.database.long(() => this.batch(), STATEMENT_MS.bulk));
   }

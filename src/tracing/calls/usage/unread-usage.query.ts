@@ -1,46 +1,46 @@
-// SQL: batches are bounded by their bytes, and locked.
 import { jsonArray, textArray } from '../../../platform/query/binary-array.js';
 import { isListed, sql, type Sql } from '../../../platform/query/sql.js';
 import { BY_START, type CallCursor, nextCalls } from '../erasing/calls-erasing.query.js';
 import type { StoredUsage } from '../../usage/stored-usage.js';
 
 /**
- * Another reader made the usage of the call `c`, or none. In the words of `calls_unread_usage_idx`, which holds these alone: the usage says
- * itself who made it, so that also what a process of an older build writes during a rolling upgrade is read again.
+ * True if the usage of the call `c` was not read, or was read by another reader. Spelled as in
+ * `calls_unread_usage_idx`, which holds only these rows. The usage names its reader. So rows that a process of an older
+ * build writes during a rolling upgrade are read again.
  */
 const IS_UNREAD = sql`(c.has_unread_usage OR c.usage IS NOT NULL AND (c.usage -> 0 ->> 'reader') IS DISTINCT FROM '1')`;
 
-/** More rows than this are not counted. */
+/** Counting stops at this number of rows. */
 const MAX_COUNTED = 1_000_000;
 
-/** How many rows are unread, by the index that holds only these. */
+/** Counts the unread rows, with the index that holds only these. */
 export const unreadCount = () => sql<{ rows: number }>`
   SELECT count(*)::int AS rows FROM (SELECT c.id FROM calls c WHERE ${IS_UNREAD} LIMIT ${MAX_COUNTED}::bigint) c`;
 
-/** Whether a project has some. */
+/** Returns whether a project has unread rows. */
 export const isUnreadIn = (projectId: string) => sql<{ is_unread: boolean }>`
   SELECT EXISTS (SELECT FROM calls c WHERE c.project_id = ${projectId} AND ${IS_UNREAD}) AS is_unread`;
 
-/** The next project that has some. */
+/** Selects the next project with unread rows. */
 export const unreadProject = () => sql<{ project_id: string }>`
   SELECT c.project_id FROM calls c WHERE ${IS_UNREAD} ORDER BY c.project_id, c.started_at, c.id LIMIT 1`;
 
-/** The next rows of a project, in the order of their start, so that few statistics of five minutes change at a time. */
+/** Selects the next unread rows of a project in the order of their starts, so that few slots change at a time. */
 export const unreadCalls = (projectId: string): Sql<CallCursor> =>
   nextCalls(sql`c.project_id = ${projectId} AND ${IS_UNREAD}`, BY_START);
 
-/** What is to be read of a call. */
+/** Values of a call from which its usage is read. */
 export interface UnreadUsageRow {
   id: string;
   usage: string | null;
-  /** The whole of it where PostgreSQL cannot take it apart. */
+  /** The whole summary, if PostgreSQL cannot parse it. Else null. */
   summary: string | null;
   weave: string | null;
-  /** What may hold the id of the response, of a call that has none. */
+  /** Output that may hold the id of the response, for a call without a stored id. */
   output: string | null;
 }
 
-/** Locks rows in the order in which every other write does, and answers what is to be read of them. */
+/** Locks rows in the order in which every other write locks them, and returns the values to read. */
 export const unreadLock = (projectId: string, ids: readonly string[]) => sql<UnreadUsageRow>`
   SELECT c.id, CASE WHEN NOT c.is_opaque THEN (c.summary -> 'usage')::text END AS usage,
     CASE WHEN c.is_opaque THEN c.summary::text END AS summary,
@@ -49,7 +49,7 @@ export const unreadLock = (projectId: string, ids: readonly string[]) => sql<Unr
   FROM calls c WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} AND ${IS_UNREAD}
   ORDER BY c.id FOR UPDATE`;
 
-/** What was read of a call. */
+/** Usage that was read from a call. */
 export interface UsageUpdate {
   id: string;
   usage: StoredUsage[] | null;
@@ -57,7 +57,10 @@ export interface UsageUpdate {
   responseId: string | null;
 }
 
-/** How the client counts stays as it was read before: the attributes that tell it may be gone. */
+/**
+ * Stores the read usage. `counts_gross` stays as it was read before, because the attributes that decide it may be
+ * erased.
+ */
 export const usageSet = (projectId: string, rows: readonly UsageUpdate[]) => sql`
   UPDATE calls c SET usage = r.usage, has_unread_usage = false, response_id = coalesce(c.response_id, r.response_id),
     counts_gross = CASE WHEN c.has_unread_usage THEN r.counts_gross::boolean ELSE c.counts_gross END

@@ -14,30 +14,31 @@ import {
   UNKNOWN_MODEL,
 } from './counted-usage.query.js';
 
-/** A call, and what it says of models. */
+/** A call with the usage that it reports for models. */
 export interface UsageCall {
   id: string;
   parentId: string | null;
   traceId: string;
-  /** Of a span that ran in a call of another trace: that call. */
+  /** For a span that ran in a call of another trace: the id of that call. */
   linkedCallId: string | null;
-  /** The provider's id of the response that it tells of. */
+  /** The provider's id of the response that the call reports. */
   responseId: string | null;
   startedAt: string;
   endedAt: string | null;
   own: Map<string, CountedUsage>;
-  /** What it spent, at the prices of its start. */
+  /** Returns the tokens and costs of a usage, at the prices of the call's start. */
   spending(model: CountedUsage): Spending;
 }
 
-/** The answer would hold more than the process should. */
+/** Thrown if the answer would have more entries than a process should hold. */
 export class TooManyEntries extends Error {}
 
 /**
- * What each call spent together with its descendants among the calls. Each counts what it says beyond its nearest descendants
- * that say anything, as in `countedUsage`, since a parent often repeats the usage of its descendants: SDKs sum up,
- * frameworks repeat the usage of the request that they made. One below that tells of the same response tells all, and
- * what repeats the response of a call elsewhere counts only for itself. @throws TooManyEntries
+ * Returns the usage of each call together with its descendants among the calls. A parent often repeats the usage of its
+ * descendants: SDKs sum up, and frameworks repeat the usage of the request that they made. So a call counts only what
+ * exceeds its nearest descendants with usage, as in `countedUsage`. It counts nothing if a call below reports the same
+ * response. A call that repeats the response of a call elsewhere counts only in its own result.
+ * @throws TooManyEntries
  */
 export async function rollUpUsage(
   calls: readonly UsageCall[],
@@ -65,7 +66,7 @@ export async function rollUpUsage(
     for (const [llmId, one] of repeats.has(call) ? below : total)
       sums.set(llmId, sum(sums.get(llmId), one));
   }
-  // a circle of parents has no leaf to begin with: its calls are left with what they say themselves
+  // a circle of parents has no leaf to begin with: each of its calls counts only its own usage
   for (const call of calls)
     if (!totals.has(call.id)) {
       const own = [...call.own].map(([llmId, model]) => [llmId, call.spending(model)] as const);
@@ -74,7 +75,7 @@ export async function rollUpUsage(
   return totals;
 }
 
-/** It made no request itself: it adds up what others say. */
+/** True if the call made no request itself, but sums up what other calls report. */
 const isSum = (call: UsageCall): boolean => {
   const [first] = call.own.values();
   return hasMadeId(call) && first?.requests === 0;
@@ -82,21 +83,26 @@ const isSum = (call: UsageCall): boolean => {
 
 const hasMadeId = ({ responseId }: UsageCall) => responseId?.startsWith(MADE_ID_PREFIX) === true;
 
-/** It tells of one response alone, and so of no request below it. */
+/** True if the call reports exactly one response, and so no request of a call below it. */
 const hasOneResponse = (call: UsageCall): boolean => {
   const [first] = call.own.values();
   const isOne = call.own.size === 1 && first!.requests === 1;
   return isOne && call.responseId !== null && !hasMadeId(call);
 };
 
-/** Both tell of the same response: the one below tells all. */
+/** True if both calls report the same response. The lower call then counts it. */
 const isSameResponse = (call: UsageCall, owner: UsageCall) =>
   owner.responseId !== null && call.responseId === owner.responseId && !isSum(owner);
 
-/** What the nearest calls below a call that say anything say, by model; null where one tells of the same response. */
+/**
+ * Usage of the nearest calls with usage below a call, keyed by model. Null if one of them reports the same response.
+ */
 type UsageBelow = ReadonlyMap<string, CountedUsage> | null;
 
-/** Walks down from a call, as `countedUsage` does. A call is met at most twice: by the nearest that tells of one response, and by the nearest other. */
+/**
+ * Walks down from a call, as `countedUsage` does. A call is visited at most twice: from the nearest call above that
+ * reports one response, and from the nearest other call with usage.
+ */
 function usageBelow(
   owner: UsageCall,
   children: ReadonlyMap<UsageCall, UsageCall[]>,
@@ -124,7 +130,10 @@ function addUsageBelow(said: Map<string, CountedUsage>, { own }: UsageCall): voi
   for (const [llmId, one] of own) said.set(llmId, addCountedUsage(said.get(llmId), one));
 }
 
-/** Whether a call below another adds to what is said below that: `inside` is the response of the nearest call above that tells of one. */
+/**
+ * Returns true if a call adds to the usage below an owner. `inside` is the response of the nearest call above that
+ * reports only one.
+ */
 function countsBelow(call: UsageCall, inside: string | null, isBelowOne: boolean): boolean {
   if (inside === null) return true;
   const isUnnamed = call.responseId === null || hasMadeId(call);
@@ -132,13 +141,13 @@ function countsBelow(call: UsageCall, inside: string | null, isBelowOne: boolean
   return isSum(call) || (!isUnnamed && call.responseId !== inside);
 }
 
-/** What a call says beyond those below it, by model. */
+/** Returns the usage of a call that exceeds the usage of the calls below it, keyed by model. */
 function excessUsage(call: UsageCall, said: UsageBelow): Iterable<[string, CountedUsage]> {
   if (said === null) return [];
   if (said.size === 0) return call.own;
   if (isCoveredBelow(call.own, said)) return [];
   const kinds = [inputOf, outputOf].map((count) => {
-    // a sum holds also what is told of models that it does not name
+    // a sum also includes the usage of models that it does not name
     const excess = [...said].map(([llmId, one]) => {
       const own = call.own.get(llmId);
       return Math.max(count(one) - (own ? count(own) : 0), 0);
@@ -161,7 +170,9 @@ function excessUsage(call: UsageCall, said: UsageBelow): Iterable<[string, Count
     });
 }
 
-/** Whether the calls below say just as much of what may be the same model under another name. */
+/**
+ * Returns true if the calls below report as many tokens, and their one model may be the same model under another name.
+ */
 function isCoveredBelow(
   own: Map<string, CountedUsage>,
   said: ReadonlyMap<string, CountedUsage>,
@@ -189,7 +200,10 @@ const sumOf = (counts: readonly number[]) => counts.reduce((all, count) => all +
 const inputOf = ({ tokens }: CountedUsage) => inputTokens(tokens);
 const outputOf = ({ tokens }: CountedUsage) => tokens.completion_tokens;
 
-/** As much of what a call says of a model; of the input as many cached tokens as it says beyond those below it. */
+/**
+ * Returns the part of a call's usage with the given numbers of input and output tokens. Cached tokens are those that
+ * exceed the ones of the calls below, up to the input tokens.
+ */
 function usageLeft(
   own: CountedUsage,
   below: CountedUsage | undefined,
@@ -217,7 +231,10 @@ function usageLeft(
   };
 }
 
-/** A call that may tell of the request of others: its start, its end and until when others may follow it, in microseconds, and its tokens. */
+/**
+ * Times, in microseconds, and tokens of a call that may report the request of other calls. Calls may begin until `end`
+ * to count as the same request.
+ */
 interface ResponseReport {
   call: UsageCall;
   start: number;
@@ -226,7 +243,7 @@ interface ResponseReport {
   tokens: string;
 }
 
-/** Calls that tell of a response of which another call tells, which counts: see `isRepeated` of `countedUsage`. */
+/** Returns calls that repeat the response of another call, which counts it: see `isRepeated` of `countedUsage`. */
 function repeatedCalls(calls: readonly UsageCall[]): Set<UsageCall> {
   const telling = calls.filter(({ responseId, own }) => responseId !== null && own.size > 0);
   const repeats = new Set<UsageCall>();
@@ -240,7 +257,10 @@ function repeatedCalls(calls: readonly UsageCall[]): Set<UsageCall> {
   return repeats;
 }
 
-/** Calls without an id within which one begins and ends, beside them, that tells of just as many tokens. */
+/**
+ * Returns calls without a response id that repeat a sibling. The sibling begins and ends within the call and has as
+ * many tokens.
+ */
 function repeatedTwins(calls: readonly UsageCall[]): UsageCall[] {
   const isTwin = ({ responseId, own }: UsageCall) =>
     responseId?.startsWith(TWIN_ID_PREFIX) === true && own.size > 0;
@@ -267,7 +287,7 @@ function repeatedTwins(calls: readonly UsageCall[]): UsageCall[] {
 const byStart = (a: ResponseReport, b: ResponseReport) =>
   a.start - b.start || compareCodePoints(a.call.id, b.call.id);
 
-/** The place of the first that begins then or later. */
+/** Returns the position of the first call that begins at `start` or later. */
 function firstAt(tellers: readonly ResponseReport[], start: number): number {
   let [low, high] = [0, tellers.length];
   while (low < high) {
@@ -308,7 +328,7 @@ function responseReport(call: UsageCall): ResponseReport {
   return { call, start, ended, end, tokens };
 }
 
-/** Of a time with six digits behind the point. */
+/** Returns microseconds of a time with six digits after the point. */
 const microsecondsOf = (time: string) =>
   Date.parse(`${time.slice(0, -8)}Z`) * 1000 + Number(time.slice(-7, -1));
 
@@ -333,7 +353,9 @@ function childrenOf(calls: readonly UsageCall[]): Map<UsageCall, UsageCall[]> {
   return children;
 }
 
-/** Each call behind all of its children, with its parent among the calls of its trace, or else the one in which it ran. */
+/**
+ * Yields each call after all of its children. `parent` is its parent in the same trace, else the call in which it ran.
+ */
 function* bottomUp(
   calls: readonly UsageCall[],
 ): Generator<{ call: UsageCall; parent?: UsageCall }> {
@@ -362,7 +384,7 @@ function* bottomUp(
   }
 }
 
-/** Tokens of all kinds. */
+/** Returns the sum of the tokens of all kinds. */
 export const countTokens = ({ tokens }: Spending): number =>
   Object.values(tokens).reduce((a, b) => a + b, 0);
 
