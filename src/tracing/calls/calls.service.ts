@@ -486,8 +486,8 @@ function toWrite(
 type TraceFinder = (start: CallStartDto) => string;
 
 /**
- * Finds traces. The first of these that is known counts: the trace of the start itself; of its stored row; of its end
- * in the batch; of its parent, stored or in the batch; else a new trace.
+ * Returns a finder of traces. It uses the first known trace: of the start itself, of its stored row, of its end in the
+ * batch, or of its parent, stored or in the batch. Else it makes a new trace.
  */
 function traceFinder(items: BatchItem[], stored: Map<string, string>): TraceFinder {
   const starts = new Map<string, CallStartDto>();

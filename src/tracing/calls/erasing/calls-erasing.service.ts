@@ -133,7 +133,7 @@ export class CallsErasingService {
     return { after: next, payloads: erased.length };
   }
 
-  /** Notes the next calls without a start, whose waiting time begins now. Returns their number. */
+  /** Records that the next calls without a start wait for it from now on. Returns their number. */
   noteStartless(): Promise<number> {
     return this.eachProject(unnoticedCalls(), unnoticedNote);
   }

@@ -37,9 +37,9 @@ const WALKED_KINDS = ['parents', 'sources'];
 const FIRST: ParentKey = { project_id: '', parent_id: '' };
 
 /**
- * Marks the orphans among the calls of older builds, and reads their sources. Also removes marks of calls whose parent
- * has arrived: readers look up the parent of a marked call, so this only makes reads faster. The walk stores its
- * position and may be stopped at any time.
+ * Marks the orphans among the calls of older builds, and reads their sources. This walk stores its position and may be
+ * stopped at any time. Also removes marks of calls whose parent has arrived. Readers look up the parent of a marked
+ * call, so this removal makes reads faster, but changes no result.
  */
 @Injectable()
 export class OrphansKeeper {

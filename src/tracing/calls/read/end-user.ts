@@ -45,7 +45,8 @@ const userOfInputs = sql`(SELECT coalesce(${join([
 ])}) FROM ${members(safe(sql`inputs`), USER_INPUTS, sql`, metadata json, model text`)} WHERE a.model IS NOT NULL)`;
 
 /**
- * The end user that the call `c` names itself. Most calls name none, which a regular expression on their texts shows.
+ * The end user that the call `c` names itself. Most calls name none: a regular expression finds that without parsing
+ * their texts.
  */
 const OWN_END_USER = sql`coalesce(
   CASE WHEN c.attributes::text ~ '[uU]ser|customer|u00' THEN ${userOfAttributes} END,

@@ -71,8 +71,8 @@ const EVALUATION_SIGNS = new Map<string, (value: unknown, isTop: boolean) => boo
 export const SOURCE_PREFIXES = ['weave.eval.', 'langfuse.experiment.'];
 
 /**
- * Attributes that decide the source, besides those with `SOURCE_PREFIXES`. For calls of older builds, only these are
- * read.
+ * Attributes that decide the source, in addition to those with `SOURCE_PREFIXES`. No other attributes are read from
+ * calls of older builds.
  */
 export const SOURCE_ATTRIBUTES = [
   'skein',

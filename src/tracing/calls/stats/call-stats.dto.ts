@@ -91,8 +91,8 @@ export class CallStatsAnswerDto extends StatsAnswerDto {
   @ApiProperty({ type: 'array', items: bucketSchema({}, GROUP_MEMBERS) })
   call_buckets!: object[];
   /**
-   * The same members for each `model` that was used in a bucket. With costs, also `unpriced_tokens`, `unknown_calls`
-   * and `cost_unit`.
+   * Contains the same members for each `model` that was used in a bucket. With costs, also `unpriced_tokens`,
+   * `unknown_calls` and `cost_unit`.
    */
   @ApiProperty({
     type: 'array',

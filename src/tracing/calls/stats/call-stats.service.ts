@@ -46,7 +46,7 @@ export { CallStatsDto } from './call-stats.dto.js';
 
 /** Maximum number of changed slots in a window. With more, all calls of the window are read. */
 const MAX_MARKED = 5000;
-/** Number of parents or responses in marks from which on all calls of the window are read. */
+/** Maximum number of parents and of responses that marks name. With as many, all calls of the window are read. */
 const MAX_NAMED = 20_000;
 /** Maximum number of latencies that are held at a time. */
 const MAX_LATENCIES = 2_000_000;

@@ -16,8 +16,8 @@ export class CallUsageController {
   }
 
   /**
-   * Returns the same for each call that matches, such as the calls of a trace. Descendants that do not match are left
-   * out.
+   * Returns the tokens that each matching call used, by model, such as each call of a trace. Descendants that do not
+   * match are left out.
    */
   @Operation('trace/usage', 'reader')
   @ApiJsonResponse({ type: UsageAnswerDto })
