@@ -9,7 +9,6 @@ import { objectText, textsIn } from '../platform/json/json-text.js';
 
 type ChunkObject = Record<string, unknown>;
 
-/** A choice, assembled from the chunks so far. */
 interface StreamedChoice {
   message: Map<(typeof TEXTS)[number], string[]>;
   toolCalls: StreamedToolCall[];
@@ -26,7 +25,6 @@ interface StreamedChoice {
   members: Map<string, string>;
 }
 
-/** A tool call, assembled from the chunks so far. */
 interface StreamedToolCall {
   /** Undefined if the provider does not number the calls. */
   index: number | undefined;
@@ -239,7 +237,6 @@ function addText({ message }: StreamedChoice, name: (typeof TEXTS)[number], text
   else message.set(name, [text]);
 }
 
-/** Members of a tool call in one chunk. */
 type ToolCallPiece = Omit<StreamedToolCall, 'args' | 'read'> & { args: string };
 
 function toolCallPiece({

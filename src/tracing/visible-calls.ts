@@ -12,7 +12,6 @@ export const visibleIn = (projectId: string) => sql`c.project_id = ${projectId} 
  */
 const MAX_CIRCLE = 100;
 
-/** Selects the visible call `p` with the given id in the trace of the call `c`. */
 const visibleInTrace = (
   projectId: string,
   id: Sql,

@@ -99,7 +99,7 @@ export class CallDto {
   /** Present with `include_storage_size`. */
   @ApiPropertyOptional({ type: 'integer' })
   storage_size_bytes?: number;
-  /** Present with `include_total_storage_size`. Null for a call that has a parent. */
+  /** Present with `include_total_storage_size`. Null unless the call is a root. */
   @ApiPropertyOptional({ type: 'integer', nullable: true })
   total_storage_size_bytes?: number | null;
 }

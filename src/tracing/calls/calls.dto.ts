@@ -44,7 +44,6 @@ const MAX_LISTED = 1000;
 /** Maximum `limit` of a page with totals of traces. */
 const MAX_TOTALS = 1000;
 const isPage = (limit: unknown) => typeof limit === 'number' && limit <= MAX_TOTALS;
-/** Maximum number of items in one `/call/upsert_batch`. */
 export const MAX_BATCH = 10_000;
 
 const IsOptionalList = (maxLength: number) =>
@@ -60,7 +59,6 @@ const IsRefList = () =>
     IsOptionalList(MAX_NAME),
   );
 
-/** The start of a call. */
 export class CallStartDto {
   @IsProjectId() project_id!: string;
   @IsText(MAX_NAME, { min: 1 }) op_name!: string;
@@ -101,7 +99,6 @@ export class CallStartedDto {
   trace_id!: string;
 }
 
-/** The end of a call. */
 export class CallEndDto {
   @IsProjectId() project_id!: string;
   @IsId() id!: string;
@@ -113,7 +110,7 @@ export class CallEndDto {
   @AnyJson()
   @ApiProperty(ANY_JSON)
   output?: unknown;
-  /** Cut after 1,048,576 characters, with a note at its end. */
+  /** If longer than 1,048,576 characters, it is cut, with a note at its end. */
   @IsOptional() @IsLongText() exception?: string | null;
   @IsOptionalWire()
   @IsInt()
@@ -243,7 +240,7 @@ export class CallsQueryDto extends PageDto {
   @IsOptionalList(MAX_NAME) expand_columns?: string[] | null;
   /**
    * Adds totals of the trace to the derived part of a root's summary. `trace_costs` is the costs of all calls of the
-   * trace; it is omitted if the root reports the usage of the whole trace as its own. `trace_user` is the user that
+   * trace, for a root that does not report the usage of the whole trace as its own. `trace_user` is the user that
    * attributes of the trace name. Needs a `limit` of at most 1000.
    */
   @IsOptional()

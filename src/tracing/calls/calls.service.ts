@@ -105,7 +105,6 @@ export class CallsService {
     return { id: write.id, trace_id: write.traceId! };
   }
 
-  /** Records the end of a call. `text` is the request body as it was sent. */
   async end(end: CallEndDto, text: string, { owner }: Pick<Caller, 'owner'>): Promise<void> {
     await this.writer.store(endWrite(end, textsIn(text, { end: END_SHAPE })?.end), owner);
   }
@@ -199,7 +198,6 @@ export class CallsService {
     return root?.is_below ? traceId : root?.id;
   }
 
-  /** Returns the id of the first stored call that reports a provider's response with this id. */
   async findByResponse(projectId: string, responseId: string): Promise<string | undefined> {
     const [call] = await this.database.query(responseQuery(projectId, responseId));
     return call?.id;
@@ -374,7 +372,6 @@ interface FilteredCalls {
   query: object | null;
 }
 
-/** A valid item of a batch: a start, an end, or both. */
 interface BatchItem {
   start?: CallStartDto;
   end?: CallEndDto;
@@ -418,7 +415,6 @@ function assertBatchSize({ length }: unknown[]): void {
     throw new ApiError('too_large', `batch holds ${length} items, over the limit of ${MAX_BATCH}`);
 }
 
-/** Validates one item of a batch. */
 function checkedItem(
   item: unknown,
   found: Texts<typeof ITEM_SHAPE> | TooDeep | undefined,
@@ -469,7 +465,6 @@ function checkedCall(
 /** Makes the end of a call that still runs. Its documents hold an output or a summary. */
 const openEnd = ({ project_id, id }: CallStartDto) => ({ project_id, id }) as CallEndDto;
 
-/** Returns the write of an item, or null for a refused item. */
 function toWrite(
   item: BatchItem | RefusedItem,
   caller: Caller,

@@ -28,8 +28,8 @@ const THREAD_SORTS = [
 export type ThreadSort = (typeof THREAD_SORTS)[number];
 
 /**
- * Selects turns. Both times are limits for the start of each turn, and exclude the limit itself. An empty list does not
- * restrict.
+ * Selects the turns that are counted. A turn must start after `after_datetime` and before `before_datetime`. An empty
+ * list does not restrict.
  */
 export class ThreadsFilterDto {
   @IsOptional() @IsDateTime() after_datetime?: string | null;

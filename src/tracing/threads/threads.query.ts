@@ -49,7 +49,6 @@ const withStatistics = (
   SELECT m.*, s.* FROM (${threads}) m CROSS JOIN LATERAL (
     SELECT ${statistics} ${fromTurns(projectId)} AND c.thread_id = m.thread_id AND ${unseen(isInside)}) s`;
 
-/** Selects the threads of a query, each as JSON text, in the requested order. */
 export function threadsQuery(query: ThreadsQueryDto): Sql {
   const { project_id, filter, sort_by, after } = query;
   const sorts = sort_by?.length ? sort_by : NEWEST_FIRST;

@@ -17,7 +17,6 @@ export interface TurnCall {
 
 /** Largest size of an empty document: `null`, `{}`, `[]` or `""`, and the byte that PostgreSQL puts before it. */
 const EMPTY_BYTES = 5;
-/** Maximum number of levels below a turn. */
 const MAX_LEVELS = 64;
 
 /** Columns of a call. Times are microseconds, which are as exact as the column. */
@@ -73,7 +72,6 @@ export interface CallDocuments {
   output: string | null;
 }
 
-/** Selects the documents of calls. A document over `maxBytes` is null. */
 export const callDocuments = (
   projectId: string,
   ids: readonly string[],

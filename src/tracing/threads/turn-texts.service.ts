@@ -22,10 +22,8 @@ const MAX_READ_CALLS = 64;
 /** Larger documents are skipped. */
 const MAX_DOCUMENT_BYTES = 256 * 1024;
 const CALLS_AT_ONCE = 4;
-/** Number of turns whose calls are held at a time. */
 const TURNS_AT_ONCE = 20;
 
-/** A text of a turn, and the call that contains it. */
 interface CallText extends TurnText {
   call_id: string;
   is_cut: boolean;

@@ -16,7 +16,6 @@ const SESSION = textLock(0x74757273);
 export const sessionLock = (projectId: string, session: string) =>
   lock(SESSION, `${projectId}\n${session}`);
 
-/** Maximum number of calls of a session that are read. */
 const MAX_CALLS = 20_000;
 
 const microseconds = (time: Sql) => sql`(extract(epoch FROM ${time}) * 1000000)::bigint::text`;
@@ -47,7 +46,6 @@ export const sessionCalls = (
         SELECT n.turn_id FROM events n WHERE coalesce(n.ended_at, n.started_at) >= ${from}::timestamptz)))
   ORDER BY e.started_at, e.id LIMIT ${MAX_CALLS}::bigint`;
 
-/** Selects spans of agents in the traces, and the calls of the traces with the given ids. */
 export const agentSpans = (
   projectId: string,
   traceIds: readonly string[],
@@ -57,7 +55,6 @@ export const agentSpans = (
   WHERE c.project_id = ${projectId} AND c.trace_id = ANY(${traceIds}::text[]) AND c.otel_dump IS NOT NULL
     AND c.deleted_at IS NULL AND (c.op_name = ANY(${AGENT_SPANS}::text[]) OR c.id = ANY(${ids}::text[]))`;
 
-/** Selects sessions with events in the traces, each with the start of its first event there. */
 export const sessionsOf = (
   projectId: string,
   traceIds: readonly string[],

@@ -63,7 +63,6 @@ export interface AgentSpan {
   counts: boolean;
 }
 
-/** New values of a call that was made from an event. */
 export interface SettledCall {
   id: string;
   trace_id: string;

@@ -5,7 +5,6 @@ import { DOCUMENT_BYTES, withDescendants } from '../read/calls.query.js';
 export const MAX_CALLS = 500;
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Position in the order in which calls are erased. */
 export interface CallCursor {
   id: string;
   /** Start of the call with microseconds, as text. Null for a call without a start. */
@@ -23,7 +22,6 @@ export function nextCalls<Row>(condition: Sql, order: Sql, more = sql``): Sql<Ro
     WHERE before < ${MAX_BYTES}::bigint ORDER BY place`;
 }
 
-/** Selects matching calls, ordered by id. */
 export const matchingCalls = (
   projectId: string,
   condition: Sql,
@@ -34,14 +32,12 @@ export const matchingCalls = (
     sql`c.id`,
   );
 
-/** Selects calls that started before a time, the oldest first. */
 export const startedCalls = (
   projectId: string,
   before: string,
   after: CallCursor | null,
 ): Sql<CallCursor> => nextCalls(isStartedBefore(projectId, before, after), BY_START);
 
-/** Selects the calls of `startedCalls`, and whether each has a payload. */
 export const payloadsQuery = (
   projectId: string,
   before: string,
@@ -61,7 +57,6 @@ const isStartedBefore = (projectId: string, before: string, after: CallCursor | 
     after && sql`(c.started_at, c.id) > (${after.started}::timestamptz, ${after.id})`,
   );
 
-/** Selects calls without a start that ended before a time. */
 export const endedCalls = (
   projectId: string,
   before: string,
@@ -91,17 +86,9 @@ const startless = (condition: Sql) => sql<CallsOfProject>`
     SELECT c.project_id, c.id FROM calls c WHERE ${condition} ORDER BY c.logged_at, c.project_id, c.id LIMIT ${MAX_CALLS}::bigint) c
   GROUP BY c.project_id`;
 
-/**
- * Selects the next calls without a start, grouped by project: those not yet noticed, and those whose start has not come
- * in time.
- */
 export const unnoticedCalls = () => startless(IS_UNNOTICED);
 export const overdueCalls = () => startless(IS_OVERDUE);
 
-/**
- * Locks the listed calls that match the condition, and selects their ids. Skips calls that another transaction has
- * locked.
- */
 const unlockedIds = (projectId: string, ids: readonly string[], condition: Sql) => sql`ARRAY(
   SELECT c.id FROM calls c WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} AND ${condition}
   ORDER BY c.id FOR UPDATE SKIP LOCKED)`;

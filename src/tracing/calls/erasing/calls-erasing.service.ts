@@ -138,7 +138,6 @@ export class CallsErasingService {
     return this.eachProject(unnoticedCalls(), unnoticedNote);
   }
 
-  /** Erases the next calls whose start has not come in time. Returns their number. */
   eraseStartless(): Promise<number> {
     return this.eachProject(overdueCalls(), overdueErase);
   }

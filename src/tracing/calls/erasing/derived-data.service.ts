@@ -34,7 +34,6 @@ export class DerivedDataRegistry {
     this.makers.push(maker);
   }
 
-  /** Forgets data derived from the calls, in the transaction of the caller. */
   async forget(
     projectId: string,
     calls: readonly string[],

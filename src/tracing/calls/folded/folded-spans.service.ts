@@ -34,7 +34,6 @@ export class FoldedSpans {
     schedule.every(EVERY_MS, 'folded spans', () => this.forget());
   }
 
-  /** Records spans of a project that are not stored. */
   async fold(projectId: string, spans: readonly FoldedSpanKey[], owner: string): Promise<void> {
     const last = new Map(spans.map((span) => [span.id, span]));
     await this.database.query(foldQuery(projectId, [...last.values()]), owner);

@@ -31,7 +31,6 @@ export class CallIndexStateDto {
   field!: string;
   @ApiProperty({ enum: KINDS }) kind!: IndexKind;
   @ApiProperty({ enum: ['building', 'ready', 'failed'] }) status!: string;
-  /** Reason of the failure. */
   @ApiProperty({ type: 'string', nullable: true }) error!: string | null;
   size_bytes!: number;
   created_at!: string;

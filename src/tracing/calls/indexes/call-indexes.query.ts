@@ -38,7 +38,6 @@ const METHODS: Record<IndexKind, { name: string; operators?: string }> = {
   substring: { name: 'gin', operators: 'gin_trgm_ops' },
 };
 
-/** A requested index. */
 export interface IndexDefinition {
   project_id: string;
   name: string;
@@ -93,7 +92,6 @@ export function createStatement({
 /** `name` must begin with `PREFIX`, so it needs no quoting. */
 export const dropStatement = (name: string) => `DROP INDEX CONCURRENTLY IF EXISTS "${name}"`;
 
-/** Indexes on fields that exist in PostgreSQL. */
 const EXISTING_INDEXES = sql`(
   SELECT c.relname::text COLLATE "C" AS name, x.indisvalid AS is_valid, pg_relation_size(c.oid) AS bytes
   FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
@@ -115,7 +113,6 @@ export interface IndexCounts {
   total: number;
 }
 
-/** Counts the indexes of the project, of its entity, and of all projects, without the named one. */
 export const countsQuery = ({ project_id, name }: IndexDefinition) => sql<IndexCounts>`
   SELECT count(*) FILTER (WHERE project_id = ${project_id})::int AS of_project,
     count(*) FILTER (WHERE split_part(project_id, '/', 1) = split_part(${project_id}, '/', 1))::int AS of_entity, count(*)::int AS total

@@ -53,7 +53,6 @@ export class CallIndexesService {
     private readonly keeper: CallIndexesKeeper,
   ) {}
 
-  /** Requests an index, which is made in the background. Returns its state. */
   async create({ project_id, field, kind }: CallIndexDto, by: Caller): Promise<CallIndexStateDto> {
     const wanted = indexDefinition(project_id, field, kind ?? 'text');
     const index = await this.database.alone(lock(COUNT_LOCK), async () => {

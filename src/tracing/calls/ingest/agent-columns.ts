@@ -13,7 +13,6 @@ export const PLAIN_SPAN: AgentColumns = {
   linked_call_id: null,
 };
 
-/** Returns the value of the attribute with this name. */
 type ReadAttribute = (name: string) => unknown;
 
 interface SpanConvention {

@@ -102,7 +102,6 @@ function plainAgent(start: CallStartDto): AgentColumns | null {
   );
 }
 
-/** Returns the write for an end. */
 export function endWrite(
   end: CallEndDto,
   documents: DocumentTexts | undefined,

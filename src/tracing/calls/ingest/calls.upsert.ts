@@ -66,7 +66,6 @@ type EndColumns = ColumnTexts<typeof END_TEXTS> &
   ColumnTexts<typeof MORE_END_TEXTS> &
   ColumnTexts<typeof END_DOCUMENTS>;
 
-/** The start, the end, or both of one call. */
 export interface CallWrite {
   projectId: string;
   id: string;

@@ -51,7 +51,6 @@ export class CallsWriter implements OnApplicationShutdown {
     );
   }
 
-  /** Number of starts and ends of calls that wait for the database. */
   get waitingRows(): number {
     return this.group.waitingRows;
   }

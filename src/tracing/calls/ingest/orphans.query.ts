@@ -32,7 +32,6 @@ const POSITIONS = prepared<TreePosition>(
   )}`,
 );
 
-/** Looks up calls by their keys. */
 export const positionsQuery = (
   projectId: string,
   ids: readonly string[],
@@ -64,7 +63,6 @@ export const childrenMark = (projectId: string, ids: readonly string[]) => sql<{
 
 /** Maximum number of calls of older builds, or of missing parents, in one batch. */
 export const MAX_WALKED = 2000;
-/** Counting stops at this number of calls. */
 const MAX_COUNTED = 1_000_000;
 /** A walk stops 5 minutes before now. Calls that arrive later may begin before the position of the walk. */
 const SETTLED = sql`statement_timestamp() - interval '5 minutes'`;
@@ -79,11 +77,9 @@ export interface WalkProgress {
   is_last: boolean;
 }
 
-/** Counts the projects that are still to be walked through. */
 export const walksCount = () =>
   sql<{ walks: number }>`SELECT count(*)::int AS walks FROM orphan_walks`;
 
-/** Counts the calls that are left in these projects. */
 export const walksLeft = () => sql<{ rows: number }>`
   SELECT count(*)::int AS rows FROM (
     SELECT c.id FROM orphan_walks w JOIN calls c ON c.project_id = w.project_id
@@ -141,7 +137,6 @@ export const walkMove = (projectId: string, to: { id: string; started: string })
 export const walkEnd = (projectId: string) =>
   sql`DELETE FROM orphan_walks WHERE project_id = ${projectId}`;
 
-/** A parent that marked calls name. */
 export interface ParentKey {
   project_id: string;
   parent_id: string;

@@ -75,7 +75,6 @@ const isStoredParent = ({ id, start }: CallWrite, place: TreePosition | undefine
 export const hasStarted = (place: TreePosition | undefined): place is TreePosition =>
   place !== undefined && place.op_name !== null;
 
-/** True if the start gives a stored call another parent. */
 const hasMoved = ({ start }: CallWrite, place: TreePosition | undefined): boolean =>
   hasStarted(place) && place.parent_id !== start!.parent_id;
 

@@ -56,7 +56,6 @@ export function responseIdOf(output: unknown): string | null {
   return id !== undefined && IS_RESPONSE_ID.test(id) ? id : null;
 }
 
-/** Returns the id that a door passes, or null if it cannot be stored. */
 export const storableResponseId = (id: string): string | null =>
   IS_RESPONSE_ID.test(id) || IS_MADE_ID.test(id) ? id : null;
 

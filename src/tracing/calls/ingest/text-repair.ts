@@ -32,10 +32,8 @@ const cutName = (name: string) =>
 /** Matches a blank text, or an id of zeros, which OpenTelemetry uses for no span. */
 const EMPTY_ID = /^(\s*|0{16}|0{32}|0{8}(-0{4}){3}-0{12})$/;
 
-/** Returns true if the id stands for no call. */
 export const isEmptyId = (id: string): boolean => EMPTY_ID.test(id);
 
-/** Sets the parent to null if its id stands for no call. */
 export function repairParent(item: unknown): void {
   if (!isObject(item) || !Object.hasOwn(item, 'parent_id')) return;
   const { parent_id: id } = item;

@@ -8,7 +8,6 @@ import type { TurnChange, TurnRow } from './turns.js';
 /** Lock of a project, held while turns of traces are read and set. */
 export const TURNS = projectLock(0x7475726e);
 
-/** Selects the calls of traces in the order of their starts, at most `limit`. */
 export const turnsQuery = (
   projectId: string,
   traceIds: readonly string[],

@@ -11,7 +11,6 @@ export interface TurnRow {
   is_span: boolean;
 }
 
-/** New turn and thread of a call. */
 export interface TurnChange {
   before: TurnRow;
   thread_id: string | null;

@@ -20,7 +20,6 @@ interface ListOptions {
   prices?: BuiltinPrices | undefined;
 }
 
-/** Returns the calls of a query in the requested order. By default the oldest call is first. */
 export const callRows = (request: CallsQueryDto, found: ListOptions = {}): CallRows =>
   toCallRows(foundCalls(request, found), request, selectedColumns(request));
 
@@ -57,7 +56,6 @@ function foundCalls(request: CallsQueryDto, { part, prices }: ListOptions): Sql 
   return laterPage(list, among);
 }
 
-/** A page of the matching calls among `candidates`. */
 interface CallListPage extends Pick<CallsQueryDto, 'limit' | 'offset'> {
   candidates: Sql;
   match: Sql;

@@ -71,13 +71,11 @@ const TRACE_NAME = sql`coalesce(c.display_name,
     AND ${refPart(6)} = 'op' AND strpos(${refPart(7)}, ':') > 1 THEN split_part(${refPart(7)}, ':', 1) END,
   c.op_name)`;
 
-/** Options of a request that add members to the derived part of the summary. */
 type SummaryExtras = Pick<
   CallsQueryDto,
   'project_id' | 'include_costs' | 'include_feedback' | 'include_trace_totals'
 >;
 
-/** A member of the derived part of a summary, and the values from which it is made. */
 interface DerivedMember {
   piece: RowPiece;
   values: readonly Sql[];
@@ -264,13 +262,11 @@ export function toCallRows(calls: Sql, extras: SummaryExtras, names: readonly st
   return { query, pieces };
 }
 
-/** A query, and how its values become JSON members. */
 export interface CallRows {
   query: Sql;
   pieces: RowPiece[];
 }
 
-/** Matches the visible calls of a project for a request. */
 const matching = (request: CallsStatsDto, prices?: BuiltinPrices) =>
   allOf(visibleIn(request.project_id), isMatch(request, prices));
 
@@ -294,7 +290,6 @@ export const isMatch = (
     query && compile(query, queryableColumns(project_id, expand_columns, prices)),
   );
 
-/** The part of a request that selects calls. */
 export type CallSelection = Pick<
   CallsStatsDto,
   'project_id' | 'filter' | 'query' | 'expand_columns'
@@ -308,7 +303,6 @@ export function callRow(request: CallReadDto, maxBytes: number | null): CallRows
   return toCallRows(found, request, [...CALL_NAMES, ...extraColumnNames(request)]);
 }
 
-/** Counts matching calls, and stops at one more than `limit`. */
 export const callsStatsQuery = (request: CallsStatsDto, prices?: BuiltinPrices) => sql<{
   count: number;
 }>`
@@ -362,7 +356,6 @@ const holdsRef = (document: Sql, refs: readonly string[] | null | undefined) =>
           WHERE strpos(d.text, r.ref) > 0 LIMIT 1) found)`
     : null;
 
-/** Selects the traces of stored calls. */
 export const tracesQuery = (projectId: string, ids: readonly string[]) => sql<{
   id: string;
   trace_id: string;
@@ -415,7 +408,6 @@ export const deleteQuery = (
   )
   SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, ${whatIsMade(sql`SELECT id FROM deleted`)} AS made`;
 
-/** Selects started calls by id, with their documents as texts. */
 export const storedQuery = (
   projectId: string,
   ids: readonly string[],
@@ -436,14 +428,13 @@ export const mostBytesQuery = (projectId: string, ids: readonly string[]) => sql
 /** Maximum number of calls of a trace that are checked for its root, in the order of their starts. */
 const MAX_TOPS = 50;
 
-/** Selects the first call that reports this response of a provider. */
 export const responseQuery = (projectId: string, responseId: string) => sql<{ id: string }>`
   SELECT c.id FROM calls c WHERE ${visibleIn(projectId)} AND c.response_id = ${responseId}
   ORDER BY c.started_at, c.id LIMIT 1`;
 
 /**
- * Selects the first root of a trace. `is_below` is true for an observation made from events, whose trace may still
- * arrive.
+ * Selects the first root of a trace. `is_below` is true for an observation made from events. The root of its trace may
+ * not be stored yet.
  */
 export const rootQuery = (projectId: string, traceId: string) => sql<{
   id: string;

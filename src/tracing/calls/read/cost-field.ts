@@ -9,7 +9,6 @@ export const TOTAL_COST = `summary.${WIRE.summary}.total_cost`;
 /** Built-in prices in the form that `totalCostOfCall` takes, for all models of the calls in question. */
 export type BuiltinPrices = Parameter;
 
-/** Thrown if a request names the cost of calls and is compiled without prices. */
 export class NeedsPrices extends InvalidQuery {
   constructor(path: string) {
     super(

@@ -4,7 +4,6 @@ import { USER_ATTRIBUTES, USER_INPUTS, USER_METADATA } from '../../end-users.js'
 import { visibleIn } from '../../visible-calls.js';
 
 const MAX_USER = 256;
-/** Maximum number of ancestors of a call that are read. */
 const MAX_LEVELS = 32;
 
 /**

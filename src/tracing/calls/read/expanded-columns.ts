@@ -16,7 +16,6 @@ import { Parameter, sql, type Sql } from '../../../platform/query/sql.js';
 /** Limits of one request: number of expanded columns, and number of refs that one column may follow. */
 const MAX_EXPANDED = 20;
 const MAX_LEGS = 4;
-/** Maximum size of an object behind a ref. */
 const MAX_OBJECT_BYTES = 1024 * 1024;
 
 /**

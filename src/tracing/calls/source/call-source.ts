@@ -14,7 +14,6 @@ const isSource = (value: unknown): value is CallSource => SOURCES.includes(value
 interface SourceSigns {
   opName: string;
   isTop: boolean;
-  /** Names and values of attributes, in any order. */
   attributes: Iterable<readonly [name: string, value: unknown]>;
   /** Attributes of the resource, if they are not in `attributes.resource`. */
   resource?: object;

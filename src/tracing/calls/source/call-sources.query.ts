@@ -2,7 +2,6 @@ import { lookedUp } from '../../../platform/query/plans.js';
 import { anyOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { type CallSource, PRODUCTION, SOURCE_ATTRIBUTES, SOURCE_PREFIXES } from './call-source.js';
 
-/** Maximum number of calls that one statement changes. */
 export const MAX_CHANGED = 5000;
 
 /** Selects calls that state no source themselves. Their source may change. */
@@ -10,7 +9,6 @@ const unsourced = (projectId: string, condition: Sql) =>
   sql`SELECT c.id, c.parent_id, c.linked_call_id, c.source FROM calls c
     WHERE c.project_id = ${projectId} AND ${condition} AND c.own_source IS NULL`;
 
-/** Selects those of the calls that state no source themselves. */
 export const unsourcedCalls = (projectId: string, ids: readonly string[]) => sql`
   SELECT c.* FROM unnest(${ids}::text[]) t (id) ${lookedUp(sql`${unsourced(projectId, sql`c.id = t.id`)} LIMIT 1`, 'c')}`;
 

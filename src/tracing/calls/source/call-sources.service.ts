@@ -31,7 +31,6 @@ export class CallSources {
     await this.spread(projectId, await this.takeAll(projectId, parents, unsourcedOrphans));
   }
 
-  /** Stores sources that calls state themselves, and passes them on. */
   async say(projectId: string, calls: readonly OwnSourceRow[]): Promise<void> {
     await this.database.query(ownSourcesSet(projectId, calls));
     await this.spread(
@@ -40,7 +39,6 @@ export class CallSources {
     );
   }
 
-  /** Passes the sources of these calls on to all calls below. */
   async spread(projectId: string, ids: readonly string[]): Promise<void> {
     const times = new Map<string, number>();
     for (let above = ids; above.length > 0;) {

@@ -1,4 +1,3 @@
-/** Matches fields with which a query names sources or calls. */
 const NAMING_FIELD = /"\$getField":"(?:source|id|trace_id|parent_id|thread_id|turn_id)"/;
 
 /** Returns true if a query names sources or calls: it then means calls of all sources. The console uses it too. */

@@ -46,7 +46,6 @@ export const CALL_TOTALS = callTotals(sql`TRUE`);
 /** Matches the calls of stored statistics: docs/adr/0140-sources-of-calls.md. */
 const IS_PRODUCTION = sql`c.source = 'production'`;
 
-/** Sums over the usage `u` of calls. */
 export const USAGE_TOTALS = sql`count(*) AS call_count, sum(u.prompt_tokens) AS prompt_tokens,
   sum(u.completion_tokens) AS completion_tokens, sum(u.cache_read_input_tokens) AS cache_read_input_tokens,
   sum(u.cache_creation_input_tokens) AS cache_creation_input_tokens,

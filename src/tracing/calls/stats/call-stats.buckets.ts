@@ -15,7 +15,6 @@ import {
   type MetricAggregations,
 } from './call-stats.values.js';
 
-/** Starts of the buckets, and names of the groups. */
 interface BucketFrame {
   starts: readonly Date[];
   groups: readonly string[];
@@ -84,10 +83,8 @@ function callValues(
   };
 }
 
-/** Converts microseconds to milliseconds. */
 const milliseconds = (us: string | null) => (us && decimal(us).shifted(3)) || null;
 
-/** The usage and costs of a model in a bucket. */
 interface UsageBucket {
   row: UsageRow;
   calls: number;

@@ -17,10 +17,8 @@ export interface TimeSpan {
   until: string;
 }
 
-/** The reads that answer a request. */
 export interface StatsReading {
   projectId: string;
-  /** Starts of the buckets. */
   starts: readonly string[];
   /** Spans in which calls are read, and spans in which stored statistics are read. Together they are the window. */
   fresh: readonly TimeSpan[];
@@ -37,12 +35,10 @@ export interface StatsReading {
   tiers: readonly number[];
 }
 
-/** Maximum number of rows for one answer. */
 export const MAX_ROWS = 50_000;
 /** Maximum bytes of these rows. Names have up to 1024 characters. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Rows with their order. */
 export interface OrderedRows<Row> {
   rows: Sql<Row>;
   order: Sql;
@@ -65,7 +61,6 @@ const GROUP_VALUES: Record<string, (projectId: string) => Sql> = {
   status: () => sql`${STATUS}`,
 };
 
-/** Selects the slots of a time span whose statistics have changed. */
 export const markedSlots = (projectId: string, { since, until }: TimeSpan, limit: number) => sql<{
   ms: number;
 }>`
@@ -84,7 +79,6 @@ export const markedNames = (projectId: string, limit: number) => sql<{
   FROM (SELECT coalesce(array_agg(r.response), '{}') AS responses, coalesce(array_agg(r.slot::text), '{}') AS slots FROM (
     SELECT unnest(m.response_ids) AS response, m.slot FROM call_slot_marks m WHERE m.project_id = ${projectId} LIMIT ${limit}::bigint) r) r`;
 
-/** Builds the parts that several statements share. */
 class StatementParts {
   private readonly starts: Parameter;
   private readonly changes: Parameter;
@@ -167,7 +161,6 @@ class StatementParts {
 /** Returns the column for a group of a root. It stands beside the columns of the calls below the root. */
 const rootName = (group: string) => identifier(`root_${group}`);
 
-/** Returns further columns, each after a comma. */
 const moreColumns = (columns: readonly Sql[]) =>
   join(
     columns.map((name) => sql`, ${name}`),
@@ -218,7 +211,6 @@ export function callRows(
   return { rows, order: sql`bucket${parts.groupNames}` };
 }
 
-/** Sorted latencies of calls in a bucket. */
 interface BucketLatencies {
   bucket: number;
   latencies: SortedLatencies;
@@ -302,7 +294,6 @@ export interface PriceRow {
   hasOneUnit: boolean;
 }
 
-/** Spread of values over the calls in a bucket that used a model. */
 export interface SpreadRow extends Record<string, unknown> {
   bucket: number;
   llm_id: string;

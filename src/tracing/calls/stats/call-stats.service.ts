@@ -48,12 +48,10 @@ export { CallStatsDto } from './call-stats.dto.js';
 const MAX_MARKED = 5000;
 /** Maximum number of parents and of responses that marks name. With as many, all calls of the window are read. */
 const MAX_NAMED = 20_000;
-/** Maximum number of latencies that are held at a time. */
 const MAX_LATENCIES = 2_000_000;
 /** In a bucket with more latencies, PostgreSQL sorts them. */
 const MAX_OF_BUCKET = 4_000_000;
 
-/** A validated request. */
 interface StatsQuery {
   projectId: string;
   window: TimeSpan;
@@ -116,7 +114,6 @@ export class CallStatsService {
     return `${printDecimals(windowFrame(window)).slice(0, -1)},"call_buckets":[${calls.join(',')}],"usage_buckets":[${usage.join(',')}]}`;
   }
 
-  /** Returns the buckets as JSON texts. */
   private async read(request: StatsQuery): Promise<{ calls: string[]; usage: string[] }> {
     const hasCosts = request.usage.some(({ metric }) => metric.endsWith('_cost'));
     const { projectId, window } = request;
@@ -330,7 +327,6 @@ type Book = Awaited<ReturnType<CostsService['priceBook']>>;
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
-/** Rounds up to a whole millisecond. */
 const ceilToMillisecond = (time: string) =>
   new Date(+parseDate(time) + (/\.\d{3}0*[1-9]/.test(time) ? 1 : 0));
 

@@ -14,7 +14,6 @@ export interface BucketValues {
   percentiles: readonly (number | null)[];
 }
 
-/** A metric as it was requested. */
 export interface RequestedMetric {
   metric: string;
   aggregations?: readonly Aggregation[] | null;
@@ -106,6 +105,5 @@ export function flags(ones: number, count: number, percentiles: readonly number[
 
 export const decimal = (value: number | string | bigint) => Decimal.parse(String(value));
 
-/** Returns the average, or null if there are no values. */
 export const average = (sum: Decimal | null, count: number) =>
   sum && count > 0 ? Number(sum.toString()) / count : null;

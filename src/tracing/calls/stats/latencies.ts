@@ -7,7 +7,6 @@ export type SortedLatencies = Buffer;
 const at = (list: SortedLatencies, index: number) =>
   list.readInt32BE(index * WIDTH) * HIGH + list.readUInt32BE(index * WIDTH + 4);
 
-/** Returns how many numbers of a list are not greater than `value`. */
 function countUpTo(list: SortedLatencies, value: number): number {
   let [low, high] = [0, list.length / WIDTH];
   while (low < high) {

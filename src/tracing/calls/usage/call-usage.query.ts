@@ -7,7 +7,6 @@ import type { BuiltinPrices } from '../read/cost-field.js';
 import { withDescendants, isMatch } from '../read/calls.query.js';
 import type { CallsUsageDto, TraceUsageDto } from './call-usage.dto.js';
 
-/** Maximum size of a call's usage. */
 export const MAX_USAGE_BYTES = 1024 * 1024;
 
 /** Selects the spans that ran in these calls, in traces of their own. */

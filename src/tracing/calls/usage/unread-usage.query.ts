@@ -10,18 +10,15 @@ import type { StoredUsage } from '../../usage/stored-usage.js';
  */
 const IS_UNREAD = sql`(c.has_unread_usage OR c.usage IS NOT NULL AND (c.usage -> 0 ->> 'reader') IS DISTINCT FROM '1')`;
 
-/** Counting stops at this number of rows. */
 const MAX_COUNTED = 1_000_000;
 
 /** Counts the unread rows, with the index that holds only these. */
 export const unreadCount = () => sql<{ rows: number }>`
   SELECT count(*)::int AS rows FROM (SELECT c.id FROM calls c WHERE ${IS_UNREAD} LIMIT ${MAX_COUNTED}::bigint) c`;
 
-/** Returns whether a project has unread rows. */
 export const isUnreadIn = (projectId: string) => sql<{ is_unread: boolean }>`
   SELECT EXISTS (SELECT FROM calls c WHERE c.project_id = ${projectId} AND ${IS_UNREAD}) AS is_unread`;
 
-/** Selects the next project with unread rows. */
 export const unreadProject = () => sql<{ project_id: string }>`
   SELECT c.project_id FROM calls c WHERE ${IS_UNREAD} ORDER BY c.project_id, c.started_at, c.id LIMIT 1`;
 
@@ -29,7 +26,6 @@ export const unreadProject = () => sql<{ project_id: string }>`
 export const unreadCalls = (projectId: string): Sql<CallCursor> =>
   nextCalls(sql`c.project_id = ${projectId} AND ${IS_UNREAD}`, BY_START);
 
-/** Values of a call from which its usage is read. */
 export interface UnreadUsageRow {
   id: string;
   usage: string | null;
@@ -49,7 +45,6 @@ export const unreadLock = (projectId: string, ids: readonly string[]) => sql<Unr
   FROM calls c WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} AND ${IS_UNREAD}
   ORDER BY c.id FOR UPDATE`;
 
-/** Usage that was read from a call. */
 export interface UsageUpdate {
   id: string;
   usage: StoredUsage[] | null;

@@ -14,7 +14,6 @@ import {
   UNKNOWN_MODEL,
 } from './counted-usage.query.js';
 
-/** A call with the usage that it reports for models. */
 export interface UsageCall {
   id: string;
   parentId: string | null;
@@ -384,7 +383,6 @@ function* bottomUp(
   }
 }
 
-/** Returns the sum of the tokens of all kinds. */
 export const countTokens = ({ tokens }: Spending): number =>
   Object.values(tokens).reduce((a, b) => a + b, 0);
 
