@@ -4,7 +4,7 @@ import { MaxItems } from '../../platform/http/dto.js';
 
 export const MAX_EVENTS = 10_000;
 
-/** Events, each of which is judged by itself. */
+/** Events, each of which is accepted or refused on its own. */
 export class IngestionDto {
   @IsArray()
   @MaxItems(MAX_EVENTS)
@@ -14,14 +14,14 @@ export class IngestionDto {
 
 /** An event that was stored. */
 export class EventStoredDto {
-  /** Of the event; empty where it has none. */
+  /** The id of the event; empty if it has none. */
   id!: string;
   @ApiProperty({ type: 'integer', enum: [201] }) status!: number;
 }
 
 /** An event that was refused. */
 export class EventRefusedDto {
-  /** Of the event; empty where it has none. */
+  /** The id of the event; empty if it has none. */
   id!: string;
   @ApiProperty({ type: 'integer', example: 400 }) status!: number;
   message!: string;
