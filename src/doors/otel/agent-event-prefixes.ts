@@ -1,2 +1,2 @@
-/** Prefixes of the names of coding agents' events. */
+/** Prefixes of the event names that coding agents use. */
 export const AGENT_EVENT_PREFIXES = ['claude_code.', 'codex.', 'gemini_cli.'] as const;
