@@ -16,7 +16,6 @@ export const useUpsert = (keyId: string, limits: { requests: number; cost: numbe
     AND (${limits.cost}::numeric = 0 OR u.cost < ${limits.cost}::numeric)
   RETURNING u.requests`;
 
-/** The usage of the key today, and the seconds until the next day. */
 export const useQuery = (keyId: string) => sql<{ requests: string; cost: string; rest: number }>`
   SELECT u.requests, u.cost, ${REST} AS rest FROM gateway_uses u
   WHERE u.key_id = ${keyId} AND u.day = ${TODAY}`;

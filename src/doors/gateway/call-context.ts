@@ -14,7 +14,6 @@ import { skipValue } from '../../platform/json/json-grammar.js';
 /** Decides what happens to a request that cannot be recorded. With `none`, nothing is recorded. */
 export type RecordMode = Config['gatewayRecord'] | 'none';
 
-/** The project, trace, thread and turn to which a request's call belongs. */
 export interface CallContext {
   projectId: string;
   traceId: string | null;
@@ -113,7 +112,6 @@ export function namedProject(context: Context): string | undefined {
   return others.length === 0 && isProjectId(scope) ? scope : undefined;
 }
 
-/** Returns the error for a request that names no project. */
 export function projectRequired(): Error {
   return invalidRequest([
     {

@@ -178,7 +178,6 @@ function filler(values: JsonObject): Fill {
     });
 }
 
-/** Fills in the texts of a message. Messages of the assistant are not changed. */
 function filledMessage(text: string, fill: Fill): string {
   const message = asObject(text);
   if (message['role'] === 'assistant') return text;

@@ -42,7 +42,6 @@ import { requestProvider, providerFailed, ProviderRefusal } from './provider-cli
 const MAX_REFUSAL_BYTES = 1024 * 1024;
 /** Headers of a provider's error response that are forwarded to the client. */
 const PASSED_HEADERS = ['retry-after', 'retry-after-ms', 'x-should-retry'];
-/** Response header with the id of the recorded call. */
 export const CALL_HEADER = 'x-skein-call-id';
 /** The `object` member of completions, keyed by API. */
 const OBJECTS = { 'chat/completions': 'chat.completion', completions: 'text_completion' };
@@ -70,7 +69,6 @@ export interface WholeAnswer {
   isJson: boolean;
 }
 
-/** State of one exchange, from the client's request to the end of the call. */
 interface GatewayExchange {
   request: ModelRequest;
   context: Context;
@@ -412,7 +410,6 @@ async function streamOutcome(
   return { output, exception: fault ?? output?.error ?? (bytes ? null : NOT_KEPT) };
 }
 
-/** Relay options for an answer that is not streamed. */
 const UNSTREAMED = { passage: null, reading: null };
 
 function questionHeaders(

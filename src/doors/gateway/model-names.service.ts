@@ -6,7 +6,6 @@ import { ApiError } from '../../platform/errors.js';
 import { isProjectId } from '../../platform/http/dto.js';
 import { ServingService } from '../../training/serving/serving.service.js';
 
-/** The provider that a request is sent to, and the name of the model at this provider. */
 export interface ModelTarget {
   provider: ModelProvider;
   model: string;
@@ -14,7 +13,6 @@ export interface ModelTarget {
   checkpoint: string | null;
 }
 
-/** A parsed name of a model: its project, and the step or the alias of the checkpoint. */
 interface ModelName {
   projectId: string | undefined;
   name: string;

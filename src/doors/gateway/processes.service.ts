@@ -21,7 +21,6 @@ const SEEN_EVERY_MS = 5000;
 const KEPT_MS = 60_000;
 const ENDED = 'the process that passed it on has ended';
 
-/** Requests of this process in one project. */
 interface ActiveProject {
   underWay: number;
   /** When the last request ended. */

@@ -13,7 +13,6 @@ const secure = new Agent(OPTIONS);
 export const providerFailed = (provider: ModelProvider, what: string, cause?: unknown) =>
   new ApiError('provider_failed', `the provider ${provider.name} ${what}`, { cause });
 
-/** The error response of a provider. */
 interface RefusedResponse {
   status: number;
   type: string;

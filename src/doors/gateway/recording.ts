@@ -39,7 +39,6 @@ interface RecordingEnd {
   /** The name that the usage is counted for; null for the model that the answer names. */
   usageName: string | null;
   exception: string | null;
-  /** The member `gateway` of the summary. */
   gateway: Record<string, unknown>;
 }
 
@@ -270,7 +269,6 @@ export class CompletionStreamReader implements StreamReader {
   }
 }
 
-/** The recorded answer of a stream that cannot be read. */
 const UNREADABLE: RecordedAnswer = {
   text: 'null',
   value: undefined,

@@ -54,7 +54,6 @@ export function relay(
     let isKept = true;
     let [bytes, held] = [0, 0];
     let hasEnded = false;
-    /** Reasons why the provider's answer is paused. */
     const waits = new Set<'client' | 'memory'>();
 
     const end = (fault: string | null, clientLeft = false) => {

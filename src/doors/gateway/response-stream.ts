@@ -56,7 +56,6 @@ export class ResponseStreamReader implements StreamReader {
   }
 }
 
-/** Returns the response of a last event, or null when the event holds none. */
 async function responseIn(event: string, hold: BodyReservation): Promise<Json | null> {
   const value = await parseWithBudget(event, hold).catch(() => undefined);
   if (!isObject(value) || !LAST_TYPES.includes(String(value['type']))) return null;
@@ -118,7 +117,6 @@ class PartialResponse {
       (this.byId.get(itemKey(index, item_id)) ?? this.openItem(index))?.deltas.push(delta);
   }
 
-  /** Adds an item, or updates the known one. */
   private putItem(item: OutputItem, index: unknown, id: unknown): void {
     const key = itemKey(index, id);
     const known = this.byId.get(key) ?? (item.isDone ? this.openItem(index) : undefined);

@@ -1,4 +1,3 @@
-/** Replaces a key in an answer. */
 const REDACTED_TEXT = '[key]';
 /** Shorter keys are not redacted in answers: they may be ordinary words, such as `none`. */
 const MIN_SECRET = 16;

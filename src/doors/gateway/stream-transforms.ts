@@ -1,7 +1,5 @@
 import { ChunkBuffer } from './chunk-buffer.js';
 
-/* Transforms server-sent events of a provider for the client. */
-
 /** Converts the bytes of a provider's stream into the bytes for the client. */
 export interface StreamTransform {
   readonly contentType: string;
@@ -64,8 +62,8 @@ export class EventBuffer extends ChunkBuffer {
 
 /**
  * Passes events on unchanged. The event that ends the stream is held back until the call is recorded. If the client did
- * not request usage, the event with the usage is removed: it has no choices, which clients do not expect. Only then
- * does an incomplete event wait for its end; otherwise all bytes are sent at once.
+ * not request usage, the event with the usage is removed, because clients do not expect its empty `choices`. An
+ * incomplete event waits for its end only in this case; otherwise all bytes are sent at once.
  */
 export class EventStreamTransform implements StreamTransform {
   readonly contentType = 'text/event-stream';
@@ -133,7 +131,6 @@ export class ResponseStreamTransform extends EventStreamTransform {
   }
 }
 
-/** Returns the position of the event that ends a stream. */
 function lastEventAt(bytes: Buffer, ends: readonly string[]): number | undefined {
   for (const end of ends) {
     const at = bytes.lastIndexOf(end, undefined, 'latin1');

@@ -2,7 +2,6 @@ import { buildSchema } from 'graphql';
 import type { Caller } from '../../platform/auth/caller.js';
 import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
 
-/** The schema of the queries that SDKs send. */
 export const SCHEMA = buildSchema(`
   type Query {
     viewer: User!

@@ -1,14 +1,12 @@
 import type { FileRecord } from './records.js';
 import { RefusedRequest } from './target-service.js';
 
-/** The error for a record that does not match the format of the import. */
 export class InvalidRecord extends Error {}
 
 /** Sends the records of one format in batches. */
 export interface Importer {
   /** @throws InvalidRecord */
   add(record: FileRecord): Promise<void>;
-  /** Sends the records that are still held. */
   flush(): Promise<void>;
 }
 
@@ -26,7 +24,6 @@ export interface ImportRefusal {
   count?: number;
 }
 
-/** Counts what was sent and what was refused. */
 export class ImportTally {
   private readonly counts = new Map<string, number>();
   refused = 0;

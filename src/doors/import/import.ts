@@ -15,7 +15,6 @@ export type ImportFormat = keyof typeof FORMATS;
 
 const MIB = 1024 * 1024;
 
-/** Reports refusals and progress during the import. */
 interface ImportProgress {
   say: (line: string) => void;
   /** Interval between two lines of progress. */

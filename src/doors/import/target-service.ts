@@ -12,7 +12,6 @@ export class RefusedRequest extends Error {
 
 const TRIES = 6;
 
-/** Client of the service that receives the import. */
 export class TargetService {
   constructor(
     private readonly url: string,

@@ -40,7 +40,7 @@ export const MAX_SCORES = 1000;
 /** Maximum size of the stored documents that are changed at once. They are read and written again. */
 const MAX_PART_BYTES = 16 * 1024 * 1024;
 
-/** Above this size, reading and writing again takes so long that it runs as long work of the database. */
+/** Parts above this size take long to read and write again. They run as `long` work of `Database.alone`. */
 const SHORT_BYTES = 2 * 1024 * 1024;
 
 interface BatchEvent {
@@ -249,7 +249,6 @@ function stretchRoot(root: TraceRoot, times: TraceTimes | undefined): TraceRoot[
     : [{ ...root, started_at: first, ended_at: last }];
 }
 
-/** Returns the root with the times of all of its observations, or nothing when it has none. */
 function replaceRootTimes(root: TraceRoot, times: TraceTimes | undefined): TraceRoot[] {
   if (!times) return [];
   const own = new EventTimes(root.event_times);
@@ -288,7 +287,6 @@ class EventRefusal {
   }
 }
 
-/** Collects the result of each event of a request. */
 class IngestionOutcomes {
   private readonly errors = new Map<number, EventRefusedDto>();
 

@@ -21,7 +21,6 @@ export interface IngestionEvent {
   text: string;
 }
 
-/** The error for an event that cannot become a call. */
 export class InvalidEvent extends Error {}
 
 const OBSERVATION =
@@ -114,7 +113,6 @@ export class Observation {
     this.setDocuments(members, body, model);
   }
 
-  /** The call after all events. */
   get stored(): WholeCall {
     const { call, documents, said } = this;
     const { type } = said;
@@ -330,7 +328,6 @@ function parentIn(body: Record<string, unknown>, id: string): string | undefined
   return parent === undefined || isEmptyId(parent) || parent === id ? undefined : parent;
 }
 
-/** Members that hold a time, with the field of the call that they set. */
 const TIMES = { timestamp: 'started_at', startTime: 'started_at', endTime: 'ended_at' };
 
 /** @throws InvalidEvent */
@@ -362,7 +359,6 @@ const textOfAttributes = (attributes: Attributes): string =>
     ]),
   );
 
-/** An object becomes the inputs, a list of messages their member `messages`, any other value their member `input`. */
 function inputsText(text: string, value: unknown): string {
   if (isObject(value)) return text;
   const isMessages =

@@ -5,7 +5,8 @@ import { wireTime } from '../../platform/query/columns.js';
 import { visibleIn } from '../../tracing/visible-calls.js';
 
 /**
- * The root of a trace, with the id of the trace. Times have the format of `wireTime`, so they can be compared as text.
+ * A call that is the root of its trace and has the trace's id. Times have the format of `wireTime`, so they can be
+ * compared as text.
  */
 export interface TraceRoot {
   id: string;
@@ -28,7 +29,6 @@ export interface TraceTimes {
   last: string;
 }
 
-/** Returns the times for whole traces, or for the calls with the given ids. */
 export const traceTimesQuery = (
   projectId: string,
   calls: { traceIds: readonly string[] } | { ids: readonly string[] },

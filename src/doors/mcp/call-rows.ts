@@ -60,7 +60,6 @@ const KINDS = [
   'cache_creation_input_tokens',
 ];
 
-/** Sums tokens and costs over all models of a call. */
 function spent(costs: string | undefined): Pick<BriefCall, 'tokens' | 'cost'> {
   const models = costs === undefined ? [] : [...memberTexts(costs).values()].map(memberTexts);
   if (models.length === 0) return { tokens: null, cost: null };
@@ -84,7 +83,6 @@ export function listRow(call: BriefCall): string {
   return `{${ids},${told}${error === null ? '' : `,"error":${error}`}}`;
 }
 
-/** Names of the values in a row of a tree. */
 export const TREE_COLUMNS = ['depth', 'id', 'op', 'start_ms', 'ms', 'status', 'tokens', 'cost'];
 
 /** Returns the maximum size of a row of a tree, at any depth. */

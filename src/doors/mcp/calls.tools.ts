@@ -141,7 +141,6 @@ async function* briefRows(rows: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const row of rows) yield listRow(briefCall(row));
 }
 
-/** Members of a call that are shown in addition to its parts. */
 const FACTS = [
   'id',
   'trace_id',
@@ -154,7 +153,6 @@ const FACTS = [
   'ended_at',
 ];
 
-/** Returns the members of a call. Its parts share the remaining bytes. */
 function wholeCall(texts: ReadonlyMap<string, string>, room: number): string {
   const facts = FACTS.map((name) => `"${name}":${texts.get(name)}`).join(',');
   const parts = CALL_PARTS.filter((name) => texts.get(name) !== 'null');

@@ -45,13 +45,11 @@ export class McpController {
 @ApiExcludeController()
 @Resource('mcp', Public(), 'mcp')
 export class McpSessionsController {
-  /** Refuses to open a stream. */
   @Get()
   open(): never {
     throw onlyPost();
   }
 
-  /** Refuses to end a session. */
   @Delete()
   end(): never {
     throw onlyPost();

@@ -138,7 +138,6 @@ const PROMPT_LIST = Object.entries(PROMPTS).map(([name, prompt]) => ({
   })),
 }));
 
-/** Returns the text of a tool's arguments as it was sent. */
 function argumentsText(message: string): string {
   const params = memberTexts(message).get('params') ?? '{}';
   return memberTexts(params).get('arguments') ?? '{}';

@@ -10,7 +10,6 @@ const PROJECT = 'The project, <entity>/<project>';
 /** Longer than every id, and too short to hide another question in an argument. */
 const MAX_ARGUMENT = 256;
 
-/** Prompts for the most frequent questions. */
 export const PROMPTS: Record<string, Prompt> = {
   why_did_it_fail: {
     description: 'Why did this trace fail?',
@@ -32,10 +31,7 @@ export const PROMPTS: Record<string, Prompt> = {
   },
 };
 
-/**
- * Returns the text of a prompt with its arguments filled in.
- * @throws ApiError
- */
+/** @throws ApiError */
 export function promptText(name: string, args: Record<string, string> = {}): string {
   const prompt = Object.hasOwn(PROMPTS, name) ? PROMPTS[name] : undefined;
   if (!prompt) throw new ApiError('not_found', 'there is no such prompt');

@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { isObject } from '../../platform/json/json-object.js';
 
 const VERSION_OF_REQUEST = 'io.modelcontextprotocol/protocolVersion';
-/** JSON-RPC reserves the codes from -32000 downwards to -32099 for servers. */
+/** JSON-RPC reserves the codes -32000 to -32099 for servers. */
 const SERVER_ERROR = -32_000;
 
 interface Remote {

@@ -121,7 +121,6 @@ function stringBytes(code: number): number {
   return code >= 0xd800 && code <= 0xdfff ? 6 : code > 0xffff ? 4 : 3;
 }
 
-/** Returns the beginning of a text as a JSON string. */
 export const textBeginning = (text: string, characters: number): string =>
   JSON.stringify(text.length <= characters ? text : `${text.slice(0, characters)}…`);
 

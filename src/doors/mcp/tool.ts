@@ -38,14 +38,12 @@ export interface Tool<Arguments extends object = object> {
 export const tool = <Arguments extends object>(one: Tool<Arguments>): Tool =>
   one as unknown as Tool;
 
-/** Injection token for all classes with tools. */
 export const TOOLS = Symbol('tools');
 
 export interface ToolSource {
   readonly tools: readonly Tool[];
 }
 
-/** Default order of lists. */
 export const NEWEST_FIRST: { field: 'created_at'; direction: 'desc' }[] = [
   { field: 'created_at', direction: 'desc' },
 ];

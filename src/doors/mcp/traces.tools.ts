@@ -99,7 +99,6 @@ export class TraceTools implements ToolSource {
     return { calls, isMore: calls.length === MAX_CALLS };
   }
 
-  /** Returns the inputs, outputs and exceptions of calls, as members keyed by call id. */
   private async payloads(projectId: string, chosen: readonly string[], asked: ToolRequest) {
     const { budget, context } = asked;
     const ids = [...new Set(chosen)];

@@ -9,7 +9,6 @@ import {
 import { type Attributes, parseContent } from './attributes.js';
 import type { ModelNamer } from './span-call.js';
 
-/** The members of a call that depend on the event. */
 export interface EventParts {
   id: string;
   display_name?: string | undefined;
@@ -206,7 +205,6 @@ const geminiAnswer = (event: ParsedAgentEvent, modelName: ModelNamer): EventPart
   };
 };
 
-/** Joins the chunks of a Gemini answer into one message. */
 function geminiMessage(text: unknown): { role: string; content: string } | null {
   const { value } = parseContent(text);
   const chunks = Array.isArray(value) ? (value as unknown[]) : [];

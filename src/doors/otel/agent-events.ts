@@ -12,7 +12,6 @@ import type { Origin } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
 import { describeOrigin, type ModelNamer, toTimestamp } from './span-call.js';
 
-/** An event of a coding agent, read from a log record. */
 export interface AgentEvent {
   projectId: string;
   session: string;

@@ -323,8 +323,7 @@ export const CONVENTIONS: readonly Convention[] = [
   ['ai.telemetry.metadata.conversation_id', 'thread'],
   ['ai.telemetry.metadata.conversationId', 'thread'], // Vercel's SDK: applications choose these names
   ['ai.telemetry.metadata.chatId', 'thread'],
-  // LiteLLM 1.110, litellm/integrations: opentelemetry.py, otel/mappers, arize/_utils.py; requests spell the first two
-  // this way
+  // LiteLLM 1.110, litellm/integrations: opentelemetry.py, otel/mappers, arize/_utils.py; requests use the first two
   ['litellm_session_id', 'thread'],
   ['litellm.session_id', 'thread'],
   ['litellm.metadata.session_id', 'thread'],

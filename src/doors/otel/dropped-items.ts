@@ -15,7 +15,6 @@ import { LENGTH_DELIMITED } from './protobuf-json.js';
  */
 type ItemPath = readonly Readonly<Record<string, number>>[];
 
-/** Items of a signal that are not kept, with the reason. */
 export interface DroppedItems {
   path: ItemPath;
   why: string;

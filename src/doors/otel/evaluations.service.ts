@@ -4,7 +4,6 @@ import { CallsService } from '../../tracing/calls/calls.service.js';
 import { FeedbackService } from '../../tracing/feedback/feedback.service.js';
 import { type Evaluation, evaluationFeedback } from './evaluations.js';
 
-/** Number of feedback items that are stored in one step. */
 const AT_ONCE = 500;
 
 @Injectable()

@@ -12,7 +12,6 @@ import { isHexId } from './span-call.js';
  */
 const EVALUATION = 'gen_ai.evaluation.result';
 
-/** An evaluation of the work of a span. */
 export interface Evaluation {
   projectId: string;
   traceId: string;
@@ -43,7 +42,6 @@ const responseOf = (attributes: Attributes): string | null => {
   return typeof id === 'string' && id !== '' ? id : null;
 };
 
-/** Returns the evaluations in the events of a span. */
 export function evaluationsOf(span: OtlpSpan, projectId: string): Evaluation[] {
   const events = span.events?.filter(({ name }) => name === EVALUATION) ?? [];
   return events.map(({ timeUnixNano, attributes }) => {

@@ -45,7 +45,7 @@ const DECODED_WEIGHT = 8;
 
 /** The functions that read, store and answer the export of one signal. */
 interface SignalExport<Item> {
-  /** Items that are not kept. A body is decoded only if `mayHoldEvents` returns true for it. */
+  /** Items that are not kept. With them, a body is decoded only if `mayHoldEvents` returns true for it. */
   dropped?: DroppedItems;
   ofProtobuf: (bytes: Uint8Array) => Promise<Item[]>;
   ofJson: (bytes: Uint8Array) => Promise<Item[]>;

@@ -85,7 +85,6 @@ export class OtelService {
   }
 }
 
-/** Returns the call of a span, with the text of the span and its evaluations. */
 function spanCall(
   { span, text }: DecodedSpan,
   origin: Origin,
@@ -125,7 +124,6 @@ export class ExportRefusals {
     this.add(error, 0);
   }
 
-  /** The report for the exporter. */
   get told(): PartialSuccess | null {
     return this.first
       ? { rejectedSpans: this.count, errorMessage: this.first.message.slice(0, 1000) }

@@ -76,7 +76,6 @@ export interface Origin {
   scope: { name?: string; version?: string; attributes?: KeyValue[] };
 }
 
-/** A received item that is decoded when it is read. */
 export interface ReceivedItem<Item> {
   origin: Origin;
   /** @throws Error when the bytes are not a valid item */
@@ -261,7 +260,6 @@ const checkPlain = (type: protobuf.Type, json: DecodedJson): DecodedJson =>
     ? json
     : protojson.toJson(type, protojson.fromJson(type, json, LENIENT));
 
-/** Converts OTLP/JSON into a protobuf message. */
 function spanMessage(json: DecodedJson): SpanMessage {
   const links = Array.isArray(json['links'])
     ? json['links'].map((link) => withIds(Object(link), hexToBase64))
@@ -269,7 +267,6 @@ function spanMessage(json: DecodedJson): SpanMessage {
   return protojson.fromJson(SPAN, withIds({ ...json, links }, hexToBase64), LENIENT);
 }
 
-/** Converts a protobuf message into OTLP/JSON. */
 function spanJson(message: SpanMessage): OtlpSpan {
   const json: DecodedJson = protojson.toJson(SPAN, message);
   const links = json['links'] as DecodedJson[] | undefined;

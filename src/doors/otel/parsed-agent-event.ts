@@ -97,7 +97,6 @@ function eventTime(record: LogRecord, own: Attributes): bigint {
   return BigInt(told) * 1_000_000n;
 }
 
-/** An event that is read, but not yet converted to a call. */
 export interface ParsedAgentEvent extends NamedEvent {
   own: Attributes;
   origin: Origin;
@@ -157,7 +156,6 @@ function turnOf(
   };
 }
 
-/** Returns the trace and the span of a record. */
 function recordSpan({ traceId = '', spanId = '' }: LogRecord) {
   return isHexId(traceId, 32) ? { traceId, spanId: isHexId(spanId, 16) ? spanId : null } : null;
 }

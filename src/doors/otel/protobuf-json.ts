@@ -29,7 +29,6 @@ interface Field {
   read: (reader: protobuf.Reader) => unknown;
 }
 
-/** The fields of a message, as the decoder needs them. */
 export interface MessageLayout {
   byId: readonly (Field | undefined)[];
   byName: ReadonlyMap<string, Field>;
@@ -188,14 +187,12 @@ function readSpan(reader: protobuf.Reader): [start: number, end: number] {
   return [start, end];
 }
 
-/** Returns decimal digits. */
 function readInt64(reader: protobuf.Reader): string {
   const { high, low } = reader.int64() as { high: number; low: number };
   if (high === 0 && low >= 0) return `${low}`;
   return ((BigInt(high) << 32n) | BigInt(low >>> 0)).toString();
 }
 
-/** Returns decimal digits. */
 function readFixed64(reader: protobuf.Reader): string {
   const low = reader.fixed32();
   const high = reader.fixed32();

@@ -15,7 +15,6 @@ import type { UsageEntry } from '../../tracing/usage/usage-counts.js';
 import { reportedUsage } from '../../tracing/usage/usage.js';
 import type { Origin, OtlpSpan } from './otlp.js';
 
-/** The error for a span that cannot become a call. */
 export class InvalidSpan extends Error {}
 
 const MAX_NAME = 1024;
@@ -131,7 +130,6 @@ function pendingSpanIds(
   return [span.parentSpanId, isHexId(parentId, 16) ? parentId : ''];
 }
 
-/** Returns the provider's id of the response. */
 function findResponse({ values, output }: SpanContent): string | null {
   const named = firstText(values.get('response'));
   if (named !== undefined) return named;
@@ -147,7 +145,7 @@ function isReportedTwice(found: SpanContent, own: Attributes, record: string | u
 }
 
 /**
- * Returns a made-up response id for the span of Langfuse's client for OpenAI (`langfuse.openai`, 3 to 5). This client
+ * Returns a generated response id for the span of Langfuse's client for OpenAI (`langfuse.openai`, 3 to 5). This client
  * reports no id. Its span covers the time of another instrumentation's span, but is its sibling and not its parent.
  */
 const twinResponseId = ({ scope }: Origin, parentId: string | null, id: string): string | null =>

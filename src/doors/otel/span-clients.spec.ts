@@ -1,7 +1,6 @@
 import type { KeyValue } from './otlp.js';
 import { toCall } from './span-call.js';
 
-/** Returns the documents and the thread of a span with these attributes (texts and whole numbers). */
 function mapped(attributes: Record<string, string | number>): any {
   const list = Object.entries(attributes).map(([key, value]): KeyValue => ({
     key,

@@ -40,7 +40,6 @@ for (const [rank, [attribute, target, form = 'json', beside = null]] of [
   else RULES.set(attribute, [...(RULES.get(attribute) ?? []), rule]);
 }
 
-/** An attribute that matches a rule. */
 interface RuleMatch {
   rule: AttributeRule;
   name: string;

@@ -1,7 +1,6 @@
 import { registerCounter } from '../../platform/process/metrics.js';
 import type { Origin } from './otlp.js';
 
-/** Number of folded spans, labelled by scope. */
 export const foldedSpans = registerCounter(
   'skein_otlp_folded_spans_total',
   'Spans that were not stored because OTLP_FOLD names them and they say nothing of models, agents or tools, by scope.',
@@ -14,7 +13,6 @@ interface FoldRule {
   isKept: boolean;
 }
 
-/** Converts a pattern in which `*` stands for any text. */
 const wildcardPattern = (text: string) =>
   new RegExp(
     `^${text

@@ -95,7 +95,6 @@ function attributesIn(cursor: Cursor, room: HeadRoom): string[] {
   return kept;
 }
 
-/** Returns the text of the attribute that explains a head. */
 export const leftOut = (why: string): string =>
   `Skein left out the events and links of this span, its attributes of more than ${MAX_MEMBER} bytes, and those behind the ` +
   `first ${MAX_MEMBERS} bytes of attributes: ${why}`;

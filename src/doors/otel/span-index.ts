@@ -95,7 +95,6 @@ class SpanCounts {
 /** Parts that are decoded in one go. */
 type DecodedPart = 'resource' | 'scope' | 'span';
 
-/** Collects the groups of spans while the body is read. */
 class Groups {
   list: SpanGroup[] = [];
   private owner: SpanGroup['owner'] = {};

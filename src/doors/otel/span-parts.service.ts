@@ -6,7 +6,6 @@ import { FoldedSpans } from '../../tracing/calls/folded/folded-spans.service.js'
 import { EvaluationsService } from './evaluations.service.js';
 import type { SpanPart } from './span-part.js';
 
-/** Reasons why calls and evaluations of a part could not be stored. */
 interface PartErrors {
   ofCalls: Error[];
   ofEvaluations: Error[];

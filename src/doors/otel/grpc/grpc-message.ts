@@ -1,6 +1,5 @@
 const PREFIX_BYTES = 5;
 
-/** The five bytes before a message, decoded. */
 export interface MessagePrefix {
   isCompressed: boolean;
   length: number;
@@ -48,7 +47,6 @@ export class MessageCutter {
   }
 }
 
-/** Returns a message with its prefix. */
 export function framed(message: Uint8Array): Buffer {
   const frame = Buffer.alloc(PREFIX_BYTES + message.length);
   frame.writeUInt32BE(message.length, 1);

@@ -128,7 +128,6 @@ class GrpcRequest {
     this.stream.once('close', () => clearTimeout(timer));
   }
 
-  /** Begins the HTTP request. */
   private pass(inner: InnerRequest, { isCompressed, length }: MessagePrefix): void {
     const encoding = isCompressed ? header(this.headers, 'grpc-encoding') : undefined;
     if (isCompressed && !ENCODINGS.includes(encoding ?? ''))
@@ -149,7 +148,6 @@ class GrpcRequest {
     if (this.headers.authorization === undefined) inner.pushEnd();
   }
 
-  /** Converts the answer of the HTTP operation. */
   private answerAs(answer: InnerAnswer | null): void {
     if (!answer) return this.answer(CUT);
     const { status, body } = answer;
@@ -220,7 +218,6 @@ function header(headers: IncomingHttpHeaders, name: string): string | undefined 
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** Returns the metadata that is forwarded as HTTP headers. */
 function forwardedHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers))
@@ -229,7 +226,6 @@ function forwardedHeaders(headers: IncomingHttpHeaders): Record<string, string> 
   return { ...passed, host: typeof host === 'string' ? host : 'localhost' };
 }
 
-/** Returns the `detail` of a problem document. */
 function problemDetail(body: Buffer): string {
   try {
     const { detail } = JSON.parse(body.toString()) as { detail?: unknown };

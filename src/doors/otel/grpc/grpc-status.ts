@@ -1,6 +1,5 @@
 import protobuf from 'protobufjs';
 
-/** The gRPC codes that the service answers. */
 export const GRPC = {
   ok: 0,
   unknown: 2,
@@ -38,7 +37,6 @@ const CODES: Record<number, GrpcCode> = {
 export const codeOfStatus = (status: number): GrpcCode =>
   CODES[status] ?? (status < 500 ? GRPC.invalidArgument : GRPC.internal);
 
-/** The result of a request. */
 export interface GrpcOutcome {
   code: GrpcCode;
   message?: string;
