@@ -91,7 +91,6 @@ export class CompletionsService {
     );
   }
 
-  /** Returns the messages of the prompt and of the request, with the template variables replaced. */
   private async messages(inputs: JsonObject, sent: string, caller: Caller): Promise<string> {
     const own = Array.isArray(inputs['messages']) ? valueAt(sent, 'messages') : '[]';
     const texts = [...(await this.promptMessages(inputs['prompt'], caller)), ...elementsIn(own)];

@@ -11,7 +11,6 @@ import { memberTexts, objectText, type TextRange } from '../../platform/json/jso
 
 export type JsonObject = Record<string, unknown>;
 
-/** OpenAI's operations that the gateway supports, named by their path at a provider. */
 export type GatewayApi = 'chat/completions' | 'completions' | 'responses';
 
 /** Members that the gateway adds to a request, as JSON texts by name. */
@@ -119,7 +118,6 @@ export function withMembers(text: string, members: ReadonlyMap<string, string>):
   return parts.join('');
 }
 
-/** Returns the request as it is recorded: the text that was sent, without members that may hold secrets. */
 export function recordedInputs(text: string, body: JsonObject): string {
   if (!SECRETS.some((name) => Object.hasOwn(body, name))) return text;
   return objectText([...memberTexts(text)].filter(([name]) => !SECRETS.includes(name)));

@@ -22,7 +22,6 @@ import { disconnectUnreadClient } from './relay.js';
 const text = (description: string) =>
   ({ required: false, description, schema: { type: 'string' } }) as const;
 
-/** Declares an operation of OpenAI's API that a provider answers. */
 const ModelOperation = (path: string) =>
   applyDecorators(
     Operation(path, 'writer'),

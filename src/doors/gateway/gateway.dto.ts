@@ -17,13 +17,11 @@ export class ChatDto extends AskDto {
   @AnyJson() @ApiProperty(ANY_JSON) messages!: unknown;
 }
 
-/** A request in the shape of OpenAI's API. Members that are not listed are sent to the provider too. */
 export class CompletionDto extends AskDto {
   /** In the provider's format. */
   @AnyJson() @ApiProperty(ANY_JSON) prompt!: unknown;
 }
 
-/** A request in the shape of OpenAI's API. Members that are not listed are sent to the provider too. */
 export class ResponseDto extends AskDto {
   /** In the provider's format. */
   @IsOptional() @AnyJson() @ApiProperty({ ...ANY_JSON, required: false }) input?: unknown;

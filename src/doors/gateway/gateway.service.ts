@@ -38,7 +38,6 @@ import { ResponseStreamReader } from './response-stream.js';
 import { ConcurrencyService } from './concurrency.service.js';
 import { requestProvider, providerFailed, ProviderRefusal } from './provider-client.js';
 
-/** Limit for the error response of a provider, which is short. */
 const MAX_REFUSAL_BYTES = 1024 * 1024;
 /** Headers of a provider's error response that are forwarded to the client. */
 const PASSED_HEADERS = ['retry-after', 'retry-after-ms', 'x-should-retry'];
@@ -62,7 +61,6 @@ export interface ModelRequest {
   target?: ModelTarget;
 }
 
-/** An answer that was not streamed. */
 export interface WholeAnswer {
   type: string;
   bytes: Buffer;
@@ -400,7 +398,6 @@ const NOT_KEPT = 'there was no memory to record the answer';
 const newReading = (api: GatewayApi): StreamReader =>
   api === 'responses' ? new ResponseStreamReader() : new CompletionStreamReader(OBJECTS[api]);
 
-/** Returns the answer of a stream, as far as it came, and why it is incomplete. */
 async function streamOutcome(
   { bytes, fault }: RelayResult,
   reading: StreamReader | null,

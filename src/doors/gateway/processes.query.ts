@@ -6,7 +6,6 @@ import { sql, type Sql } from '../../platform/query/sql.js';
  * interval.
  */
 const LOST_AFTER = sql`interval '20 seconds'`;
-/** Maximum number of rows that a statement handles. */
 const MAX_PROCESSES = 100;
 export const MAX_CALLS = 100;
 

@@ -135,7 +135,6 @@ class PartialResponse {
 
 const itemKey = (index: unknown, id: unknown) => JSON.stringify([index, id]);
 
-/** Returns the JSON text of an item, as far as it came. */
 function itemText({ text, isDone, deltas }: OutputItem): string {
   if (isDone || deltas.length === 0) return text;
   const said = JSON.stringify(deltas.join(''));

@@ -1,6 +1,5 @@
 import { ChunkBuffer } from './chunk-buffer.js';
 
-/** Converts the bytes of a provider's stream into the bytes for the client. */
 export interface StreamTransform {
   readonly contentType: string;
   /** Returns the text to send before the first bytes of the provider. */

@@ -16,7 +16,6 @@ export class GraphqlLocationDto {
   column!: number;
 }
 
-/** The reason why a query, or a part of it, has no result. */
 export class GraphqlErrorDto {
   message!: string;
   locations?: GraphqlLocationDto[];

@@ -181,10 +181,7 @@ export class LangfuseHealthController {
   }
 }
 
-/**
- * Returns the project of the request.
- * @throws ApiError `invalid_request`, `forbidden`
- */
+/** @throws ApiError `invalid_request`, `forbidden` */
 function projectInScope(context: Context): string {
   const { headers, caller } = context;
   const [scope, ...others] = caller.scopes;

@@ -12,14 +12,12 @@ export class IngestionDto {
   batch!: unknown[];
 }
 
-/** An event that was stored. */
 export class EventStoredDto {
   /** The id of the event; empty if it has none. */
   id!: string;
   @ApiProperty({ type: 'integer', enum: [201] }) status!: number;
 }
 
-/** An event that was refused. */
 export class EventRefusedDto {
   /** The id of the event; empty if it has none. */
   id!: string;
@@ -34,12 +32,10 @@ export class IngestionAnswerDto {
   errors!: EventRefusedDto[];
 }
 
-/** The score that was stored. */
 export class ScoreStoredDto {
   id!: string;
 }
 
-/** All scores of a list were stored. */
 export class ScoresStoredDto {
   message!: 'Accepted';
 }
@@ -48,7 +44,6 @@ export class ScoreRefusedDto {
   message!: string;
 }
 
-/** Some scores of a list were refused. */
 export class ScoresRefusedDto {
   @ApiProperty({ type: 'integer' }) accepted!: number;
   @ApiProperty({ type: 'integer' }) rejected!: number;

@@ -30,7 +30,6 @@ export class MediaUploadUrlDto {
   @ApiProperty({ type: 'string', nullable: true }) uploadUrl!: string | null;
 }
 
-/** The result of an upload. */
 export class MediaReportDto {
   @IsOptional() @IsDateTime() uploadedAt?: string | null;
   @IsInt() @Min(0) @Max(999) @ApiProperty({ type: 'integer' }) uploadHttpStatus!: number;

@@ -14,7 +14,6 @@ import { DERIVED, type EventOrder, EventTimes, microsecondsAt, orderOf } from '.
 
 export interface IngestionEvent {
   type: string;
-  /** Date-time at which the event was made. */
   timestamp: string;
   body: Record<string, unknown>;
   /** The body as it was sent. */

@@ -48,7 +48,6 @@ export class McpMessageDto {
   @IsOptional() @IsJsonObject() params?: object | null;
 }
 
-/** The reason why a message got no result. */
 export class McpErrorDto {
   /** A code of JSON-RPC 2.0 or of the Model Context Protocol. */
   @ApiProperty({ type: 'integer' }) code!: number;
@@ -82,7 +81,6 @@ const IsTokens = () =>
     }),
   );
 
-/** Declares the offset in a text from which to read on. */
 const IsOffset = () =>
   applyDecorators(
     IsOptional(),

@@ -16,7 +16,6 @@ export type ArgumentSchema = {
   maxItems?: number;
 };
 
-/** The context of a tool's run, in addition to its arguments. */
 export interface ToolRequest {
   context: Context;
   budget: AnswerBudget;

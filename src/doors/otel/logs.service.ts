@@ -24,7 +24,6 @@ import type { ReceivedLog } from './otlp-logs.js';
 import type { ModelNamer } from './span-call.js';
 import { PART_CALLS, PART_CHARACTERS } from './span-part.js';
 
-/** Messages from the records of a request that belong to one call. */
 interface CallLogParts {
   projectId: string;
   id: string;
@@ -161,7 +160,6 @@ export class LogsService {
   }
 }
 
-/** Returns the messages that an event adds to the calls of other events. */
 const answerLogParts = ({ answers }: AgentEvent): LogPart[] =>
   answers.map(({ traceId, callId, at, value }) => ({
     traceId,

@@ -43,7 +43,6 @@ const AGENTS = '/agents/otel/v1/traces';
 /** Bytes of memory per byte of a body. Spans are decoded one by one. */
 const DECODED_WEIGHT = 8;
 
-/** The functions that read, store and answer the export of one signal. */
 interface SignalExport<Item> {
   /** Items that are not kept. With them, a body is decoded only if `mayHoldEvents` returns true for it. */
   dropped?: DroppedItems;

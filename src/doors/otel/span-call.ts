@@ -81,7 +81,6 @@ export function toCall(
   return { call, documents, responseId: findId(), agent, source, movesTurn: !isAlwaysTurn };
 }
 
-/** Returns the source that the span names, or else its resource. */
 function sourceOf(call: SourcedCall, own: Attributes, origin: Origin): CallSource | null {
   let resource = resources.get(origin);
   if (!resource) {

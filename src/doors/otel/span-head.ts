@@ -24,7 +24,6 @@ const { OPEN_BRACE, OPEN_BRACKET } = CODES;
 /** The attribute that names the reason for the missing rest. */
 export const LEFT_OUT_ATTRIBUTE = 'skein.left_out';
 
-/** Bytes that are left for the head. */
 class HeadRoom {
   private attributes: number;
   private others = MAX_MEMBERS;

@@ -24,7 +24,6 @@ export const MAX_SPAN_BYTES = 8 * 1024 * 1024;
 /** Resources and scopes, counted for each span that they are stored with. */
 export const MAX_ORIGIN_BYTES = 64 * 1024 * 1024;
 
-/** Names of an OTLP signal for its containers and its items. */
 export interface OtlpSignal {
   resources: string;
   scopes: string;

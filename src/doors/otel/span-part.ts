@@ -15,7 +15,6 @@ export interface ConvertedSpan extends WholeCall {
   evaluations: Evaluation[];
 }
 
-/** Spans of a request that are stored together. */
 export class SpanPart {
   readonly calls: ConvertedSpan[] = [];
   /** Ids of traces in which turns may change, keyed by project. */
@@ -30,7 +29,6 @@ export class SpanPart {
   private characters = 0;
   private foldedCount = 0;
 
-  /** Number of spans in the part, including folded ones. */
   get length(): number {
     return this.calls.length + this.foldedCount;
   }
