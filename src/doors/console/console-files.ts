@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type NextFunction, type Request, type Response, Router, static as files } from 'express';
 
-/** The output of `vite build`: dist/console, wherever the service runs from. */
+/** The output of `vite build`, `dist/console`, for a service that runs from `src` or from `dist`. */
 const ROOT = fileURLToPath(
   new URL(
     import.meta.url.endsWith('.ts') ? '../../../dist/console' : '../../../console',
@@ -11,8 +11,8 @@ const ROOT = fileURLToPath(
 );
 
 /**
- * Everything comes from the service itself. Nothing inline runs, so that no text of a trace can, and no other page may
- * show the console in a frame or send a form from it.
+ * Allows only resources of the service itself. Inline scripts are forbidden, so text of a trace cannot run as one. No
+ * other page may embed the console in a frame or receive a form from it.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -33,7 +33,7 @@ const HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
 
-/** The console's static files under `/console/`, and the way there from `/` for a browser. */
+/** Serves the console's static files under `/console/`. A browser that opens `/` is redirected to them. */
 export function consoleFiles(): Router {
   const router = Router({ strict: true });
   router.get('/', (request, response, next) => {
@@ -52,7 +52,7 @@ function harden(request: Request, response: Response, next: NextFunction): void 
   next();
 }
 
-/** The build leaves a `.gz` beside what gets smaller by it. */
+/** Serves the compressed file, which the build stores as `.gz` when it is smaller. */
 function preferGzipped(request: Request, response: Response, next: NextFunction): void {
   const type = /\.(js|css|svg)$/.exec(request.path)?.[1];
   const isAsset = type !== undefined && !request.path.includes('..');
@@ -63,7 +63,7 @@ function preferGzipped(request: Request, response: Response, next: NextFunction)
   next();
 }
 
-/** The names of assets hold a hash of what is in them. */
+/** Serves files. The names of assets contain a hash of their content, so assets are cached forever. */
 const assets = () =>
   files(ROOT, {
     index: false,
@@ -75,7 +75,7 @@ const assets = () =>
       ),
   });
 
-/** Every other address is one that the page itself understands. */
+/** Serves the console's page for every other path, because the page routes paths itself. */
 function page(request: Request, response: Response, next: NextFunction): void {
   const isFile = request.path.startsWith('/assets/');
   if ((request.method !== 'GET' && request.method !== 'HEAD') || isFile) return next();

@@ -18,10 +18,9 @@ import { CONFIG, type Config } from '../../platform/config/config.js';
 import { ApiError } from '../../platform/errors.js';
 import { SignInService } from '../../platform/people/sign-in.service.js';
 
-/** `Bearer <key>`, or `Code <code>` of a login link. */
 const AUTHORIZATION = /^(Bearer|Code) (\S+)$/;
 
-/** How the console's page begins and ends its session. Neither operation reads a body. */
+/** Begins and ends sessions of the console. Neither operation reads a body. */
 @ApiExcludeController()
 @Controller('console')
 export class ConsoleController {
@@ -58,7 +57,10 @@ export class ConsoleController {
     return {};
   }
 
-  /** Ends the session of the cookie, if there is one. Of a person, the answer may say where it is ended at the provider too. */
+  /**
+   * Ends the session of the cookie, if it exists. For a person, the answer may name the URL that also ends the session
+   * at the identity provider.
+   */
   @Post('logout')
   @HttpCode(HttpStatus.OK)
   @Public()
@@ -92,7 +94,10 @@ const invalidKey = () =>
     headers: { 'WWW-Authenticate': SESSION_CHALLENGE },
   });
 
-/** Behind a proxy that TRUST_PROXY does not name, the page's own address tells: browsers send it with each login. */
+/**
+ * Returns true when the browser uses HTTPS. Behind a proxy that TRUST_PROXY does not name, the header Origin of the
+ * login shows this.
+ */
 const isByTls = (request: Request) =>
   request.secure || /^https:/i.test(request.headers.origin ?? '');
 

@@ -1,12 +1,12 @@
-// SQL: a guarded count, which processes share, and times of the database.
+// Plain SQL: a conditional counter that processes share, and the clock of the database.
 import { sql } from '../../platform/query/sql.js';
 
 const TODAY = sql`(now() AT TIME ZONE 'UTC')::date`;
 
-/** Seconds up to the next day. */
+/** Seconds until the next day. */
 const REST = sql`ceil(extract(epoch FROM (${TODAY} + 1)::timestamp - (now() AT TIME ZONE 'UTC')))::int`;
 
-/** Counts a request of the key; 0 is no limit. No row where it may ask nothing more today. */
+/** Counts a request of the key. Returns no row when a limit is reached; a limit of 0 means no limit. */
 export const useUpsert = (keyId: string, limits: { requests: number; cost: number }) => sql<{
   requests: string;
 }>`
@@ -16,16 +16,14 @@ export const useUpsert = (keyId: string, limits: { requests: number; cost: numbe
     AND (${limits.cost}::numeric = 0 OR u.cost < ${limits.cost}::numeric)
   RETURNING u.requests`;
 
-/** What the key has used today, and seconds up to the next day. */
 export const useQuery = (keyId: string) => sql<{ requests: string; cost: string; rest: number }>`
   SELECT u.requests, u.cost, ${REST} AS rest FROM gateway_uses u
   WHERE u.key_id = ${keyId} AND u.day = ${TODAY}`;
 
-/** A request that began yesterday may be the first one to cost something today. */
+/** Inserts a row if needed: a request that began yesterday may be the first one that adds costs today. */
 export const costUpsert = (keyId: string, cost: string) => sql`
   INSERT INTO gateway_uses AS u (key_id, day, cost) VALUES (${keyId}, ${TODAY}, ${cost}::numeric)
   ON CONFLICT (key_id, day) DO UPDATE SET cost = u.cost + excluded.cost`;
 
-/** Days that nobody looks at any more. */
 export const oldUsesDelete = () => sql`
   DELETE FROM gateway_uses WHERE day < ${TODAY} - 90`;

@@ -10,8 +10,9 @@ import { costUpsert, oldUsesDelete, useQuery, useUpsert } from './budgets.query.
 const DAY_MS = 86_400_000;
 
 /**
- * What each key may ask of models in a day (UTC). Rows count, so processes share them: never more requests pass than the
- * limit. Costs are known behind an answer, so that the requests under way when a key reaches its limit still end.
+ * Limits what each key may request from models in a day (UTC). Processes share the counts, so the number of requests
+ * never exceeds the limit. Costs are known only after an answer: requests that are running when a key reaches its limit
+ * still finish.
  */
 @Injectable()
 export class BudgetsService {
@@ -29,7 +30,7 @@ export class BudgetsService {
     });
   }
 
-  /** Whether what a request used counts, also where nobody records it. */
+  /** True when the costs of every request are counted, even when it is not recorded. */
   get countCosts(): boolean {
     return this.limits.cost > 0;
   }
@@ -38,7 +39,10 @@ export class BudgetsService {
     return this.limits.requests > 0 || this.limits.cost > 0;
   }
 
-  /** Counts a request. @throws ApiError `rate_limited` until the next day */
+  /**
+   * Counts a request.
+   * @throws ApiError `rate_limited` until the next day
+   */
   async admit({ keyId }: Caller): Promise<void> {
     if (!this.areOn) return;
     const [counted] = await this.database.query(useUpsert(keyId, this.limits));
@@ -58,7 +62,7 @@ export class BudgetsService {
     );
   }
 
-  /** Adds what a request used of models, by their names, recorded or not. Models without a price cost nothing. */
+  /** Adds the costs of a usage that is keyed by model name, recorded or not. Models without a price cost nothing. */
   async charge({ keyId }: Caller, projectId: string, usage: object): Promise<void> {
     if (this.limits.cost === 0) return;
     const cost = await this.costs.leastDollars(projectId, usage);

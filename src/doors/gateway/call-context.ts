@@ -11,28 +11,27 @@ import {
 import { isObject } from '../../platform/json/json-object.js';
 import { skipValue } from '../../platform/json/json-grammar.js';
 
-/** What becomes of a request that cannot be recorded; `none` is not recorded at all. */
+/** Decides what happens to a request that cannot be recorded. With `none`, nothing is recorded. */
 export type RecordMode = Config['gatewayRecord'] | 'none';
 
-/** Where the call of a request belongs. */
 export interface CallContext {
   projectId: string;
   traceId: string | null;
   parentId: string | null;
   threadId: string | null;
   turnId: string | null;
-  /** What the client says of the call, as JSON text of an object. */
+  /** Attributes that the client sends, as the JSON text of an object. */
   attributes: string;
 }
 
 const PROJECT_HEADER = 'x-skein-project';
-/** An attribute takes its place in the head of the request, which has 16,384 bytes. */
+/** Attributes are sent in a header, and all headers of a request together have at most 16,384 bytes. */
 export const MAX_ATTRIBUTES_BYTES = 8192;
 
-/** Headers by which clients and other gateways name a session, the first one first. */
+/** Headers by which clients and other gateways name a session, in the order of precedence. */
 const SESSION_HEADERS = [
   'x-litellm-session-id', // LiteLLM 1.110: https://docs.litellm.ai/docs/proxy/request_headers
-  'x-litellm-trace-id', // the same, older
+  'x-litellm-trace-id', // the older name in LiteLLM
   'helicone-session-id', // Helicone: https://docs.helicone.ai/features/sessions
   'langfuse_session_id', // LiteLLM 1.110, for Langfuse
   'x-openwebui-chat-id', // Open WebUI 0.6, ENABLE_FORWARD_USER_INFO_HEADERS
@@ -40,19 +39,22 @@ const SESSION_HEADERS = [
   'x-conversation-id',
   'x-thread-id', // LangDB
   'session-id', // Codex from 0.8x on: codex-rs `build_session_headers`
-  'session_id', // Codex before
+  'session_id', // older versions of Codex
   'thread-id', // Codex from 0.8x on
   'conversation_id', // Codex before 0.4x
 ];
-/** `x-claude-code-session-id` (Claude Code 2.1), `x-qwen-code-session-id`, `x-cagent-session-id` …, as LiteLLM 1.110 reads them. */
+/**
+ * Headers such as `x-claude-code-session-id` (Claude Code 2.1), `x-qwen-code-session-id` and `x-cagent-session-id`, as
+ * LiteLLM 1.110 reads them.
+ */
 const VENDOR_SESSION_HEADER = /^x-(?!parent-).+-session-id$/;
-/** Entries of W3C baggage: OpenTelemetry 1.37, the SDK of Mistral. */
+/** Entries of W3C baggage that name a session: OpenTelemetry 1.37, the SDK of Mistral. */
 const BAGGAGE_SESSION = /(?:^|,)\s*(?:gen_ai\.conversation|session)\.id\s*=\s*([^,;\s]+)/;
 
 /**
- * The session that a request names in the way of other clients and gateways, which is its thread; null where it names none, or not one
- * that a thread may be called. In the body LiteLLM 1.110 reads `litellm_session_id`, also within `metadata`, OpenRouter `session_id`,
- * and OpenAI's responses `conversation`.
+ * Returns the session that a request names in the way of other clients and gateways. The session becomes the thread.
+ * Returns null when no valid thread id is named. Members of the body: `litellm_session_id` (LiteLLM 1.110, also within
+ * `metadata`), `session_id` (OpenRouter), `conversation` (OpenAI's Responses API).
  */
 export function namedSession(context: Context, body: Record<string, unknown>): string | null {
   const vendors = Object.keys(context.headers).filter((name) => VENDOR_SESSION_HEADER.test(name));
@@ -85,7 +87,7 @@ function decodeHeader(text: string | undefined): string | undefined {
   }
 }
 
-/** Headers hold bytes; what clients put into them is UTF-8. */
+/** Node decodes headers as Latin-1, but clients send UTF-8. */
 function header({ headers }: Context, name: string): string | undefined {
   const value = headers[name];
   if (typeof value !== 'string' || value === '') return undefined;
@@ -93,7 +95,10 @@ function header({ headers }: Context, name: string): string | undefined {
   return text.includes('\ufffd') ? value : text;
 }
 
-/** The project that the header names, else the only one that the key reaches. @throws ApiError `invalid_request`, `forbidden` */
+/**
+ * Returns the project that the header names, else the only project that the key reaches.
+ * @throws ApiError `invalid_request`, `forbidden`
+ */
 export function namedProject(context: Context): string | undefined {
   const { caller } = context;
   const named = header(context, PROJECT_HEADER);
@@ -107,7 +112,6 @@ export function namedProject(context: Context): string | undefined {
   return others.length === 0 && isProjectId(scope) ? scope : undefined;
 }
 
-/** A project of its own, where a request names none. */
 export function projectRequired(): Error {
   return invalidRequest([
     {
@@ -117,7 +121,10 @@ export function projectRequired(): Error {
   ]);
 }
 
-/** The place of the call by the headers, or by the body if the headers name no thread. @throws ApiError `invalid_request` */
+/**
+ * Reads where the call belongs from the headers. Without a thread in the headers, the body is read too.
+ * @throws ApiError `invalid_request`
+ */
 export function readCallContext(
   context: Context,
   projectId: string,
@@ -135,7 +142,7 @@ export function readCallContext(
   };
 }
 
-/** How sure the record of the request is to be. */
+/** Reads how strictly the request must be recorded; by default as the settings define. */
 export function readRecord(context: Context, { gatewayRecord }: Config): Config['gatewayRecord'] {
   const asked = header(context, 'x-skein-record');
   if (asked === undefined) return gatewayRecord;
@@ -155,7 +162,10 @@ function threadHeader(context: Context, name: string): string | null {
   throw invalidRequest([{ path: name, message: `must have at most ${MAX_THREAD_BYTES} bytes` }]);
 }
 
-/** https://www.w3.org/TR/trace-context/#traceparent-header. One that is not valid is ignored, as it says. */
+/**
+ * See https://www.w3.org/TR/trace-context/#traceparent-header. An invalid value is ignored, as the specification
+ * requires.
+ */
 function readTraceParent(text: string | undefined): [string | null, string | null] {
   const [, trace, span] =
     /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-/.exec(text ?? '') ?? [];

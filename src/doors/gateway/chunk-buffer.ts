@@ -1,7 +1,10 @@
-/** A piece of a byte takes a hundred times as much, so small ones are joined when there are so many. */
+/** Small pieces are joined when this many are held: a piece of one byte takes a hundred times its size in memory. */
 const MAX_LOOSE = 256;
 
-/** Bytes that come in pieces and are taken together. Each is copied twice at most, and they take little more than their length. */
+/**
+ * Collects bytes that arrive in pieces. Each byte is copied at most twice, and little more memory is used than its
+ * length.
+ */
 export class ChunkBuffer {
   private joined: Buffer[] = [];
   private loose: Buffer[] = [];

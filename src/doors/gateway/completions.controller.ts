@@ -22,7 +22,10 @@ const LINE = {
 export class CompletionsController {
   constructor(private readonly completions: CompletionsService) {}
 
-  /** Asks a model for a chat completion. What a provider refuses is answered 200, as its error. */
+  /**
+   * Requests a chat completion from a model. If the provider refuses the request, the status is 200 and `response`
+   * holds the error.
+   */
   @Operation('completions/create', 'writer')
   @ApiJsonResponse({ type: CompletionsCreatedDto })
   async create(@Body() body: CompletionsCreateDto, @Ctx() context: Context): Promise<string> {
@@ -39,7 +42,10 @@ export class CompletionsController {
     return `{"response":${response}${more === '}' ? '' : ','}${more}`;
   }
 
-  /** The same as JSON lines: first `_meta` with the call, then the chunks as they come, and `error` where it fails. */
+  /**
+   * Requests a chat completion as JSON lines: first `_meta` with the call, then the chunks as they arrive, and `error`
+   * on a failure.
+   */
   @Operation('completions/create_stream', 'writer')
   @ApiOkResponse({
     description: 'JSON lines: the schema is that of one line.',
@@ -68,11 +74,14 @@ function callId(response: ServerResponse): string | null {
   return typeof id === 'string' ? id : null;
 }
 
-/** What stands within our own JSON has to be JSON. */
+/** Returns JSON in every case, because the answer is embedded in JSON. */
 const jsonAnswer = ({ bytes, isJson }: WholeAnswer) =>
   isJson ? bytes.toString('utf8') : JSON.stringify({ error: 'the answer is no JSON' });
 
-/** What a provider did wrong. @throws the error itself where the request, or Skein, is at fault */
+/**
+ * Returns the message of a provider's failure.
+ * @throws the error itself when the request, or Skein, is at fault
+ */
 function toldError(error: unknown): string {
   if (error instanceof ProviderRefusal) return error.message;
   if (error instanceof ApiError && error.code === 'provider_failed') return error.message;

@@ -12,25 +12,25 @@ import {
 export class CompletionsCreateDto {
   @IsProjectId() project_id!: string;
   /**
-   * A request of OpenAI's, with `model` and `messages`. `prompt` is the ref of an object with messages, which go first; `template_vars`
-   * replace `{name}` in all messages but those of the assistant.
+   * A request in OpenAI's shape, with `model` and `messages`. `prompt` is the ref of an object whose messages come
+   * first. `template_vars` replace `{name}` in all messages except those of the assistant.
    */
   @IsJsonObject() inputs!: object;
-  /** False records nothing. */
+  /** False when the call is not to be recorded. */
   @IsOptional() @IsBoolean() track_llm_call?: boolean | null;
   @IsOptional() @IsId() parent_id?: string | null;
   @IsOptional() @IsId() trace_id?: string | null;
   /** The thread of the call. */
   @IsThreadId() conversation_id?: string | null;
-  /** Kept among the attributes, as is `source`. */
+  /** Stored in the attributes of the call, like `source`. */
   @IsOptional() @IsText(1024) conversation_name?: string | null;
   @IsOptional() @IsText(1024) source?: string | null;
 }
 
 export class CompletionsCreatedDto {
-  /** What the provider answered, or `{error}`. */
+  /** The answer of the provider, or `{error}`. */
   @ApiProperty(ANY_JSON) response!: unknown;
-  /** When the call is recorded. */
+  /** The id of the call, if it is recorded. */
   weave_call_id?: string;
   conversation_id?: string;
 }

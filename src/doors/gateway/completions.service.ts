@@ -17,7 +17,7 @@ import type { ModelTarget } from './model-names.service.js';
 import { EventStreamTransform, JsonLinesTransform } from './stream-transforms.js';
 import { namedSession } from './call-context.js';
 
-/** Members of `inputs` that are for Skein, or for libraries, and not for a provider. */
+/** Members of `inputs` that are meant for Skein or for libraries. They are not sent to the provider. */
 const OWN_MEMBERS = new Set([
   'prompt',
   'template_vars',
@@ -28,10 +28,10 @@ const OWN_MEMBERS = new Set([
   'timeout',
   'stream',
 ]);
-/** Characters that values may add to messages. */
+/** Maximum number of characters that template values may add to the messages. */
 const MAX_FILLED = 1024 * 1024;
 
-/** Requests for models in the shape of Weave's playground and judges. */
+/** Serves requests for models in the shape that Weave's playground and judges send. */
 @Injectable()
 export class CompletionsService {
   constructor(
@@ -40,7 +40,10 @@ export class CompletionsService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Null when the answer has gone to the client as a stream. @throws ProviderRefusal, ApiError */
+  /**
+   * Returns null when the answer was streamed to the client.
+   * @throws ProviderRefusal, ApiError
+   */
   async ask(
     body: CompletionsCreateDto,
     context: Context,
@@ -53,7 +56,7 @@ export class CompletionsService {
     if (typeof model !== 'string' || model === '' || model.length > MAX_MODEL)
       throw invalidRequest([{ path: 'inputs.model', message: 'must be the name of a model' }]);
     const custom = await this.customTarget(model, body.project_id);
-    // clients of Weave send all members that there are, and providers refuse some that are null
+    // clients of Weave send all members that exist, and providers refuse some that are null
     const isGiven = ([name, text]: [string, string]) => !OWN_MEMBERS.has(name) && text !== 'null';
     const members = new Map([...memberTexts(sent)].filter(isGiven));
     if (isStream) members.set('stream', 'true');
@@ -88,7 +91,6 @@ export class CompletionsService {
     );
   }
 
-  /** The messages of the prompt and those of the request, with values in the place of variables. */
   private async messages(inputs: JsonObject, sent: string, caller: Caller): Promise<string> {
     const own = Array.isArray(inputs['messages']) ? valueAt(sent, 'messages') : '[]';
     const texts = [...(await this.promptMessages(inputs['prompt'], caller)), ...elementsIn(own)];
@@ -116,8 +118,9 @@ export class CompletionsService {
   }
 
   /**
-   * `custom::<provider>::<model>` names objects of the project. The address that the first one has must be that of a provider
-   * of the operator, and the model one that every key may ask for there: nobody else says whom the service asks, or for what.
+   * Finds the target of `custom::<provider>::<model>`, which names a provider object of the project. The `base_url` of
+   * the object must be that of a provider in GATEWAY_PROVIDERS. The model must be open to every key, so that only the
+   * operator decides which addresses and models are requested.
    */
   private async customTarget(model: string, project_id: string): Promise<ModelTarget | undefined> {
     const [, name, own = ''] = /^custom::([^:]+)::(.+)$/s.exec(model) ?? [];
@@ -150,8 +153,9 @@ const elementsIn = (list: string) => elementSpans(list, 0).map((span) => list.sl
 type Fill = (template: string) => string;
 
 /**
- * Puts values in the place of `{name}`. What is added is counted before it is, since a short text may ask for a long value
- * many times; a place counts as a character, whatever it becomes. @throws ApiError `invalid_request`
+ * Returns a function that replaces `{name}` by its value. Added characters are counted before the text is built,
+ * because a short template may repeat a long value. Each placeholder counts as one more character.
+ * @throws ApiError `invalid_request` from the returned function
  */
 function filler(values: JsonObject): Fill {
   const said = new Map(
@@ -173,7 +177,6 @@ function filler(values: JsonObject): Fill {
     });
 }
 
-/** The message with its texts filled; what the assistant said stays. */
 function filledMessage(text: string, fill: Fill): string {
   const message = asObject(text);
   if (message['role'] === 'assistant') return text;

@@ -4,11 +4,14 @@ import { ApiError } from '../../platform/errors.js';
 import { perKeyRule, FairQueue, Shares, twoThirdsRule } from '../../platform/process/fair-queue.js';
 import { registerGauge } from '../../platform/process/metrics.js';
 
-/** How long a request waits for others of its key, its entity, or all, and how many of a key may wait. */
+/**
+ * How long a request waits for other requests of its key, its entity or everyone. `MAX_WAITING` requests of one key may
+ * wait.
+ */
 export const WAIT_MS = 10_000;
 export const MAX_WAITING = 256;
 
-/** Requests that this process may have at providers at once, shared by entity and key. */
+/** Limits how many requests this process has at providers at once. Entities and keys share the limit. */
 @Injectable()
 export class ConcurrencyService {
   private readonly shares: Shares;
@@ -34,7 +37,10 @@ export class ConcurrencyService {
     );
   }
 
-  /** Runs `work` when there is room. @throws ApiError `rate_limited`, or the reason of the signal */
+  /**
+   * Runs `work` when the limit allows it.
+   * @throws ApiError `rate_limited`, or the reason of the signal
+   */
   async run<T>(owner: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     await this.line.enter(owner, undefined, { signal });
     try {

@@ -4,32 +4,37 @@ import { isObject } from '../../platform/json/json-object.js';
 import { Cursor } from '../../platform/json/json-grammar.js';
 import { memberTexts, objectText, type TextRange } from '../../platform/json/json-text.js';
 
-/* Requests for models keep their bytes. What the gateway changes of them is the name of the model, and what it adds. */
+/*
+ * Requests for models keep their bytes. The gateway replaces the name of the model and adds members; nothing else
+ * changes.
+ */
 
 export type JsonObject = Record<string, unknown>;
 
-/** The operations of OpenAI's that the gateway knows, by their path at a provider. */
 export type GatewayApi = 'chat/completions' | 'completions' | 'responses';
 
 /** Members that the gateway adds to a request, as JSON texts by name. */
 export interface AddedMembers {
   members: Map<string, string>;
-  /** The client did not ask for the chunk that tells the usage of a stream, so it does not get it. */
+  /** True when the client did not request the usage chunk of a stream. The chunk is then removed. */
   hidesUsage: boolean;
 }
 
 /** Members that may hold secrets of other services. They are not recorded. */
 const SECRETS = ['api_key', 'extra_headers', 'vertex_credentials'];
 
-/** By these providers take other models than `model` says: SGLang a LoRA, OpenRouter and LiteLLM what to ask in its place. */
+/** Members that may select another model than `model`: a LoRA in SGLang, fallback models in OpenRouter and LiteLLM. */
 const OTHER_MODELS = ['lora_path', 'models', 'fallbacks'];
-/** What the gateway decides by. Some providers do not tell names by the case of their letters. */
+/** Members that the gateway itself depends on. Some providers ignore the case of member names. */
 const DECIDING = ['model', 'stream', 'stream_options'];
 
-/** @throws ApiError `invalid_request` where a provider might take another model than the gateway, or another stream */
+/**
+ * Refuses members by which a provider might use another model, or another stream mode, than the gateway assumes.
+ * @throws ApiError `invalid_request`
+ */
 export function assertOneModel(body: JsonObject): void {
   for (const name of Object.keys(body)) {
-    const folded = name.toUpperCase().toLowerCase(); // the long s is an s for Go
+    const folded = name.toUpperCase().toLowerCase(); // Go reads the long s (U+017F) as an s
     const isOther = DECIDING.includes(folded) && name !== folded;
     if (!isOther && !OTHER_MODELS.includes(folded)) continue;
     const message = 'is not passed on: a provider might take another model by it';
@@ -37,7 +42,11 @@ export function assertOneModel(body: JsonObject): void {
   }
 }
 
-/** Where the members of the request lie. @throws ApiError `invalid_request` for a name that comes twice: a provider might read the other one */
+/**
+ * Returns the text range of each member of the request. A repeated name is refused, because a provider might read the
+ * other value.
+ * @throws ApiError `invalid_request`
+ */
 export function requestSpans(text: string): Map<string, TextRange> {
   const spans = new Map<string, TextRange>();
   const cursor = new Cursor(text, 0);
@@ -51,11 +60,11 @@ export function requestSpans(text: string): Map<string, TextRange> {
 }
 
 /**
- * What is added so that the record is whole: the usage of a stream, and of engines that can, logprobs and token ids. What
- * the client says itself stays. SGLang refuses token ids in streams of chat completions.
+ * Returns the members that make the record complete: the usage of a stream and, if the engine supports them, logprobs
+ * and token ids. Members that the client sent are kept. SGLang refuses token ids in streams of chat completions.
  */
 export function addedMembers(body: JsonObject, asked: MembersContext): AddedMembers {
-  if (asked.api === 'responses') return { members: new Map(), hidesUsage: false }; // they tell their usage
+  if (asked.api === 'responses') return { members: new Map(), hidesUsage: false }; // they always report usage
   return addedToCompletion(body, asked);
 }
 
@@ -88,7 +97,7 @@ function addedToCompletion(body: JsonObject, { engine, api, text }: MembersConte
   return { members, hidesUsage };
 }
 
-/** The text of the request with other values of some members; those that it does not have are added at its end. */
+/** Replaces members in the text of the request. Members that it does not have are added at its end. */
 export function withMembers(text: string, members: ReadonlyMap<string, string>): string {
   const spans = requestSpans(text);
   const replaced = [...members].filter(([name]) => spans.has(name));
@@ -109,7 +118,6 @@ export function withMembers(text: string, members: ReadonlyMap<string, string>):
   return parts.join('');
 }
 
-/** The request as it is recorded: as it was sent, without what may be secret. */
 export function recordedInputs(text: string, body: JsonObject): string {
   if (!SECRETS.some((name) => Object.hasOwn(body, name))) return text;
   return objectText([...memberTexts(text)].filter(([name]) => !SECRETS.includes(name)));

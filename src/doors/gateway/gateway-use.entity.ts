@@ -1,11 +1,11 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** What a key has asked of models in a day (UTC). Kept for as long as somebody may look back. */
+/** Requests and costs of a key on one day (UTC). Rows are deleted after 90 days. */
 @Entity('gateway_uses')
 export class GatewayUse {
   @PrimaryColumn('text', { name: 'key_id', collation: 'C' }) keyId!: string;
   @PrimaryColumn('date') day!: string;
   @Column('bigint', { default: 0 }) requests!: string;
-  /** In US dollars, as far as prices are known. */
+  /** In US dollars. Models without a known price are not counted. */
   @Column('numeric', { default: 0 }) cost!: string;
 }

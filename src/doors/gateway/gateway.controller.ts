@@ -22,7 +22,6 @@ import { disconnectUnreadClient } from './relay.js';
 const text = (description: string) =>
   ({ required: false, description, schema: { type: 'string' } }) as const;
 
-/** A request of OpenAI's clients, which the provider answers. */
 const ModelOperation = (path: string) =>
   applyDecorators(
     Operation(path, 'writer'),
@@ -54,7 +53,7 @@ const ModelOperation = (path: string) =>
     }),
   );
 
-/** What clients of OpenAI send, to providers that the operator set up. Errors are in OpenAI's shape. */
+/** Serves clients of OpenAI's API with the providers that the operator set up. Errors are in OpenAI's shape. */
 @NoProjectField('a header, the key or the name of the model names it, which namedProject checks')
 @UseFilters(GatewayErrorFilter)
 @Resource('gateway', BasicOrBearerAuth(), 'v1')
@@ -66,7 +65,7 @@ export class GatewayController {
     private readonly names: ModelNamesService,
   ) {}
 
-  /** Asks a model for a chat completion, and records the call. Streams pass as they come. */
+  /** Requests a chat completion from a model, and records the call. Streams are relayed as they arrive. */
   @ModelOperation('chat/completions')
   chat(
     @Body() body: ChatDto,
@@ -76,7 +75,7 @@ export class GatewayController {
     return this.ask('chat/completions', body, context, response);
   }
 
-  /** Asks a model to complete a text, and records the call. Streams pass as they come. */
+  /** Requests a text completion from a model, and records the call. Streams are relayed as they arrive. */
   @ModelOperation('completions')
   complete(
     @Body() body: CompletionDto,
@@ -86,7 +85,7 @@ export class GatewayController {
     return this.ask('completions', body, context, response);
   }
 
-  /** Asks a model for a response, and records the call. Streams pass as they come. */
+  /** Requests a response from a model, and records the call. Streams are relayed as they arrive. */
   @ModelOperation('responses')
   respond(
     @Body() body: ResponseDto,
@@ -96,7 +95,7 @@ export class GatewayController {
     return this.ask('responses', body, context, response);
   }
 
-  /** The models that the key may ask for. */
+  /** Lists the models that the key may request. */
   @Get('models')
   @Allow('writer')
   async models(@Ctx() context: Context): Promise<GatewayModelsDto> {

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsIn, IsOptional } from 'class-validator';
 import { ANY_JSON, AnyJson, IsText } from '../../platform/http/dto.js';
 
-/** The name of a model, also one such as `wandb-artifact:///<entity>/<project>/<name>:step<N>`. */
+/** Maximum length of a model name, which may be `wandb-artifact:///<entity>/<project>/<name>:step<N>`. */
 export const MAX_MODEL = 1024;
 
 export class AskDto {
@@ -11,34 +11,32 @@ export class AskDto {
   @IsOptional() @IsBoolean() stream?: boolean | null;
 }
 
-/** A request of OpenAI's; members that are not listed go to the provider as well. */
+/** A request in the shape of OpenAI's API. Members that are not listed are sent to the provider too. */
 export class ChatDto extends AskDto {
-  /** As the provider reads them. */
+  /** In the provider's format. */
   @AnyJson() @ApiProperty(ANY_JSON) messages!: unknown;
 }
 
-/** A request of OpenAI's; members that are not listed go to the provider as well. */
 export class CompletionDto extends AskDto {
-  /** As the provider reads it. */
+  /** In the provider's format. */
   @AnyJson() @ApiProperty(ANY_JSON) prompt!: unknown;
 }
 
-/** A request of OpenAI's; members that are not listed go to the provider as well. */
 export class ResponseDto extends AskDto {
-  /** As the provider reads it. */
+  /** In the provider's format. */
   @IsOptional() @AnyJson() @ApiProperty({ ...ANY_JSON, required: false }) input?: unknown;
-  /** An answer that comes later could not be fetched here. */
+  /** Background responses are not supported, because a later answer could not be fetched here. */
   @IsOptional() @IsIn([false]) background?: false | null;
 }
 
 export class GatewayModelDto {
-  /** The name to ask for; of a provider also the beginning of names, with a star behind it. */
+  /** The name to request. A name that ends with `*` stands for all models of the provider that begin with it. */
   id!: string;
   /** Always `model`. */
   object!: string;
-  /** When the model was made, in seconds since 1970; 0 of a provider's model. */
+  /** When the model was created, in seconds since 1970; 0 for a model of a provider. */
   created!: number;
-  /** The project of a checkpoint, else the provider. */
+  /** The project of a checkpoint, otherwise the provider. */
   owned_by!: string;
 }
 

@@ -4,7 +4,7 @@ import type { ApiError, ErrorCode } from '../../platform/errors.js';
 import { ErrorFilter } from '../../platform/http/error.filter.js';
 import { ProviderRefusal } from './provider-client.js';
 
-/** The types of errors that clients of OpenAI know, by the status. */
+/** Error types of OpenAI's API, keyed by HTTP status. */
 const TYPES: Record<number, string> = {
   401: 'authentication_error',
   403: 'permission_error',
@@ -12,7 +12,7 @@ const TYPES: Record<number, string> = {
   429: 'rate_limit_error',
 };
 
-/** Errors in OpenAI's shape, and refusals of providers as they came. */
+/** Answers errors in OpenAI's shape, and forwards refusals of providers unchanged. */
 @Catch()
 export class GatewayErrorFilter extends ErrorFilter {
   override catch(thrown: unknown, host: ArgumentsHost): void {

@@ -13,7 +13,7 @@ import { ProcessesService } from './processes.service.js';
 import { ProviderKeys } from './provider-keys.service.js';
 import { ConcurrencyService } from './concurrency.service.js';
 
-/** Requests for models, which providers answer and Skein records. */
+/** Relays requests for models to providers, and records them as calls. */
 @Module({
   imports: [CallsModule, CostsModule, ObjectsModule, PreviewModule],
   controllers: [GatewayController, CompletionsController],

@@ -38,40 +38,35 @@ import { ResponseStreamReader } from './response-stream.js';
 import { ConcurrencyService } from './concurrency.service.js';
 import { requestProvider, providerFailed, ProviderRefusal } from './provider-client.js';
 
-/** The refusal of a provider is short. */
 const MAX_REFUSAL_BYTES = 1024 * 1024;
-/** What a client is told of the head of a provider's answer. */
+/** Headers of a provider's error response that are forwarded to the client. */
 const PASSED_HEADERS = ['retry-after', 'retry-after-ms', 'x-should-retry'];
-/** Tells a client its call. */
 export const CALL_HEADER = 'x-skein-call-id';
-/** The objects that completions say they are. */
+/** The `object` member of completions, keyed by API. */
 const OBJECTS = { 'chat/completions': 'chat.completion', completions: 'text_completion' };
 
-/** A request for a model. */
 export interface ModelRequest {
   api: GatewayApi;
   opName: string;
-  /** As it was sent, and its parsed copy. */
+  /** The request body as it was sent; `body` is its parsed copy. */
   text: string;
   body: JsonObject & { model: string };
   placement: CallContext;
   record: RecordMode;
-  /** What is recorded as inputs, where that is not the request. */
+  /** JSON text to record as the inputs; by default the request. */
   inputs?: string;
-  /** How a stream goes on to the client. */
+  /** Returns the transform that is applied to a stream before it reaches the client. */
   passage: (hidesUsage: boolean) => StreamTransform;
-  /** Where it goes, where the name does not tell. */
+  /** Provider and model, when the name of the model does not determine them. */
   target?: ModelTarget;
 }
 
-/** An answer that did not come as a stream. */
 export interface WholeAnswer {
   type: string;
   bytes: Buffer;
   isJson: boolean;
 }
 
-/** What goes with one request on its way. */
 interface GatewayExchange {
   request: ModelRequest;
   context: Context;
@@ -79,26 +74,26 @@ interface GatewayExchange {
   recording: Recording | null;
   isRequired: boolean;
   startedMs: number;
-  /** The memory that it takes to read the answer. */
+  /** Memory that is reserved to parse the answer. */
   reading: BodyReservation;
 }
 
 interface ExchangeOutcome {
   output: RecordedAnswer | null;
   exception: string | null;
-  /** False where the provider has done nothing. */
+  /** False when the provider did no billable work. */
   isSpent?: boolean;
 }
 
-/** Passes requests for models to providers, and records each as a call. */
+/** Sends requests for models to providers, and records each one as a call. */
 @Injectable()
 export class GatewayService implements OnApplicationShutdown {
   @Inject(CONFIG) private readonly config!: Config;
   @Inject() private readonly room!: ConcurrencyService;
   @Inject() private readonly processes!: ProcessesService;
-  /** Whether the database stored the start of the last call. */
+  /** True when the database stored the start of the last call. */
   private hasStored = false;
-  /** Records that nobody waits for. */
+  /** Ends of calls that are being stored while no request waits for them. */
   private readonly pending = new Set<Promise<unknown>>();
   private readonly unrecorded = registerCounter(
     'skein_gateway_unrecorded_total',
@@ -118,8 +113,8 @@ export class GatewayService implements OnApplicationShutdown {
   }
 
   /**
-   * Asks the provider. A stream goes to the client as it comes, and null is answered when it has ended.
-   * @throws ProviderRefusal what a provider refuses, when it is recorded; ApiError
+   * Sends a request to its provider. A stream is relayed to the client, and null is returned when it has ended.
+   * @throws ProviderRefusal when the provider refused and the refusal is recorded; ApiError
    */
   async ask(request: ModelRequest, context: Context): Promise<WholeAnswer | null> {
     const startedMs = performance.now();
@@ -165,7 +160,7 @@ export class GatewayService implements OnApplicationShutdown {
     });
   }
 
-  /** Resolves when the start is committed, or need not be. */
+  /** Resolves when the start is committed, or at once when recording is not required. */
   private async begin({ recording, isRequired, context }: GatewayExchange): Promise<void> {
     if (!recording) return;
     context.response.setHeader(CALL_HEADER, recording.id);
@@ -177,7 +172,7 @@ export class GatewayService implements OnApplicationShutdown {
       },
     );
     if (isRequired) return begun;
-    begun.catch(() => {}); // the end stores the start as well, or tells
+    begun.catch(() => {}); // the end stores the start too, or logs that the call is not recorded
   }
 
   private async travel(trip: GatewayExchange): Promise<WholeAnswer | null> {
@@ -201,8 +196,9 @@ export class GatewayService implements OnApplicationShutdown {
   }
 
   /**
-   * The head of the provider's answer, and what takes the key out of it, when the start of the call is committed. The provider
-   * is asked meanwhile, unless the database has refused the start before: then tokens would be paid for that nobody gets.
+   * Returns the head of the provider's answer once the start of the call is committed. The request is sent to the
+   * provider at the same time. It waits only if the previous start was not stored: then nobody might receive the tokens
+   * that are paid for.
    */
   private async begunAnswer(trip: GatewayExchange, members: Map<string, string>) {
     const leaving = new AbortController();
@@ -220,7 +216,10 @@ export class GatewayService implements OnApplicationShutdown {
     return answer.value;
   }
 
-  /** The head of the provider's answer. @throws ApiError, or the reason for which the question was given up */
+  /**
+   * Returns the head of the provider's answer, and a redactor of the provider's key.
+   * @throws ApiError, or the reason why the request was aborted
+   */
   private async firstOf(
     { request, context, target }: GatewayExchange,
     members: Map<string, string>,
@@ -244,7 +243,7 @@ export class GatewayService implements OnApplicationShutdown {
     }
   }
 
-  /** Ends the call of a request that has no answer; answers the error that tells the client. */
+  /** Ends the call of a request that got no answer. Returns the error for the client. */
   private async failed(trip: GatewayExchange, error: Error): Promise<Error> {
     if (error.cause !== undefined)
       logger.warn(
@@ -256,7 +255,10 @@ export class GatewayService implements OnApplicationShutdown {
     return error;
   }
 
-  /** What a provider refuses goes to the client, unless it is the key of the operator that it does not want. */
+  /**
+   * Records the refusal of a provider and returns it for the client. A 401 is about the operator's key and is not
+   * forwarded.
+   */
   private async refused(
     trip: GatewayExchange,
     answer: IncomingMessage,
@@ -301,7 +303,7 @@ export class GatewayService implements OnApplicationShutdown {
     return { type: contentType(answer, blot), bytes: bytes!, isJson: output.error === null };
   }
 
-  /** Passes a stream on, and ends the call before the client gets the last of it. */
+  /** Relays a stream. When recording is required, the client receives the last event only after the call is stored. */
   private async passOn(
     trip: GatewayExchange,
     answer: IncomingMessage,
@@ -312,7 +314,7 @@ export class GatewayService implements OnApplicationShutdown {
     response.writeHead(200, { 'content-type': passage.contentType, 'cache-control': 'no-cache' });
     const first = passage.first(trip.recording?.id ?? null);
     if (first !== '') response.write(first);
-    setImmediate(() => response.flushHeaders()); // with the first bytes, where these are there already
+    setImmediate(() => response.flushHeaders()); // sends the headers with the first bytes if these are here
     const isRead = trip.recording !== null || this.budgets.countCosts;
     const reading = isRead ? newReading(trip.request.api) : null;
     const relayed = await this.relayed(trip, answer, { ...ways, reading });
@@ -334,7 +336,7 @@ export class GatewayService implements OnApplicationShutdown {
     return null;
   }
 
-  /** What is incomplete must not look complete. */
+  /** Breaks the connection off, because an incomplete answer must not look complete. */
   private cut({ context: { response } }: GatewayExchange, failure: string): null {
     response.write(failure, () => response.destroy());
     return null;
@@ -357,7 +359,7 @@ export class GatewayService implements OnApplicationShutdown {
     });
   }
 
-  /** Ends the call. Where the record is not required, what fails is told in the log. */
+  /** Ends the call. When recording is not required, a failure is only counted and logged. */
   private async end(trip: GatewayExchange, how: ExchangeOutcome): Promise<void> {
     const { isRequired, context } = trip;
     const ended = this.record(trip, how);
@@ -373,7 +375,7 @@ export class GatewayService implements OnApplicationShutdown {
     void told.finally(() => this.pending.delete(told));
   }
 
-  /** Stores the end of the call, if it has one, and charges the key for what was used, whether that is stored or not. */
+  /** Stores the end of a recorded call. Charges the key for the usage even when storing fails. */
   private async record(
     { recording, target, context, request, startedMs }: GatewayExchange,
     { output, exception, isSpent = true }: ExchangeOutcome,
@@ -396,7 +398,6 @@ const NOT_KEPT = 'there was no memory to record the answer';
 const newReading = (api: GatewayApi): StreamReader =>
   api === 'responses' ? new ResponseStreamReader() : new CompletionStreamReader(OBJECTS[api]);
 
-/** The completion that a stream was, as far as it came, and why it is not whole. */
 async function streamOutcome(
   { bytes, fault }: RelayResult,
   reading: StreamReader | null,
@@ -406,7 +407,6 @@ async function streamOutcome(
   return { output, exception: fault ?? output?.error ?? (bytes ? null : NOT_KEPT) };
 }
 
-/** An answer that does not come as a stream. */
 const UNSTREAMED = { passage: null, reading: null };
 
 function questionHeaders(

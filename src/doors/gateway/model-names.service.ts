@@ -6,7 +6,6 @@ import { ApiError } from '../../platform/errors.js';
 import { isProjectId } from '../../platform/http/dto.js';
 import { ServingService } from '../../training/serving/serving.service.js';
 
-/** Whom a request goes to, and under which name of the model. */
 export interface ModelTarget {
   provider: ModelProvider;
   model: string;
@@ -14,7 +13,6 @@ export interface ModelTarget {
   checkpoint: string | null;
 }
 
-/** The name of a model of a project, and which of its checkpoints is meant. */
 interface ModelName {
   projectId: string | undefined;
   name: string;
@@ -25,24 +23,24 @@ interface ModelName {
 const ARTIFACT = /^wandb-artifact:\/\/\/([^/:]+\/[^/:]+)\/(.+)$/;
 const CHECKPOINT = /^(.+):(?:step(\d{1,9})|(current|latest))$/s;
 
-/** Names that an answer lists. */
+/** Maximum number of listed names; error messages list `MAX_TOLD`. */
 const MAX_NAMES = 1000;
 const MAX_TOLD = 20;
 
-/** The project of a name such as `wandb-artifact:///<entity>/<project>/<model>`. */
+/** Returns the project of a name such as `wandb-artifact:///<entity>/<project>/<model>`. */
 export function artifactProject(model: string): string | undefined {
   const project = ARTIFACT.exec(model)?.[1];
   return isProjectId(project) ? project : undefined;
 }
 
-/** Finds out what names of models stand for: checkpoints that are served, and models of providers. */
+/** Resolves names of models to served checkpoints and to models of providers. */
 @Injectable()
 export class ModelNamesService {
   @Inject(CONFIG) private readonly config!: Config;
 
   constructor(private readonly serving: ServingService) {}
 
-  /** @throws ApiError `not_found` naming what is served, `forbidden` */
+  /** @throws ApiError `not_found` with the names that are served, `forbidden` */
   async find(model: string, projectId: string, caller: Caller): Promise<ModelTarget> {
     const name = readName(model);
     const isArtifact = name.projectId !== undefined;
@@ -60,7 +58,7 @@ export class ModelNamesService {
     return target;
   }
 
-  /** The names that the key may ask for: whole ones, and beginnings with a star. */
+  /** Lists the names that the key may request. A name that ends with `*` is a prefix. */
   async list(projectId: string | undefined, caller: Caller) {
     const served = await this.serving.list(caller, projectId, MAX_NAMES);
     const ofProjects = served.map(({ project_id, name, step, created }) => ({
@@ -95,7 +93,10 @@ export class ModelNamesService {
     return { ...one, checkpoint: `${name}:step${newest!.step}` };
   }
 
-  /** The provider that has the name itself, else the one with the longest beginning of it; `<provider>/<model>` names one. */
+  /**
+   * Finds the provider that lists the exact name, else the one with the longest matching prefix. If none matches,
+   * `<provider>/<model>` selects the provider.
+   */
   private findOfProvider(model: string): ModelTarget | null {
     const { gatewayProviders: providers } = this.config;
     let [best, length]: [ModelTarget | null, number] = [null, -1];
@@ -123,7 +124,7 @@ export class ModelNamesService {
   }
 }
 
-/** How much of a name a pattern says; -1 where it does not fit. A whole name says more than any beginning. */
+/** Returns the length of the matching prefix, Infinity for an exact match, and -1 for no match. */
 function fitLength(pattern: string, model: string): number {
   if (!pattern.endsWith('*')) return pattern === model ? Infinity : -1;
   return model.startsWith(pattern.slice(0, -1)) ? pattern.length - 1 : -1;

@@ -1,9 +1,11 @@
-// SQL: times of the database, and rows that are looked at and locked at once.
+// Plain SQL: these statements need the clock of the database, and read and lock rows in one step.
 import { sql, type Sql } from '../../platform/query/sql.js';
 
-/** A process that has not been seen for so long has ended, and is seen four times in it. */
+/**
+ * A process whose row was not updated for this long has ended. A running process updates it four times in this
+ * interval.
+ */
 const LOST_AFTER = sql`interval '20 seconds'`;
-/** Of each, what a statement takes. */
 const MAX_PROCESSES = 100;
 export const MAX_CALLS = 100;
 
@@ -17,7 +19,7 @@ export const processInsert = (projectId: string, processId: string, beganAt: Dat
   VALUES (${projectId}, ${processId}::uuid, ${beganAt}, now())
   ON CONFLICT (project_id, process_id) DO UPDATE SET seen_at = excluded.seen_at`;
 
-/** Says that the process is there, and answers the projects in which it is known. */
+/** Updates the rows of the process. Returns the projects in which it is still registered. */
 export const processSeen = (processId: string, projects: readonly string[]) => sql<{
   project_id: string;
 }>`
@@ -28,7 +30,7 @@ export const lostProcesses = () => sql<GatewayProcessKey>`
   SELECT project_id, process_id::text FROM gateway_processes WHERE seen_at < now() - ${LOST_AFTER}
   ORDER BY project_id, process_id LIMIT ${MAX_PROCESSES}`;
 
-/** Takes the row of a lost process, unless another one has it or the process was seen again. */
+/** Locks the row of a lost process. Returns no row if another process has locked it or the process was seen again. */
 export const lostLock = ({ project_id, process_id }: GatewayProcessKey) => sql<{
   began_at: string;
   seen_at: string;
@@ -37,7 +39,10 @@ export const lostLock = ({ project_id, process_id }: GatewayProcessKey) => sql<{
   WHERE project_id = ${project_id} AND process_id = ${process_id}::uuid AND seen_at < now() - ${LOST_AFTER}
   FOR UPDATE SKIP LOCKED`;
 
-/** Calls that the process has begun and not ended, and when it was last seen in them. `field` is the member that names the process. */
+/**
+ * Calls that the process began and did not end, with the time when the process was last seen. `field` reads the
+ * attribute that names the process.
+ */
 export const lostCalls = (
   { project_id, process_id }: GatewayProcessKey,
   { began_at, seen_at }: { began_at: string; seen_at: string },

@@ -17,23 +17,22 @@ import {
 } from './processes.query.js';
 
 const SEEN_EVERY_MS = 5000;
-/** A process is known in a project for so long behind its last request. */
+/** How long a process stays registered in a project after its last request. */
 const KEPT_MS = 60_000;
 const ENDED = 'the process that passed it on has ended';
 
-/** The requests of a project. */
 interface ActiveProject {
   underWay: number;
-  /** When the last one ended. */
+  /** When the last request ended. */
   leftMs: number;
-  /** Resolves when others know. */
+  /** Resolves when the process is registered in the project. */
   known: Promise<void>;
 }
 
 /**
- * Ends the calls of processes that were killed. A process writes down each project before it begins the first call in it, and says every
- * few seconds that it is there; its calls name it (`attributes.gateway.process`). One that was only away for long, with its
- * machine or its database, ends its calls all the same: what it stores then replaces what was stored here.
+ * Ends the calls of processes that were killed. A process registers in each project before its first call, and updates
+ * its row every few seconds. Its calls name it (`attributes.gateway.process`). A process that was only unreachable for
+ * a while still ends its own calls later. Its values then replace those that were stored here.
  */
 @Injectable()
 export class ProcessesService {
@@ -52,7 +51,7 @@ export class ProcessesService {
     });
   }
 
-  /** Runs the work of a request, which begins no call before `known` has resolved. */
+  /** Runs the work of a request. The work must not begin a call before `known` has resolved. */
   async run<T>(projectId: string, work: (known: Promise<void>) => Promise<T>): Promise<T> {
     const entered = this.projects.get(projectId) ?? this.enter(projectId);
     entered.underWay++;
@@ -81,7 +80,7 @@ export class ProcessesService {
     if (projects.length === 0) return;
     const seen = await this.database.query(processSeen(this.id, projects));
     const known = new Set(seen.map(({ project_id }) => project_id));
-    // the project was erased, or others took this process for lost
+    // the project was erased, or another process treated this one as lost
     for (const projectId of projects) if (!known.has(projectId)) this.projects.delete(projectId);
   }
 
@@ -98,7 +97,10 @@ export class ProcessesService {
     }
   }
 
-  /** Ends some of the calls of a process, in a transaction, and forgets the process with the last ones. Answers how many. */
+  /**
+   * Ends calls of a lost process in one transaction, and deletes its row with the last calls. Returns the number of
+   * calls.
+   */
   private async endCalls(lost: GatewayProcessKey): Promise<number> {
     const [process] = await this.database.query(lostLock(lost));
     if (!process) return 0;

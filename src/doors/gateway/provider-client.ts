@@ -3,17 +3,16 @@ import { Agent, request as requestSecure } from 'node:https';
 import type { ModelProvider } from '../../platform/config/gateway-settings.js';
 import { ApiError } from '../../platform/errors.js';
 
-/** An idle connection to a provider is kept for this long: most servers close theirs later. */
+/** How long an idle connection to a provider is kept. Most servers close theirs later. */
 const KEEP_ALIVE_MS = 4000;
 const OPTIONS = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, timeout: KEEP_ALIVE_MS };
 const plain = new PlainAgent(OPTIONS);
 const secure = new Agent(OPTIONS);
 
-/** A provider that did not answer as it should. The message names it, and holds nothing that it said. */
+/** Creates the error for a provider that failed. The message names the provider and quotes nothing of its answer. */
 export const providerFailed = (provider: ModelProvider, what: string, cause?: unknown) =>
   new ApiError('provider_failed', `the provider ${provider.name} ${what}`, { cause });
 
-/** What a provider answers in place of a completion. */
 interface RefusedResponse {
   status: number;
   type: string;
@@ -21,7 +20,7 @@ interface RefusedResponse {
   headers: Record<string, string>;
 }
 
-/** A refusal of a provider, which goes to the client as it came. */
+/** The error response of a provider, which is forwarded to the client unchanged. */
 export class ProviderRefusal extends Error {
   constructor(
     message: string,
@@ -39,8 +38,9 @@ interface ProviderRequest {
 }
 
 /**
- * Asks a provider, and answers when the head of its answer is there. Redirects are not followed: no other address than the
- * operator's is ever asked. A connection that the provider closed while it was idle is tried once more, since it read nothing.
+ * Sends a request to a provider, and resolves when the head of the answer has arrived. Redirects are not followed: the
+ * service connects only to addresses that the operator set. If the provider closed an idle connection, the request is
+ * sent once more, because the provider has read nothing of it.
  * @throws ApiError `provider_failed`, or the reason of the signal
  */
 export async function requestProvider(

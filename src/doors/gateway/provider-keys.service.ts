@@ -3,10 +3,13 @@ import { Injectable } from '@nestjs/common';
 import type { ModelProvider } from '../../platform/config/gateway-settings.js';
 import { providerFailed } from './provider-client.js';
 
-/** Keys of providers, which are read at each use and kept nowhere. */
+/** Reads the keys of providers for each request. Keys are never kept in memory. */
 @Injectable()
 export class ProviderKeys {
-  /** Null where the provider wants none. @throws ApiError `provider_failed` */
+  /**
+   * Returns null when the provider needs no key.
+   * @throws ApiError `provider_failed`
+   */
   async read(provider: ModelProvider): Promise<string | null> {
     const { readKey, keyFile } = provider;
     if (readKey) return checked(readKey(), provider);

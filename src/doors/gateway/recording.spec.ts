@@ -4,7 +4,6 @@ import { ChunkBuffer } from './chunk-buffer.js';
 import { readWholeAnswer, CompletionStreamReader } from './recording.js';
 
 const aHold = () => new BodyBudget(1e9).hold('acme/key');
-/** As it comes, in one piece. */
 function stream(events: string) {
   const reading = new CompletionStreamReader('chat.completion');
   reading.add(Buffer.from(events));

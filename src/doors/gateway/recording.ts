@@ -11,15 +11,15 @@ import { StreamAssembly } from '../../tracing/stream-assembly.js';
 import { eventData, EventBuffer, eventPayloads } from './stream-transforms.js';
 import type { CallContext } from './call-context.js';
 
-/** What an answer was, as far as it came. */
+/** An answer as it is recorded, as far as it came. */
 export interface RecordedAnswer {
   /** JSON text. */
   text: string;
-  /** The same, parsed, where that is an object. */
+  /** The parsed `text`; undefined when it could not be read. */
   value: unknown;
-  /** What the provider said in place of the rest. */
+  /** The error that the provider reported, or why the answer could not be read. */
   error: string | null;
-  /** Events that could not be read, and those that could. */
+  /** Number of events that could not be read; `chunks` is the number of those that could. */
   unread: number;
   chunks: number;
 }
@@ -27,23 +27,22 @@ export interface RecordedAnswer {
 interface RecordingStart {
   opName: string;
   placement: CallContext;
-  /** JSON texts. */
+  /** `inputs` and `attributes` are JSON texts. */
   inputs: string;
   attributes: string;
-  /** Resolves when its start may be stored. */
+  /** Resolves when the start may be stored. */
   mayBegin: Promise<void>;
 }
 
 interface RecordingEnd {
   output: RecordedAnswer | null;
-  /** The name that the usage is counted for; null for that of the answer. */
+  /** The name that the usage is counted for; null for the model that the answer names. */
   usageName: string | null;
   exception: string | null;
-  /** What else is told, beside the usage. */
   gateway: Record<string, unknown>;
 }
 
-/** The call of a request. */
+/** Stores the call of one request. */
 export class Recording {
   readonly id = uuidv7();
   private readonly startedAt = new Date().toISOString();
@@ -65,7 +64,7 @@ export class Recording {
     await this.settleTurn();
   }
 
-  /** Resolves when the end is committed, and the start if it was not. */
+  /** Resolves when the end is committed, and the start too if it was not stored before. */
   async end({ output, usageName, exception, gateway }: RecordingEnd): Promise<void> {
     const { projectId } = this.begun.placement;
     const documents = {
@@ -95,7 +94,7 @@ export class Recording {
     await this.settleTurn();
   }
 
-  /** Unless the client says which call is the turn, it is the topmost one that is here. */
+  /** True when the client names no turn. The turn is then the topmost call of the trace that is stored. */
   private get movesTurn(): boolean {
     return this.begun.placement.turnId === null;
   }
@@ -123,7 +122,7 @@ export class Recording {
   }
 }
 
-/** What is nested too deeply cannot be stored. */
+/** Returns false for an answer that is nested too deeply to be stored. */
 function isStorable(output: RecordedAnswer | null): output is RecordedAnswer {
   try {
     return output !== null && skipValue(output.text, 0, 1) > 0;
@@ -149,12 +148,12 @@ function summaryText(
   return objectText(members);
 }
 
-/** Characters of a request that are about a token. */
+/** Estimated number of characters of a request per token. */
 const TOKEN_LENGTH = 4;
 
 /**
- * What an answer used, by the name of the model. Where it does not say, for instance because the client left before the end,
- * the length of the request and the chunks are counted: otherwise leaving early would cost nothing.
+ * Returns the usage of an answer, keyed by the name of the model. An answer without usage is estimated from the length
+ * of the request and the number of chunks. Otherwise a client would pay nothing when it leaves before the end.
  */
 export function answerUsage(
   output: RecordedAnswer | null,
@@ -171,7 +170,7 @@ export function answerUsage(
   return { [usageName ?? answered]: isTold ? told : guessed };
 }
 
-/** An answer that came as a whole. What would take too much memory to read is kept as a text. */
+/** Reads an answer that was not streamed. If parsing would take too much memory, the answer is kept as a text. */
 export async function readWholeAnswer(
   bytes: Buffer,
   hold: BodyReservation,
@@ -193,25 +192,28 @@ export async function readWholeAnswer(
   }
 }
 
-/** @throws what a text that is no JSON, or takes too much memory, does */
+/**
+ * Parses JSON after reserving the memory that its value takes.
+ * @throws SyntaxError when the text is not JSON; another error when it takes too much memory
+ */
 export async function parseWithBudget(text: string, hold: BodyReservation): Promise<unknown> {
   await hold.add(parsedBytes(text));
   return JSON.parse(text);
 }
 
-/** Reads a stream behind what goes to the client. */
+/** Reads a stream, chunk by chunk, after each chunk was sent to the client. */
 export interface StreamReader {
   add(chunk: Buffer): void;
-  /** What all bytes together are. */
+  /** Returns the whole answer. `bytes` are all bytes of the stream. */
   end(bytes: Buffer, hold: BodyReservation): Promise<RecordedAnswer>;
 }
 
-/** A provider that sends so many events that are none is read no further. */
+/** A stream is read no further after this many events that cannot be read. */
 export const MAX_UNREAD = 1000;
 
 /**
- * An answer that comes as a stream, put together as it would be without the stream. It is read as it comes, behind what goes to the
- * client: at its end there is little left to do, for which the client would wait.
+ * Assembles a streamed completion into the answer that a request without streaming gets. Each chunk is read while the
+ * stream is running, so the client hardly waits at the end.
  */
 export class CompletionStreamReader implements StreamReader {
   private readonly assembly = new StreamAssembly();
@@ -226,7 +228,7 @@ export class CompletionStreamReader implements StreamReader {
     for (const event of eventData(this.held.events(chunk).toString('utf8'))) this.addEvent(event);
   }
 
-  /** To look at each event first takes longer, so it is done where what was put together is no JSON. */
+  /** Checking each event first is slower, so it is done only when the assembled text is not JSON. */
   async end(bytes: Buffer, hold: BodyReservation): Promise<RecordedAnswer> {
     for (const event of eventData(this.held.take().toString('utf8'))) this.addChecked(event);
     const output = await this.output(hold);
@@ -254,7 +256,7 @@ export class CompletionStreamReader implements StreamReader {
     else this.unread++;
   }
 
-  /** Null where it is no JSON. */
+  /** Returns null when the assembled text is not JSON. */
   private async output(hold: BodyReservation): Promise<RecordedAnswer | null> {
     const { error, unread, chunks } = this;
     try {
@@ -267,7 +269,6 @@ export class CompletionStreamReader implements StreamReader {
   }
 }
 
-/** What could not be read of a stream. */
 const UNREADABLE: RecordedAnswer = {
   text: 'null',
   value: undefined,
@@ -286,7 +287,7 @@ function addTo(assembly: StreamAssembly, event: string): boolean {
   try {
     return assembly.add(event);
   } catch {
-    return false; // nested too deeply, too much of it, or no JSON
+    return false; // nested too deeply, too large, or not JSON
   }
 }
 
@@ -298,7 +299,7 @@ export function parseOrUndefined(text: string): unknown {
   }
 }
 
-/** What an error of OpenAI's shape says, or one of FastAPI's. */
+/** Returns the message of an error in the shape of OpenAI or FastAPI. */
 export function errorMessage(body: unknown): string | null {
   if (!isObject(body)) return null;
   const { error, detail, message } = body;

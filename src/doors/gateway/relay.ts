@@ -6,23 +6,21 @@ import type { StreamTransform } from './stream-transforms.js';
 import { ChunkBuffer } from './chunk-buffer.js';
 import type { StreamReader } from './recording.js';
 
-/** A client that reads nothing of an answer for this long is disconnected. */
 export const UNREAD_SECONDS = 60;
-/** Disconnects a client that does not read the end of its answer: what it was sent is in memory. */
+/** Disconnects a client that does not read the end of its answer, because the answer is held in memory. */
 export const disconnectUnreadClient = (response: ServerResponse) =>
   response.setTimeout(UNREAD_SECONDS * 1000, () => response.destroy());
 
-/** How often a key is asked whether it still counts. */
+/** Interval at which the relay checks that the client's key is still valid. */
 const CHECK_MS = 2000;
-/** Memory is asked for in steps of so many bytes. An answer is held as bytes, as text, and as what is stored. */
+/** Memory is reserved in steps of this size. An answer is held three times: as bytes, as text and as stored values. */
 const STEP_BYTES = 256 * 1024;
 const ANSWER_WEIGHT = 3;
 
-/** How the answer of a provider ended. */
 export interface RelayResult {
-  /** All bytes that came, as they came, but without the key; null where there was no memory to keep them. */
+  /** All bytes that arrived, with the key redacted; null when there was no memory to keep them. */
   bytes: Buffer | null;
-  /** Why it is not whole. */
+  /** Why the answer is incomplete; null when it is complete. */
   fault: string | null;
   clientLeft: boolean;
 }
@@ -31,20 +29,20 @@ export interface RelayOptions {
   provider: ModelProvider;
   maxBytes: number;
   blot: SecretRedactor;
-  /** Where a stream goes; null for an answer that is sent when it is whole. */
+  /** Transforms a stream for the client; null for an answer that is sent as a whole. */
   passage: StreamTransform | null;
-  /** Takes what has gone on. */
+  /** Reads the bytes after they were sent to the client. */
   reading: StreamReader | null;
   hold: BodyReservation;
-  /** Whether an answer that there is no memory for goes on all the same. */
+  /** True when an answer that does not fit into memory is relayed without being kept. */
   mayForget: boolean;
   assertValid: () => Promise<void>;
 }
 
 /**
- * Takes the answer of a provider and keeps it for the record; what streams goes on to the client as it comes. A client
- * that reads slowly slows the provider down. Whatever ends it early (the client, the key, a limit, silence) ends the
- * provider's answer too. Never rejects.
+ * Receives the answer of a provider and keeps it for the record. A stream is relayed to the client as it arrives. A
+ * client that reads slowly slows the provider down. When the client, the key, a limit or silence ends the relay early,
+ * the provider's answer is aborted too. Never rejects.
  */
 export function relay(
   upstream: IncomingMessage,
@@ -56,7 +54,6 @@ export function relay(
     let isKept = true;
     let [bytes, held] = [0, 0];
     let hasEnded = false;
-    /** What the answer waits for: the client, or memory. */
     const waits = new Set<'client' | 'memory'>();
 
     const end = (fault: string | null, clientLeft = false) => {
@@ -101,7 +98,7 @@ export function relay(
     const keep = (chunk: Buffer) => {
       if (!isKept) return;
       kept.add(chunk);
-      if (reading) process.nextTick(() => reading.add(chunk)); // behind the client's bytes
+      if (reading) process.nextTick(() => reading.add(chunk)); // after the bytes were sent to the client
       if (bytes <= held) return;
       held = bytes + STEP_BYTES;
       const waiting = hold.add(STEP_BYTES * ANSWER_WEIGHT);
@@ -128,7 +125,7 @@ export function relay(
       keep(chunk);
     };
 
-    /** Chunks of one packet, which go on as one: engines send each token as a chunk of its own. */
+    /** Chunks that arrived in one packet are relayed together: engines send each token as a chunk of its own. */
     let batch: Buffer[] = [];
     let hasBegun = false;
     const flush = () => {
@@ -142,7 +139,7 @@ export function relay(
       } else silence.refresh();
       goOnWith(blot.pass(chunk));
     };
-    // `readable` would lose what comes with the end of a connection that breaks off
+    // with `readable`, bytes that arrive just before a broken connection would be lost
     upstream.on('data', (chunk: Buffer) => {
       if (batch.push(chunk) === 1) process.nextTick(flush);
     });
@@ -157,10 +154,10 @@ export function relay(
     response.on('drain', onDrain);
     if (response.destroyed) onClose();
     else if (upstream.destroyed) {
-      // it broke off before it was listened to: what came is still in its buffer
+      // the connection broke before the listeners were added: the bytes are still in its buffer
       const came = upstream.read() as Buffer | null;
       if (came) goOnWith(blot.pass(came));
-      process.nextTick(() => end(`the provider ${provider.name} broke off its answer`)); // behind `reading`
+      process.nextTick(() => end(`the provider ${provider.name} broke off its answer`)); // after `reading.add`
     }
   });
 }

@@ -12,13 +12,12 @@ import {
   parseWithBudget,
 } from './recording.js';
 
-/* Streams of OpenAI's responses: events of a type each, of which the last one has the whole response. */
+/* Reads streams of OpenAI's Responses API. Events have a type, and the last one holds the whole response. */
 
 type Json = Record<string, unknown>;
 
-/** Types of the event that ends a stream. */
 const LAST_TYPES = ['response.completed', 'response.incomplete', 'response.failed'];
-/** Members of an event that are added to a text: what has begun of an item is kept where the stream breaks off. */
+/** Events that append to an item. With them, a stream that breaks off is recorded as far as it came. */
 const TEXT = 'response.output_text.delta';
 const ARGUMENTS = 'response.function_call_arguments.delta';
 const INPUT = 'response.custom_tool_call_input.delta';
@@ -30,12 +29,13 @@ interface OutputItem {
 }
 
 /**
- * The response of a stream as it came: that of its last event, or if it broke off what there was of it. A last event that lists no
- * items gets those of the events before it: ChatGPT answers Codex so (https://github.com/BerriAI/litellm/pull/32724).
+ * Reads the response of a stream from its last event. If the stream broke off, the response is assembled from the
+ * events that arrived. A last event without items gets the items of earlier events: ChatGPT answers Codex this way
+ * (https://github.com/BerriAI/litellm/pull/32724).
  */
 export class ResponseStreamReader implements StreamReader {
   add(): void {
-    // the last event says it all
+    // nothing to do yet: the last event holds the whole response
   }
 
   async end(bytes: Buffer, hold: BodyReservation): Promise<RecordedAnswer> {
@@ -56,7 +56,6 @@ export class ResponseStreamReader implements StreamReader {
   }
 }
 
-/** The response that a last event holds; null where it is none. */
 async function responseIn(event: string, hold: BodyReservation): Promise<Json | null> {
   const value = await parseWithBudget(event, hold).catch(() => undefined);
   if (!isObject(value) || !LAST_TYPES.includes(String(value['type']))) return null;
@@ -65,7 +64,6 @@ async function responseIn(event: string, hold: BodyReservation): Promise<Json | 
 
 const isEmpty = ({ output }: Json) => Array.isArray(output) && output.length === 0;
 
-/** Why a response failed. */
 const errorOf = (response: Json) =>
   isObject(response['error']) ? (errorMessage(response) ?? 'the provider answered an error') : null;
 
@@ -82,13 +80,13 @@ async function partOf(events: readonly string[], hold: BodyReservation): Promise
   return { text, value, error, unread, chunks: events.length };
 }
 
-/** What the events of a response that broke off have said. */
+/** Assembles a response from the events of a stream that broke off. */
 class PartialResponse {
   error: string | null = null;
   unread = 0;
   private base = '{}';
   private readonly items: OutputItem[] = [];
-  /** Items by their index and id, and the last one at each index. */
+  /** Items keyed by index and id; `last` is keyed by index alone. */
   private readonly byId = new Map<string, OutputItem>();
   private readonly last = new Map<unknown, OutputItem>();
 
@@ -106,7 +104,9 @@ class PartialResponse {
     return objectText(memberTexts(this.base).set('output', output));
   }
 
-  /** Servers that speak for other APIs may give all items one index, or an item another id when it is done. */
+  /**
+   * Servers that translate other APIs may send one index for all items, or change the id of an item when it is done.
+   */
   private addItem(event: string, value: Json): void {
     const { type, item, item_id, output_index: index, delta } = value;
     if (isObject(item)) {
@@ -117,7 +117,6 @@ class PartialResponse {
       (this.byId.get(itemKey(index, item_id)) ?? this.openItem(index))?.deltas.push(delta);
   }
 
-  /** Adds an item, or brings the one that is known up to date. */
   private putItem(item: OutputItem, index: unknown, id: unknown): void {
     const key = itemKey(index, id);
     const known = this.byId.get(key) ?? (item.isDone ? this.openItem(index) : undefined);
@@ -136,7 +135,6 @@ class PartialResponse {
 
 const itemKey = (index: unknown, id: unknown) => JSON.stringify([index, id]);
 
-/** An item as far as it came. */
 function itemText({ text, isDone, deltas }: OutputItem): string {
   if (isDone || deltas.length === 0) return text;
   const said = JSON.stringify(deltas.join(''));

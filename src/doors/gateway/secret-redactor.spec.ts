@@ -4,7 +4,6 @@ const KEY = 'sk-secret-of-the-operator';
 const TEXT = `a ${KEY} sk-se ${KEY}${KEY}, sk-secret-of-the-operato`;
 const CLEAN = 'a [key] sk-se [key][key], sk-secret-of-the-operato';
 
-/** What goes on of a text that comes in pieces of a size. */
 function passed(size: number, key: string | null, text = TEXT): string {
   const blot = new SecretRedactor(key);
   const pieces: Buffer[] = [];

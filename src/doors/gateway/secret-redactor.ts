@@ -1,11 +1,10 @@
-/** What stands in the place of a key. */
 const REDACTED_TEXT = '[key]';
-/** A shorter one, such as `none`, is a word that answers may hold, and no secret. */
+/** Shorter keys are not redacted in answers: they may be ordinary words, such as `none`. */
 const MIN_SECRET = 16;
 
 /**
- * Takes the key that a provider was sent out of what it answers, whatever the pieces that it comes in. The beginning of a key at
- * the end of a piece waits for the next one; no event ends so.
+ * Replaces the provider's key in the provider's answer, even when the key is split over several pieces. If a piece ends
+ * with the beginning of the key, these bytes wait for the next piece. Events end with a line feed and never wait.
  */
 export class SecretRedactor {
   private held: Buffer = Buffer.alloc(0);
@@ -15,7 +14,7 @@ export class SecretRedactor {
     this.secret = key !== null && key.length >= MIN_SECRET ? Buffer.from(key, 'latin1') : null;
   }
 
-  /** The bytes that may go on. */
+  /** Returns the bytes that can be sent now. */
   pass(piece: Buffer): Buffer {
     const { secret } = this;
     if (secret === null) return piece;
@@ -28,20 +27,20 @@ export class SecretRedactor {
     return end === clean.length ? clean : clean.subarray(0, end);
   }
 
-  /** What still waits, when nothing more comes. */
+  /** Returns the bytes that are still held when no more pieces come. */
   rest(): Buffer {
     const { held } = this;
     this.held = Buffer.alloc(0);
     return held;
   }
 
-  /** Of a text for people or of a header, keys of any length. */
+  /** Replaces keys of any length, in a message or a header. */
   text(text: string): string {
     return this.key === null ? text : text.replaceAll(this.key, REDACTED_TEXT);
   }
 }
 
-/** Where the bytes end in a beginning of the secret, else their length. */
+/** Returns the position of a beginning of the secret at the end of the bytes, else their length. */
 function partialSecretAt(bytes: Buffer, secret: Buffer): number {
   let at = Math.max(0, bytes.length - secret.length + 1);
   for (;;) {

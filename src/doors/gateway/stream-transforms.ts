@@ -1,22 +1,19 @@
 import { ChunkBuffer } from './chunk-buffer.js';
 
-/* How an answer that comes as server-sent events goes on to a client. */
-
-/** Makes of the bytes of a provider those of a client. */
 export interface StreamTransform {
   readonly contentType: string;
-  /** What the client gets before all else. */
+  /** Returns the text to send before the first bytes of the provider. */
   first(callId: string | null): string;
-  /** What may go on now. */
+  /** Returns the bytes that can be sent now. */
   pass(chunk: Buffer): Buffer;
-  /** What is left when the provider has ended its answer: the client takes it for the end. */
+  /** Returns the remaining bytes when the provider has ended. They complete the stream for the client. */
   rest(): Buffer;
-  /** What tells a client that the answer has broken off. */
+  /** Returns the text that reports a broken answer to the client. */
   failure(message: string): string;
 }
 
 const NONE = Buffer.alloc(0);
-/** How the line begins with which the last event does. */
+/** Beginnings of the line that starts the last event. */
 const DONE = ['data: [DONE]', 'data:[DONE]'];
 const RESPONSE_DONE = ['completed', 'incomplete', 'failed'].flatMap((how) => [
   `event: response.${how}`,
@@ -24,17 +21,17 @@ const RESPONSE_DONE = ['completed', 'incomplete', 'failed'].flatMap((how) => [
 ]);
 const END = Buffer.from('\n\n');
 const WINDOWS_END = Buffer.from('\r\n\r\n');
-/** As long as the end of an event, less one. */
+/** Bytes that are kept to find the end of an event that is split over two chunks: its length less one. */
 const SEAM = WINDOWS_END.length - 1;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const NO_CHOICES = /"choices"\s*:\s*\[\s*\]/;
-/** No event that tells the usage is so long. */
+/** Limit for a held event. An event that reports usage is never this long. */
 const MAX_HELD_BYTES = 64 * 1024;
 
-/** Bytes that wait for those behind them. */
+/** Holds bytes until their event is complete. */
 export class EventBuffer extends ChunkBuffer {
-  /** The last of them, where the end of an event may have begun. */
+  /** The last `SEAM` bytes, where the end of an event may have begun. */
   private last = NONE;
 
   override add(bytes: Buffer): void {
@@ -47,7 +44,7 @@ export class EventBuffer extends ChunkBuffer {
     return super.take();
   }
 
-  /** The bytes up to the end of the last event that is whole. Only what is new is searched. */
+  /** Returns all held bytes up to the end of the last complete event. Only new bytes are searched. */
   events(chunk: Buffer): Buffer {
     const before = this.last.length;
     const end = eventsEnd(before === 0 ? chunk : Buffer.concat([this.last, chunk])) - before;
@@ -63,9 +60,9 @@ export class EventBuffer extends ChunkBuffer {
 }
 
 /**
- * Events as they came. The event that says that all is there is held back until the call is recorded. Where the client did
- * not ask for the event that tells the usage, that is left out: it has no choices, which clients do not expect. For this,
- * an event that is not whole waits for its end; otherwise all bytes go on at once.
+ * Passes events on unchanged. The event that ends the stream is held back until the call is recorded. If the client did
+ * not request usage, the event with the usage is removed, because clients do not expect its empty `choices`. An
+ * incomplete event waits for its end only in this case; otherwise all bytes are sent at once.
  */
 export class EventStreamTransform implements StreamTransform {
   readonly contentType = 'text/event-stream';
@@ -121,7 +118,7 @@ export class EventStreamTransform implements StreamTransform {
   }
 }
 
-/** The same for responses, whose last event has a type. Errors are events of a type too. */
+/** Passes events of the Responses API on. Their last event is known by its type, and errors are typed events too. */
 export class ResponseStreamTransform extends EventStreamTransform {
   constructor() {
     super(false, RESPONSE_DONE);
@@ -133,7 +130,6 @@ export class ResponseStreamTransform extends EventStreamTransform {
   }
 }
 
-/** Where the event begins that ends a stream. */
 function lastEventAt(bytes: Buffer, ends: readonly string[]): number | undefined {
   for (const end of ends) {
     const at = bytes.lastIndexOf(end, undefined, 'latin1');
@@ -142,7 +138,7 @@ function lastEventAt(bytes: Buffer, ends: readonly string[]): number | undefined
   return undefined;
 }
 
-/** Where the last line begins if the bytes to come may make that event of it, else the end. */
+/** Returns the start of the last line if further bytes could make it the end event, else the length of `bytes`. */
 function openLineAt(bytes: Buffer, ends: readonly string[]): number {
   const line = lineStart(bytes, bytes.length);
   if (line === bytes.length || bytes.length - line > MAX_END) return bytes.length;
@@ -150,13 +146,13 @@ function openLineAt(bytes: Buffer, ends: readonly string[]): number {
   return ends.some((end) => end.startsWith(text)) ? line : bytes.length;
 }
 
-/** No line of `DONE` and `RESPONSE_DONE` begins with more that matters. */
+/** Longer than every text of `DONE` and `RESPONSE_DONE`. */
 const MAX_END = 32;
 
 const lineStart = (bytes: Buffer, at: number) =>
   at === 0 ? 0 : bytes.lastIndexOf(LINE_FEED, at - 1) + 1;
 
-/** Behind the last event that is whole. */
+/** Returns the position after the last complete event. */
 function eventsEnd(bytes: Buffer): number {
   const plain = bytes.lastIndexOf(END);
   const windows = bytes.lastIndexOf(WINDOWS_END);
@@ -183,10 +179,10 @@ function isUsage(event: string): boolean {
   }
 }
 
-/** Lines between two looks at the clock. */
+/** Number of lines between two pauses. */
 const LINES_AT_ONCE = 256;
 
-/** The data of events; null now and then, so that one who reads many can take turns. */
+/** Yields the data of each event. Yields null at intervals, so that a long loop can pause. */
 export function* eventPayloads(text: string): Generator<string | null> {
   let data: string | null = null;
   let lines = 0;
@@ -207,11 +203,11 @@ export function* eventPayloads(text: string): Generator<string | null> {
   if (data !== null) yield data;
 }
 
-/** The same of a text that is read at once. */
+/** Returns the data of all events at once, without pauses. */
 export const eventData = (text: string): string[] =>
   [...eventPayloads(text)].filter((data) => data !== null);
 
-/** The data of events, a line each; what says that all is there is left out. */
+/** Converts events into JSON lines with their data. The event `[DONE]` is left out. */
 export class JsonLinesTransform implements StreamTransform {
   readonly contentType = 'application/jsonl';
   private readonly held = new EventBuffer();

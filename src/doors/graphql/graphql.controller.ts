@@ -11,12 +11,17 @@ import { Context, Ctx } from '../../platform/http/context.js';
 import { GraphqlAnswerDto, GraphqlDto } from './graphql.dto.js';
 import { queryRoot, SCHEMA } from './schema.js';
 
-/** The longest query an SDK sends has about 60. Rules over a query are quadratic in them, and recursive over fragments. */
+/**
+ * The longest query of an SDK has about 60 tokens. Validation is quadratic in their number, and recursive over
+ * fragments.
+ */
 const MAX_TOKENS = 500;
 
 @Resource('graphql', BasicAuth())
 export class GraphqlController {
-  /** The operations `viewer`, `project` and `upsertModel`, which SDKs ask before they trace. Nothing is stored. */
+  /**
+   * Answers the operations `viewer`, `project` and `upsertModel`, which SDKs send before they trace. Nothing is stored.
+   */
   @Operation('graphql', 'reader')
   @NoProjectField('the resolvers check the project that a query asks for')
   @ApiOkResponse({ type: GraphqlAnswerDto })

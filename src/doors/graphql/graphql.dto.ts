@@ -2,7 +2,7 @@ import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { IsJsonObject, IsText } from '../../platform/http/dto.js';
 
-/** Long enough for every query of the schema, too short to make one that costs anything. */
+/** Enough for every query of the schema, and too short for an expensive one. */
 const MAX_QUERY = 10_000;
 
 export class GraphqlDto {
@@ -16,11 +16,10 @@ export class GraphqlLocationDto {
   column!: number;
 }
 
-/** Why a query, or a part of it, is not answered. */
 export class GraphqlErrorDto {
   message!: string;
   locations?: GraphqlLocationDto[];
-  /** Where in `data` the part would stand. */
+  /** Path in `data` to the part that has no result. */
   @ApiPropertyOptional({
     type: 'array',
     items: { oneOf: [{ type: 'string' }, { type: 'integer' }] },
@@ -32,7 +31,7 @@ export class GraphqlErrorDto {
 }
 
 export class GraphqlAnswerDto {
-  /** What the query selects, by its names: any JSON. */
+  /** The selected fields; any JSON. */
   @ApiPropertyOptional({ type: 'object', nullable: true, additionalProperties: true })
   data?: object | null;
   errors?: GraphqlErrorDto[];

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { GraphqlController } from './graphql.controller.js';
 
-/** The three GraphQL operations that SDKs ask before they trace. */
+/** Serves the three GraphQL operations that SDKs send before they trace. */
 @Module({ controllers: [GraphqlController] })
 export class GraphqlModule {}

@@ -2,7 +2,6 @@ import { buildSchema } from 'graphql';
 import type { Caller } from '../../platform/auth/caller.js';
 import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
 
-/** What SDKs ask, in the words they use. */
 export const SCHEMA = buildSchema(`
   type Query {
     viewer: User!
@@ -42,7 +41,7 @@ interface ProjectName {
   entityName?: string | null;
 }
 
-/** Answers the schema for a caller. Projects need no creation: those the key reaches are there. */
+/** Returns the resolvers for a caller. Projects need not be created: each project that the key reaches exists. */
 export function queryRoot(caller: Caller) {
   const projectId = ({ name, entityName }: ProjectName) =>
     `${entityName ?? caller.ownEntity}/${name}`;

@@ -1,32 +1,29 @@
 import type { FileRecord } from './records.js';
 import { RefusedRequest } from './target-service.js';
 
-/** A record that is not what the format has. */
 export class InvalidRecord extends Error {}
 
-/** What of one format is sent: records are added, and sent in batches. */
+/** Sends the records of one format in batches. */
 export interface Importer {
-  /** @throws WrongRecord */
+  /** @throws InvalidRecord */
   add(record: FileRecord): Promise<void>;
-  /** Sends what is still held. */
   flush(): Promise<void>;
 }
 
-/** Something to be sent, as JSON text, and where it stands in the file. */
+/** An item to send, as JSON text, with its line in the file. */
 export interface ImportItem {
   line: number;
-  /** `span 1f`, for messages. */
+  /** Name of the item in messages, such as `span 1f`. */
   what: string;
   text: string;
 }
 
-/** Why something is refused, and how many of the things that were counted. */
+/** The reason for a refusal, and how many of the counted items it concerns. */
 export interface ImportRefusal {
   why: string;
   count?: number;
 }
 
-/** What was sent, and what was refused. */
 export class ImportTally {
   private readonly counts = new Map<string, number>();
   refused = 0;
@@ -52,10 +49,13 @@ export class ImportTally {
 const BATCH_ITEMS = 500;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
 
-/** Sends a batch, and answers what is wrong with it, if anything is. @throws RefusedRequest */
+/**
+ * Sends a batch, and returns the refusal if the service refuses it.
+ * @throws RefusedRequest
+ */
 type Send = (items: readonly ImportItem[]) => Promise<ImportRefusal | undefined>;
 
-/** Items that are sent together. A refused item is found by sending fewer: any item may be sent again. */
+/** Sends items in batches. A refused item is found by sending halves of its batch; every item may be sent again. */
 export class ImportBatch {
   private items: ImportItem[] = [];
   private characters = 0;
@@ -96,7 +96,7 @@ export class ImportBatch {
     } catch (error) {
       if (!(error instanceof RefusedRequest)) throw error;
       if ([400, 413].includes(error.status)) return { why: error.message };
-      throw new Error(error.message, { cause: error }); // of the whole import: the key, the project, the address
+      throw new Error(error.message, { cause: error }); // concerns the whole import: key, project or address
     }
   }
 }

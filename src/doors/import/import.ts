@@ -15,16 +15,15 @@ export type ImportFormat = keyof typeof FORMATS;
 
 const MIB = 1024 * 1024;
 
-/** Reports during the import: refusals and progress. */
 interface ImportProgress {
   say: (line: string) => void;
-  /** A line of progress is said this often. */
+  /** Interval between two lines of progress. */
   everyMs: number;
 }
 
 /**
- * Sends a file record by record. Refused records are reported with their line, and the rest goes on.
- * @throws Error naming the line of what cannot be read
+ * Sends a file record by record. Refused records are reported with their line, and the import continues.
+ * @throws Error with the line of a record that cannot be read
  */
 export async function importFile(
   file: string,

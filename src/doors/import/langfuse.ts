@@ -10,12 +10,12 @@ import {
 } from './import-batch.js';
 import type { TargetService } from './target-service.js';
 
-/** A record of an export: a trace, perhaps with its observations and scores, or one of these by itself. */
+/** The kind of a record. A trace may contain its observations and scores. */
 type RecordKind = 'trace' | 'observation' | 'score';
 
 type Texts = Map<string, string>;
 
-/** Members that are sent on, under the names of an ingestion event. */
+/** Members that are sent, with their names in an ingestion event. */
 const SENT: Record<RecordKind, readonly string[]> = {
   trace: [
     'id',
@@ -69,12 +69,14 @@ const SENT: Record<RecordKind, readonly string[]> = {
   ],
 };
 
-/** They may come as JSON within a string. */
+/** Members that may come as JSON within a string. */
 const DOCUMENTS = new Set(['input', 'output', 'metadata', 'modelParameters']);
 
 /**
- * Exports of Langfuse: `{trace, observations}` and traces with their observations and scores, as the interface and the API give them; lists of
- * one kind, JSON or JSONL, also with the names of the blob storage export (`trace_id`); pages of the API (`{data: […]}`).
+ * Imports exports of Langfuse:
+ * - `{trace, observations}`, and traces with their observations and scores, as the interface and the API return them;
+ * - lists of one kind, JSON or JSONL, also with the names of the blob storage export (`trace_id`);
+ * - pages of the API (`{data: […]}`).
  */
 export class LangfuseImport implements Importer {
   private readonly batch: ImportBatch;
@@ -108,7 +110,7 @@ export class LangfuseImport implements Importer {
     return this.batch.flush();
   }
 
-  /** Each event is judged by itself, and known again by its place in the request. */
+  /** Sends the items as events. The service judges each event on its own; its id is its index in the batch. */
   private async send(service: TargetService, items: readonly ImportItem[]): Promise<undefined> {
     const events = items.map(({ text }, i) => `{"id":"${i}",${text.slice(1)}`);
     const answer = await service.post('/api/public/ingestion', `{"batch":[${events.join(',')}]}`);
@@ -120,7 +122,7 @@ export class LangfuseImport implements Importer {
 interface LangfuseEntity {
   kind: RecordKind;
   texts: Texts;
-  /** The time of the event: that of a trace is its end. */
+  /** The time of the event. For a trace this is its end. */
   at: string;
 }
 
@@ -152,7 +154,7 @@ function readEntity(texts: Texts): LangfuseEntity {
   return kind === 'trace' ? traceEntity(texts, []) : { kind, texts, at: startTime(texts) };
 }
 
-/** A trace that says how long it took, or whose observations do, names its own times. */
+/** Sets `startTime` and `endTime` of a trace whose duration is known from itself or from its observations. */
 function traceEntity(trace: Texts, ends: readonly string[]): LangfuseEntity {
   const [start, end] = [startTime(trace), latestEnd(trace, ends)];
   const texts = new Map(trace);
@@ -175,7 +177,7 @@ function readChild(kind: RecordKind, text: string, trace: Texts): LangfuseEntity
   return { kind, texts, at: startTime(texts) };
 }
 
-/** Members by name as texts, `trace_id` as `traceId`; those that are null are left out. */
+/** Returns the texts of the members by name, with `trace_id` as `traceId`. Members that are null are left out. */
 function memberMap(text: string): Texts {
   const members: Texts = new Map();
   for (const [name, value] of memberTexts(text))
@@ -198,7 +200,7 @@ function readString(texts: Texts, name: string): string | undefined {
 const startTime = (texts: Texts) =>
   readString(texts, 'startTime') ?? readString(texts, 'timestamp') ?? new Date(0).toISOString();
 
-/** The latest end below, else the start and how many seconds the trace took. */
+/** Returns the latest end of the observations, else the start plus the trace's `latency` in seconds. */
 function latestEnd(trace: Texts, ends: readonly string[]): string {
   const start = startTime(trace);
   const last = ends.toSorted((a, b) => Date.parse(a || start) - Date.parse(b || start)).at(-1);
@@ -225,7 +227,7 @@ function eventBody(kind: RecordKind, texts: Texts): Texts {
   return sent;
 }
 
-/** Older exports count in members of the observation. */
+/** Returns the usage. Older exports store the counts in members of the observation. */
 function usageText(texts: Texts): string {
   const details = texts.get('usageDetails');
   if (details !== undefined && details !== '{}') return unwrapped(details);
@@ -236,7 +238,7 @@ function usageText(texts: Texts): string {
   return counts.input + counts.output > 0 ? JSON.stringify(counts) : '{}';
 }
 
-/** Unwraps JSON inside a string, and once more where that is a string again, as it is spelled there. */
+/** Unwraps JSON inside a string, at most twice. The spelling of the inner JSON is kept. */
 function unwrapped(value: string): string {
   let text = value;
   for (let level = 0; level < 2 && text.startsWith('"'); level++) {

@@ -9,7 +9,7 @@ import {
 } from './import-batch.js';
 import type { TargetService } from './target-service.js';
 
-/** `resourceSpans` of OTLP/JSON, sent as they are spelled. */
+/** Sends `resourceSpans` of OTLP/JSON without changing their text. */
 export class SpansBatch extends ImportBatch {
   constructor(service: TargetService, tally: ImportTally) {
     super(async (items) => {
@@ -23,7 +23,7 @@ export class SpansBatch extends ImportBatch {
   }
 }
 
-/** Files of a collector's file exporter: a request of spans a record, `{"resourceSpans":[…]}`. */
+/** Imports files of a collector's file exporter. Each record is a request of spans, `{"resourceSpans":[…]}`. */
 export class OtlpImport implements Importer {
   private readonly spans: SpansBatch;
 
@@ -55,7 +55,7 @@ export class OtlpImport implements Importer {
   }
 }
 
-/** How many spans a resource has; none where it is not as it should be, which the service will say. */
+/** Returns the number of spans of a resource. Returns 0 for an invalid resource, which the service refuses later. */
 function spansIn(text: string): number {
   const { scopeSpans } = JSON.parse(text) as { scopeSpans?: { spans?: unknown[] }[] };
   return Array.isArray(scopeSpans)

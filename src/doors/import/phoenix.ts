@@ -8,8 +8,8 @@ import type { TargetService } from './target-service.js';
 type Json = Record<string, unknown>;
 
 /**
- * Exports of Phoenix: spans as its API answers them (pages `{data: […]}` too), or a data frame of spans as JSON records or JSONL; and
- * annotations of spans and traces, which become feedback.
+ * Imports exports of Phoenix: spans as its API returns them (also pages `{data: […]}`), and data frames of spans as
+ * JSON records or JSONL. Annotations of spans and traces become feedback.
  */
 export class PhoenixImport implements Importer {
   private readonly spans: SpansBatch;
@@ -36,7 +36,7 @@ export class PhoenixImport implements Importer {
     else await this.addOne(text, line);
   }
 
-  /** Annotations come after the spans that they are of. */
+  /** Sends annotations after the spans to which they belong. */
   async flush(): Promise<void> {
     await this.spans.flush();
     await this.scores.flush();
@@ -57,7 +57,7 @@ export class PhoenixImport implements Importer {
   }
 }
 
-/** An annotation as a score of Langfuse, which the service keeps as feedback of its name. */
+/** Converts an annotation into a score of Langfuse, which the service stores as feedback. */
 function readScore(record: Json): Json {
   const { label, score, explanation } = record['result'] as Json;
   const { id, name, metadata, identifier, annotator_kind, span_id, trace_id, created_at } = record;
@@ -77,7 +77,7 @@ function readScore(record: Json): Json {
 
 const STATUS: Record<string, number> = { OK: 1, ERROR: 2 };
 
-/** The span as OTLP/JSON. A data frame has the path of each value as the name of its column. */
+/** Converts a span into OTLP/JSON. A data frame names each column by the path of its value. */
 function readSpan(record: Json) {
   const context = isObject(record['context']) ? record['context'] : {};
   const readId = (name: string) => {
@@ -122,7 +122,10 @@ function flattened(attributes: unknown): Map<string, unknown> {
   return into;
 }
 
-/** Objects, and lists of objects, are spelled out as OpenInference does: `llm.input_messages.0.message.role`. Nulls are columns of other spans. */
+/**
+ * Flattens objects, and lists of objects, as OpenInference does: `llm.input_messages.0.message.role`. Null values are
+ * skipped: in a data frame they belong to columns of other spans.
+ */
 function flatten(name: string, value: unknown, into: Map<string, unknown>): void {
   if (value === null || value === undefined) return;
   if (isObject(value) || (Array.isArray(value) && value.some(isObject)))
@@ -140,7 +143,10 @@ function anyValue(value: unknown): object {
   return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value };
 }
 
-/** Nanoseconds since 1970: of ISO 8601, whose fractions may have nine digits, or of a number of a data frame, by its size. */
+/**
+ * Converts a time to nanoseconds since 1970. ISO 8601 times may have nine digits of fraction; the unit of a number from
+ * a data frame follows from its size.
+ */
 function toNanoseconds(time: unknown): string {
   if (typeof time === 'number' || (typeof time === 'string' && /^\d+$/.test(time))) {
     let nanos = BigInt(Math.round(Number(time)));

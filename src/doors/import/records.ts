@@ -4,10 +4,10 @@ import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { CODES } from '../../platform/json/json-grammar.js';
 
-/** Bytes of a record: it is parsed in one go. */
+/** Maximum size of a record, which is parsed in one go. */
 const MAX_RECORD_BYTES = 128 * 1024 * 1024;
 
-/** A JSON object of a file, and the line on which it begins. */
+/** A JSON object of a file, with the line on which it begins. */
 export interface FileRecord {
   text: string;
   line: number;
@@ -19,8 +19,9 @@ const SPACE = 0x20;
 const BYTE_ORDER_MARK = new Set([0xef, 0xbb, 0xbf]);
 
 /**
- * The JSON objects of a file, one after the other: JSONL, one document over many lines, or the elements of one list. Memory is one
- * of them. A name that ends in `.gz` is unpacked. `onRead` is told how many bytes of the file have been read.
+ * Yields the JSON objects of a file one after the other: JSONL, one document over many lines, or the elements of one
+ * list. Only one object is in memory. A file whose name ends in `.gz` is decompressed. `onRead` receives the number of
+ * bytes that were read.
  * @throws Error, whose message begins with the file and the line
  */
 export async function* readRecords(
@@ -37,15 +38,18 @@ export async function* readRecords(
 
 export const fileSize = async (file: string): Promise<number> => (await stat(file)).size;
 
-/** It only cuts records, at any depth. `JsonScanner` checks one JSON text, and a file may hold many; each record is parsed later. */
+/**
+ * Splits a file into records without checking their JSON. `JsonScanner` checks one JSON text, but a file may hold many;
+ * each record is parsed later.
+ */
 class Splitter {
   private line = 1;
-  /** Where the object at hand began, and its bytes so far. */
+  /** Start of the current object, its nesting depth, and its bytes so far. */
   private begin = { line: 0, depth: 0, bytes: 0 };
   private parts: Buffer[] = [];
   private isInString = false;
   private isEscaped = false;
-  /** Whether the file is one list; undefined before anything has been read. */
+  /** True when the file is one list; undefined before anything has been read. */
   private isList: boolean | undefined;
 
   constructor(private readonly file: string) {}

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A request that the service refuses; the message is its `detail`. */
+/** The error for a request that the service refuses. Its message is the `detail` of the answer. */
 export class RefusedRequest extends Error {
   constructor(
     readonly status: number,
@@ -12,7 +12,6 @@ export class RefusedRequest extends Error {
 
 const TRIES = 6;
 
-/** The service that is imported into. */
 export class TargetService {
   constructor(
     private readonly url: string,
@@ -21,8 +20,9 @@ export class TargetService {
   ) {}
 
   /**
-   * Posts JSON, and answers the JSON that comes back. Waits and tries again while the service is away or busy: what is imported
-   * may be sent any number of times. @throws RefusedRequest, Error
+   * Posts JSON and returns the JSON of the answer. While the service is unreachable or busy, it waits and tries again:
+   * imported items may be sent any number of times.
+   * @throws RefusedRequest, Error
    */
   async post(path: string, body: string): Promise<unknown> {
     const headers = {

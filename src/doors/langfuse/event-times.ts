@@ -1,10 +1,10 @@
 import { microsecondsOf } from '../../platform/query/binary-copy.js';
 import { parseDate } from '../../platform/http/dto.js';
 
-/** Place of an event in the order in which events count. */
+/** Sort key of an event. An event with a higher value overrides one with a lower value. */
 export type EventOrder = number;
 
-/** Order of a member that no event has set on purpose: any event that names the member wins. */
+/** Order of a derived member value: any event that names the member overrides it. */
 export const DERIVED: EventOrder = -1e18;
 
 const DAY_MICROSECONDS = 24 * 60 * 60 * 1_000_000;
@@ -15,24 +15,24 @@ export const microsecondsAt = (text: string): number =>
 
 const EPOCH_MS = Date.UTC(2000, 0, 1);
 
-/** Events count in the order of their timestamps; of two with the same one, a create counts before an update. */
+/** Returns the order of an event: by timestamp. At the same timestamp, a create comes before an update. */
 export const orderOf = (timestamp: string, isUpdate: boolean): EventOrder =>
   2 * microsecondsAt(timestamp) + (isUpdate ? 1 : 0);
 
 interface StoredTimes {
-  /** Names of members by the order of the event that set them. */
+  /** Names of members, keyed by the order of the event that set them. */
   set?: Record<string, string[]>;
   isObserved?: boolean;
 }
 
 /**
- * The order of the event that set each member of a call or a score. A later event replaces a member and an earlier one does not,
- * in whatever order they arrive. A timestamp more than a day ahead of this process's clock is a mistake: it counts before all
- * others, so that one wrong clock does not keep a member from changing for years.
+ * Stores which event set each member of a call or a score. A later event replaces a member and an earlier one does not,
+ * whatever the order of arrival. A timestamp more than a day ahead of this process's clock is treated as a mistake. It
+ * counts before all others, so that one wrong clock does not block changes of a member for years.
  */
 export class EventTimes {
   private readonly orders = new Map<string, EventOrder>();
-  /** Whether the times of the root of a trace follow from the observations below it. */
+  /** True when the times of a trace's root are computed from the observations below it. */
   isObserved = false;
 
   constructor(stored: string | null | undefined) {
@@ -47,12 +47,12 @@ export class EventTimes {
     return this.orders.has(name);
   }
 
-  /** Whether the root of a trace names its own times. */
+  /** True when the root of a trace has times that an event named. */
   get hasOwnTimes(): boolean {
     return this.has('startTime');
   }
 
-  /** Whether a member takes its value from an event; if so, the event is noted as the one that set it. */
+  /** Returns true when the event may set the member. The order of the event is then stored for the member. */
   takes(name: string, order: EventOrder): boolean {
     const known = this.orders.get(name);
     if (known !== undefined && rank(order) < rank(known)) return false;
@@ -60,7 +60,7 @@ export class EventTimes {
     return true;
   }
 
-  /** Decides in this way for a member that keeps the value of the earliest event. */
+  /** Returns true when the event may set a member that keeps the value of the earliest event. Stores its order then. */
   takesFirst(name: string, order: EventOrder): boolean {
     const known = this.orders.get(name);
     if (known !== undefined && order >= known) return false;

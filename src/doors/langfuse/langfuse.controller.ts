@@ -51,7 +51,10 @@ import {
 } from './media.dto.js';
 import { MediaService } from './media.service.js';
 
-/** What SDKs of Langfuse send and ask; the public key names the project (or a header `project_id`), unless the secret key reaches only one. */
+/**
+ * Serves the SDKs of Langfuse. The public key, or a header `project_id`, names the project. Neither is needed when the
+ * secret key reaches only one project.
+ */
 @NoProjectField('a header or the public key names it, which projectInScope checks')
 @Resource('langfuse', BasicAuth(), 'api/public')
 export class LangfuseController {
@@ -60,7 +63,10 @@ export class LangfuseController {
     private readonly media: MediaService,
   ) {}
 
-  /** Stores traces and observations as calls, and scores as feedback. A bad event is refused by itself. */
+  /**
+   * Stores traces and observations as calls, and scores as feedback. An invalid event is refused without affecting the
+   * others.
+   */
   @Post('ingestion')
   @HttpCode(HttpStatus.MULTI_STATUS)
   @Allow('writer')
@@ -69,7 +75,7 @@ export class LangfuseController {
     return this.langfuse.ingest(batch, context.text, projectInScope(context), context.caller);
   }
 
-  /** Stores a score, or a list of them, as feedback; with its id a score may be sent again, and changed. */
+  /** Stores a score, or a list of scores, as feedback. A score with an id can be sent again and changed. */
   @Operation('scores', 'writer')
   @ApiBody({ schema: { type: 'object' } })
   @ApiOkResponse({ type: ScoreStoredDto })
@@ -94,7 +100,7 @@ export class LangfuseController {
     return { accepted: body.length - errors.length, rejected: errors.length, errors };
   }
 
-  /** Announces a medium, whose bytes go to `uploadUrl` by PUT, unless they are here. */
+  /** Announces a media file. Its bytes are uploaded to `uploadUrl` by PUT, unless they are stored already. */
   @Post('media')
   @Allow('writer')
   @HttpCode(HttpStatus.OK)
@@ -103,7 +109,7 @@ export class LangfuseController {
     return this.media.announce(body, projectInScope(context), context);
   }
 
-  /** Hears how an upload went. */
+  /** Receives the result of an upload. */
   @Patch('media/:id')
   @Allow('writer')
   @ApiOkResponse({ type: MediaReportedDto })
@@ -116,7 +122,7 @@ export class LangfuseController {
     return { mediaId: id };
   }
 
-  /** A medium, and a URL that answers its bytes for an hour. */
+  /** Returns a media file, with a URL that serves its bytes for an hour. */
   @Get('media/:id')
   @Allow('reader')
   @ApiOkResponse({ type: MediaDto })
@@ -124,7 +130,7 @@ export class LangfuseController {
     return this.media.read(id, projectInScope(context), context);
   }
 
-  /** The project of the keys, which SDKs ask for to see whether they work. */
+  /** Returns the project of the keys. SDKs request it to check the keys. */
   @Get('projects')
   @Allow('reader')
   projects(@Ctx() context: Context): LangfuseProjectsDto {
@@ -137,12 +143,12 @@ export class LangfuseController {
 
 const BYTES = 'application/octet-stream';
 
-/** Bytes of media, by URLs that are signed: SDKs send no key there. */
+/** Serves the bytes of media by signed URLs, because SDKs send no key with these requests. */
 @Resource('langfuse', Public(), 'api/public/media/:id/content')
 export class MediaContentController {
   constructor(private readonly media: MediaService) {}
 
-  /** Takes the bytes that `POST /api/public/media` has announced. */
+  /** Stores the bytes that `POST /api/public/media` announced. */
   @Put()
   @ApiConsumes(BYTES)
   @ApiBody({ schema: { type: 'string', format: 'binary' } })
@@ -152,13 +158,13 @@ export class MediaContentController {
     return { mediaId: id };
   }
 
-  /** The bytes of a medium, as the media type that was announced. */
+  /** Returns the bytes of a media file, with the media type that was announced. */
   @Get()
   @ApiProduces('*/*')
   @ApiOkResponse({ schema: { type: 'string', format: 'binary' } })
   async content(@Param('id') id: string, @Ctx() context: Context): Promise<StreamableFile> {
     const { bytes, length, contentType } = await this.media.content(id, context);
-    // a page of a client must not run as a page of the service
+    // an HTML page that a client uploaded must not run as a page of the service
     context.response.setHeader('Content-Security-Policy', "sandbox; default-src 'none'");
     context.response.setHeader('X-Content-Type-Options', 'nosniff');
     context.response.setHeader('Cache-Control', 'private, max-age=3600, immutable');
@@ -168,7 +174,7 @@ export class MediaContentController {
 
 @Resource('langfuse', Public(), 'api/public/health')
 export class LangfuseHealthController {
-  /** The process is up. */
+  /** Reports that the process is running. */
   @Get()
   health(): LangfuseHealthDto {
     return { status: 'OK', version: VERSION };

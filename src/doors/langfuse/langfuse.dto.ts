@@ -4,7 +4,7 @@ import { MaxItems } from '../../platform/http/dto.js';
 
 export const MAX_EVENTS = 10_000;
 
-/** Events, each of which is judged by itself. */
+/** Events, each of which is accepted or refused on its own. */
 export class IngestionDto {
   @IsArray()
   @MaxItems(MAX_EVENTS)
@@ -12,16 +12,14 @@ export class IngestionDto {
   batch!: unknown[];
 }
 
-/** An event that was stored. */
 export class EventStoredDto {
-  /** Of the event; empty where it has none. */
+  /** The id of the event; empty if it has none. */
   id!: string;
   @ApiProperty({ type: 'integer', enum: [201] }) status!: number;
 }
 
-/** An event that was refused. */
 export class EventRefusedDto {
-  /** Of the event; empty where it has none. */
+  /** The id of the event; empty if it has none. */
   id!: string;
   @ApiProperty({ type: 'integer', example: 400 }) status!: number;
   message!: string;
@@ -34,12 +32,10 @@ export class IngestionAnswerDto {
   errors!: EventRefusedDto[];
 }
 
-/** The score that was stored. */
 export class ScoreStoredDto {
   id!: string;
 }
 
-/** All scores of a list were stored. */
 export class ScoresStoredDto {
   message!: 'Accepted';
 }
@@ -48,7 +44,6 @@ export class ScoreRefusedDto {
   message!: string;
 }
 
-/** Some scores of a list were refused. */
 export class ScoresRefusedDto {
   @ApiProperty({ type: 'integer' }) accepted!: number;
   @ApiProperty({ type: 'integer' }) rejected!: number;

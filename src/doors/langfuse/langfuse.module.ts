@@ -10,7 +10,7 @@ import {
 import { LangfuseService } from './langfuse.service.js';
 import { MediaService } from './media.service.js';
 
-/** What SDKs of Langfuse send besides OTLP. */
+/** Receives what SDKs of Langfuse send beside OTLP: events, scores and media. */
 @Module({
   imports: [CallsModule, FeedbackModule, ObjectsModule],
   controllers: [LangfuseController, LangfuseHealthController, MediaContentController],

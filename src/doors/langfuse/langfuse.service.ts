@@ -31,16 +31,16 @@ import {
 } from './root-times.query.js';
 import { Score } from './score.js';
 
-/** Calls that events of Langfuse change, while these are read and written again. */
+/** Lock for the calls of a project while events of Langfuse change them. */
 const EVENTS = projectLock(0x6c66);
 
-/** Each is a statement or two. */
+/** Maximum number of scores in a request. Each score takes one or two statements. */
 export const MAX_SCORES = 1000;
 
-/** Documents of stored calls that events change, which are read, and written again. */
+/** Maximum size of the stored documents that are changed at once. They are read and written again. */
 const MAX_PART_BYTES = 16 * 1024 * 1024;
 
-/** To read and write again what is larger takes so long that it needs a slot. */
+/** Parts above this size take long to read and write again. They run as `long` work of `Database.alone`. */
 const SHORT_BYTES = 2 * 1024 * 1024;
 
 interface BatchEvent {
@@ -48,7 +48,7 @@ interface BatchEvent {
   event: IngestionEvent;
 }
 
-/** Events by what they say is the id of their call, and at most how large the stored documents of these are. */
+/** Events keyed by the id of their call, and the maximum size of the stored documents of these calls. */
 interface CallEvents {
   events: Map<unknown, BatchEvent[]>;
   bytes: number;
@@ -63,8 +63,8 @@ export class LangfuseService {
   ) {}
 
   /**
-   * Events change what earlier ones made, also those of other requests, so the requests of a project take turns. `text` is the
-   * body as it was sent.
+   * Stores a batch of events; `text` is the body as it was sent. Events change what earlier ones stored, also those of
+   * other requests. So requests of one project run one after the other.
    */
   async ingest(
     batch: unknown[],
@@ -106,7 +106,7 @@ export class LangfuseService {
     return outcomes.answer();
   }
 
-  /** Events by the id of their call, in parts whose stored calls can be held in memory. */
+  /** Groups events by the id of their call, in parts whose stored calls fit into memory. */
   private async readParts(
     observed: readonly BatchEvent[],
     projectId: string,
@@ -165,8 +165,8 @@ export class LangfuseService {
   }
 
   /**
-   * Lets a trace last from its first to its last observation. What changed is enough to know, except when a root or an observation
-   * of it moved: then all observations of the trace are looked at.
+   * Sets the times of a trace's root to those of its first and last observation. Usually the changed observations are
+   * enough. When a root or one of its observations moved, all observations of the trace are read.
    */
   private async setRootTimes(projectId: string, changed: readonly Observation[]): Promise<void> {
     if (changed.length === 0) return;
@@ -198,7 +198,7 @@ export class LangfuseService {
     return new Map(times.map((one) => [one.trace_id, one]));
   }
 
-  /** Stores what is good of a list of scores, and says what is wrong with the others. */
+  /** Stores the valid scores of a list, and returns the error messages of the others. */
   async scoreAll(text: string, projectId: string, caller: Caller): Promise<string[]> {
     const spans = elementSpans(text, 0);
     if (spans.length > MAX_SCORES)
@@ -219,8 +219,8 @@ export class LangfuseService {
   }
 
   /**
-   * Stores a score as feedback of its name and answers its id; what it says is the payload. `text` is its body, `timestamp` that of its
-   * event.
+   * Stores a score as feedback and returns its id. The name of the score is the feedback type; its other members are
+   * the payload. `text` is the score as it was sent, `timestamp` that of its event.
    */
   async score(
     text: string,
@@ -238,7 +238,7 @@ export class LangfuseService {
   }
 }
 
-/** The root of a trace, where it does not last as long as these observations yet. */
+/** Returns the root with longer times, or nothing when it already covers these observations. */
 function stretchRoot(root: TraceRoot, times: TraceTimes | undefined): TraceRoot[] {
   if (!times) return [];
   const { started_at, ended_at } = root;
@@ -249,7 +249,6 @@ function stretchRoot(root: TraceRoot, times: TraceTimes | undefined): TraceRoot[
     : [{ ...root, started_at: first, ended_at: last }];
 }
 
-/** The root of a trace with the times of all of its observations, where there are some. */
 function replaceRootTimes(root: TraceRoot, times: TraceTimes | undefined): TraceRoot[] {
   if (!times) return [];
   const own = new EventTimes(root.event_times);
@@ -257,7 +256,7 @@ function replaceRootTimes(root: TraceRoot, times: TraceTimes | undefined): Trace
   return [{ ...root, started_at: times.first, ended_at: times.last, event_times: own.text }];
 }
 
-/** @throws InvalidEvent */
+/** @throws InvalidEvent, TooDeep */
 function readEvent(item: unknown, found: { body?: string } | TooDeep | undefined): IngestionEvent {
   if (found instanceof TooDeep) throw found;
   if (!isObject(item) || !isObject(item['body'])) throw new InvalidEvent('body must be an object');
@@ -268,7 +267,10 @@ function readEvent(item: unknown, found: { body?: string } | TooDeep | undefined
   return { type, timestamp: at, body, text: found!.body! };
 }
 
-/** Why one item is refused. @throws the error itself when it is of the whole request */
+/**
+ * The reason why one item is refused.
+ * @throws the error itself when it concerns the whole request
+ */
 class EventRefusal {
   readonly status: number;
   readonly message: string;
@@ -285,7 +287,6 @@ class EventRefusal {
   }
 }
 
-/** The answer to each event of a request. */
 class IngestionOutcomes {
   private readonly errors = new Map<number, EventRefusedDto>();
 

@@ -3,7 +3,7 @@ import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { IsCount, IsDateTime, IsId, IsText, MAX_INT } from '../../platform/http/dto.js';
 
 export class MediaUploadDto {
-  /** The trace, or else the item of a dataset, whose documents name the medium. */
+  /** The trace whose documents name the media file. Without it, `datasetId` and `datasetItemId` are required. */
   @IsOptional() @IsId() traceId?: string | null;
   @IsOptional() @IsId() observationId?: string | null;
   @IsOptional() @IsId() datasetId?: string | null;
@@ -15,7 +15,7 @@ export class MediaUploadDto {
     message: 'contentType must be a media type such as image/png',
   })
   contentType!: string;
-  /** Bytes, at most 100 MiB. */
+  /** Length in bytes, at most 100 MiB. */
   @IsInt() @Min(1) @Max(MAX_INT) @ApiProperty({ type: 'integer' }) contentLength!: number;
   @IsText(44)
   @Matches(/^[A-Za-z0-9+/]{43}=$/, {
@@ -26,11 +26,10 @@ export class MediaUploadDto {
 
 export class MediaUploadUrlDto {
   mediaId!: string;
-  /** Null when the bytes are here already. */
+  /** Null when the bytes are stored already. */
   @ApiProperty({ type: 'string', nullable: true }) uploadUrl!: string | null;
 }
 
-/** How an upload went. */
 export class MediaReportDto {
   @IsOptional() @IsDateTime() uploadedAt?: string | null;
   @IsInt() @Min(0) @Max(999) @ApiProperty({ type: 'integer' }) uploadHttpStatus!: number;
@@ -47,7 +46,7 @@ export class MediaDto {
   contentType!: string;
   @ApiProperty({ type: 'integer' }) contentLength!: number;
   @IsDateTime() uploadedAt!: string;
-  /** Answers the bytes to anybody who has it, until `urlExpiry`. */
+  /** Returns the bytes to everyone who has this URL, until `urlExpiry`. */
   url!: string;
   @IsDateTime() urlExpiry!: string;
 }

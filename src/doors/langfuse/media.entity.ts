@@ -1,7 +1,10 @@
 import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** A picture, sound or other medium that documents name by its id. Its bytes are a file of the project, once they are here. */
+/**
+ * A picture, sound or other media file that documents name by its id. Its bytes are a file of the project, once
+ * uploaded.
+ */
 @ProjectTable('media', { rows: 'data', counted: null })
 export class Media {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
@@ -11,9 +14,9 @@ export class Media {
   @Column('int', { name: 'size_bytes' }) sizeBytes!: number;
   /** SHA-256 of the bytes in base64. */
   @Column({ type: 'text', collation: 'C' }) sha256!: string;
-  /** Signs the URLs of the bytes. */
+  /** Key that signs the URLs of the bytes. */
   @Column('bytea') secret!: Buffer;
-  /** The file; null until the bytes are here. */
+  /** Digest of the file; null until the bytes are uploaded. */
   @Column({ type: 'text', nullable: true, collation: 'C' }) digest!: string | null;
   @Column('timestamptz', { name: 'uploaded_at', nullable: true }) uploadedAt!: Date | null;
 }

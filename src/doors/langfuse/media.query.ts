@@ -1,8 +1,8 @@
-// SQL: what was announced may change until the bytes are here.
+// Plain SQL: the announced values may change until the bytes are uploaded.
 import { sql, type Sql } from '../../platform/query/sql.js';
 import type { Media } from './media.entity.js';
 
-/** Stores a medium unless its bytes are here, and answers what is stored. */
+/** Stores a media file unless its bytes are uploaded already. Returns the stored row. */
 export const announceMediaQuery = ({
   projectId,
   id,
@@ -24,7 +24,7 @@ export const announceMediaQuery = ({
     sha256 = CASE WHEN m.digest IS NULL THEN excluded.sha256 ELSE m.sha256 END
   RETURNING m.size_bytes, m.sha256, m.secret, m.digest IS NOT NULL AS is_here`;
 
-/** Names the file of a medium; the first upload counts. */
+/** Sets the file of a media row. Only the first upload has an effect. */
 export const keepMediaQuery = ({
   projectId,
   id,

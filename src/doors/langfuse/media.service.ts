@@ -16,14 +16,14 @@ import { announceMediaQuery, keepMediaQuery } from './media.query.js';
 const URL_SECONDS = 60 * 60;
 const ID_LENGTH = 22;
 const SECRET_BYTES = 32;
-/** Bytes in memory while an upload passes: some chunks. */
+/** Memory that is reserved for an upload: a few chunks. */
 const UPLOAD_BYTES = 1024 * 1024;
 
 type Method = 'GET' | 'PUT';
 
 /**
- * Media that SDKs take out of documents. The bytes come and go by URLs that are signed with a secret of the medium, because SDKs
- * send no key there: such a URL stores the announced bytes and no others, or reads them, for an hour.
+ * Stores media that SDKs take out of documents. SDKs send no key with the bytes, so the URLs are signed with a secret
+ * of the media row. For an hour, such a URL stores exactly the announced bytes, or reads them.
  */
 @Injectable()
 export class MediaService {
@@ -73,7 +73,10 @@ export class MediaService {
     return { mediaId: id, uploadUrl: media!.is_here ? null : url };
   }
 
-  /** Takes the bytes that were announced. @throws ApiError `forbidden`, `too_large`, `invalid_request` */
+  /**
+   * Stores the bytes that were announced.
+   * @throws ApiError `forbidden`, `too_large`, `invalid_request`
+   */
   async upload(id: string, context: Context): Promise<void> {
     const media = await this.signedMedia('PUT', id, context);
     const { projectId, sha256, sizeBytes } = media;
@@ -87,7 +90,10 @@ export class MediaService {
     });
   }
 
-  /** Hears how an upload went, which is known here already. @throws ApiError `not_found`, `conflict` */
+  /**
+   * Checks the reported result of an upload. Nothing is stored, because the service knows the result already.
+   * @throws ApiError `not_found`, `conflict`
+   */
   async report(id: string, { uploadHttpStatus }: MediaReportDto, projectId: string): Promise<void> {
     const media = await this.find(projectId, id);
     if (!media) throw notFound(id);
@@ -124,14 +130,14 @@ export class MediaService {
     return { ...file, contentType };
   }
 
-  /** Hands the body to `take` as it comes; what fails on either side ends both. */
+  /** Passes the body to `take` while it arrives. A failure on either side ends both. */
   private async receive<T>(
     context: Context,
     limit: number,
     take: (bytes: Readable) => Promise<T>,
   ): Promise<T> {
     const bytes = new PassThrough();
-    bytes.on('error', () => {}); // `take` meets it too
+    bytes.on('error', () => {}); // `take` receives the error too
     const failure = new AbortController();
     const taken = take(bytes);
     taken.catch((error: unknown) => failure.abort(error));
@@ -180,7 +186,10 @@ export class MediaService {
     return { url: url.href, expires };
   }
 
-  /** The medium that a signed URL names. @throws ApiError `forbidden` */
+  /**
+   * Returns the media row that a signed URL names.
+   * @throws ApiError `forbidden`
+   */
   private async signedMedia(method: Method, id: string, { url }: Context): Promise<Media> {
     const asked = new URL(url, 'http://here.invalid').searchParams;
     const [projectId, text, signature] = ['project_id', 'expires', 'signature'].map((name) =>
@@ -214,7 +223,10 @@ const signatureOf = (
 const notFound = (id: string) =>
   new ApiError('not_found', `there is no medium ${id}, or its bytes were not uploaded`);
 
-/** Refuses other bytes before they are read, as far as headers tell. @throws ApiError `invalid_request` */
+/**
+ * Refuses an upload before its bytes are read, if its headers differ from the announcement.
+ * @throws ApiError `invalid_request`
+ */
 function assertHeaders({ headers }: Context, { sha256, sizeBytes }: Media): void {
   const violations = [
     { path: 'content-length', sent: headers['content-length'], announced: String(sizeBytes) },

@@ -12,17 +12,14 @@ import { type UsageEntry, UsageCounts } from '../../tracing/usage/usage-counts.j
 import { reportedUsage } from '../../tracing/usage/usage.js';
 import { DERIVED, type EventOrder, EventTimes, microsecondsAt, orderOf } from './event-times.js';
 
-/** One event of an ingestion request. */
 export interface IngestionEvent {
   type: string;
-  /** When the event was made: a date-time. */
   timestamp: string;
   body: Record<string, unknown>;
   /** The body as it was sent. */
   text: string;
 }
 
-/** An event that cannot become a call; the message says why. */
 export class InvalidEvent extends Error {}
 
 const OBSERVATION =
@@ -31,7 +28,7 @@ const OBSERVATION =
 export const isTrace = ({ type }: IngestionEvent) => type === 'trace-create';
 export const isObservation = ({ type }: IngestionEvent) => OBSERVATION.test(type);
 
-/** The members that become a field, an input or an output of the call; others become attributes of the same name. */
+/** Members that become a field, the inputs or the output of the call. Others become attributes with the same name. */
 const FIELDS = new Set([
   'id',
   'traceId',
@@ -50,29 +47,29 @@ const FIELDS = new Set([
 /** Members that keep the value of the earliest event, as Langfuse does. */
 const FIXED = new Set(['traceId', 'startTime', 'timestamp', 'environment']);
 
-/** Two spellings of one thing. The later event counts, whichever it uses. */
+/** Members with two spellings. The later event counts, whichever spelling it uses. */
 const MEMBER_ALIASES: Record<string, string> = { usageDetails: 'usage' };
 
-/** Attributes that other things follow from. */
+/** Attributes from which other values of the call are derived. */
 const READ_ATTRIBUTES = ['level', 'statusMessage', 'model'];
 
 type CallFields = Record<string, unknown>;
-/** The texts of the members of an object, and those of the members of its `metadata`, which are merged. */
+/** Texts of the attributes. `metadata` may be a map of the texts of its members, because events merge them. */
 type Attributes = Map<string, string | Map<string, string>>;
 
 /**
- * A call that events change: a trace is its root, an observation lies below its parent, else below the trace. What an event
- * leaves out or says is null stays as it was, and so does what a later event has said. Each event costs its own length, however
- * much others have said before.
+ * A call that events change. A trace is its root call; an observation lies below its parent, or else below the trace. A
+ * member that an event omits or sets to null keeps its value, and so does one that a later event has set. The cost of
+ * an event depends only on its own length.
  */
 export class Observation {
   private call: CallFields;
   private readonly documents: StoredCall['documents'];
   private readonly attributes: Attributes;
   private readonly times: EventTimes;
-  /** The usage that the summary holds, which is looked for once, since the summary may be large. */
+  /** The usage within the summary. It is extracted once, because the summary may be large. */
   private ownUsage: { summary: unknown; usage: string | undefined } | undefined;
-  /** The values of some attributes. */
+  /** Parsed values of `READ_ATTRIBUTES` and of the type. */
   private readonly said: Record<string, unknown> = {};
 
   constructor(
@@ -115,7 +112,6 @@ export class Observation {
     this.setDocuments(members, body, model);
   }
 
-  /** The call after all events. */
   get stored(): WholeCall {
     const { call, documents, said } = this;
     const { type } = said;
@@ -143,7 +139,10 @@ export class Observation {
     return this.call['id'] as string;
   }
 
-  /** The traces in which the call is or was. It moved when it left a trace, begins later or ends earlier than before. */
+  /**
+   * The traces that contain the call now or did before. `isMoved`: the call left a trace, begins later or ends earlier
+   * than before.
+   */
   get traces(): { id: string; isMoved: boolean }[] {
     const { before, call } = this;
     const id = call['trace_id'] as string;
@@ -161,7 +160,7 @@ export class Observation {
     return said['level'] === 'ERROR' ? (readText(said, 'statusMessage') ?? 'error') : null;
   }
 
-  /** Notes which members the event sets, and removes the others. Answers the body without these. */
+  /** Registers the members that the event sets and removes the others. Returns the body without these others. */
   private takeMembers(
     members: Map<string, string>,
     body: Record<string, unknown>,
@@ -186,8 +185,8 @@ export class Observation {
   }
 
   /**
-   * A trace lasts as long as its observations, of which `LangfuseService` knows, unless it names its own times, as an import does.
-   * Until it has observations it lasts no time.
+   * A trace lasts as long as its observations, which `LangfuseService` computes. It keeps times of its own if it names
+   * them, as an import does. A trace without observations has no duration.
    */
   private traceFields(event: IngestionEvent, body: Record<string, unknown>, id: string) {
     const { call: before, times } = this;
@@ -226,7 +225,7 @@ export class Observation {
     };
   }
 
-  /** The start that events name, else the time of the earliest event. */
+  /** Returns the start that events name, else the time of the earliest event. */
   private startTime(
     member: string,
     { timestamp }: IngestionEvent,
@@ -241,7 +240,10 @@ export class Observation {
       : timestamp;
   }
 
-  /** The type that the body names, else that of the event. The name of an update counts until the create has come. */
+  /**
+   * Sets the type that the body names, else that of the event. The type of an update counts only until the create
+   * arrives.
+   */
   private setType({ type, body }: IngestionEvent, order: EventOrder): void {
     const named = readText(body, 'type');
     const [ofEvent] = type.split('-', 1) as [string];
@@ -270,7 +272,10 @@ export class Observation {
     if (usage) this.documents.summary = typeof usage === 'string' ? usage : JSON.stringify(usage);
   }
 
-  /** Usage that came before its model, or before a later name of it: requests of an SDK may overtake each other. */
+  /**
+   * Returns usage that arrived before the name of its model, or under an earlier name. Requests of an SDK may overtake
+   * each other.
+   */
   private usageOfModel(before: string, model: string): string | undefined {
     const { summary } = this.documents;
     if (typeof summary !== 'string') return undefined;
@@ -290,7 +295,7 @@ export class Observation {
       else if (!FIELDS.has(name)) this.attributes.set(name, value);
   }
 
-  /** Members of metadata are merged, as Langfuse does: each counts by itself. */
+  /** Merges `metadata` member by member, as Langfuse does. Each member keeps the value of its latest event. */
   private mergeMetadata(value: string, order: EventOrder): void {
     const { attributes, times } = this;
     const known = attributes.get('metadata');
@@ -316,13 +321,12 @@ const readText = (body: Record<string, unknown>, name: string): string | undefin
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-/** The parent that an observation names. Zeros, blanks and the observation itself are no parent. */
+/** Returns the parent that an observation names. Zeros, blanks and the observation itself are not a parent. */
 function parentIn(body: Record<string, unknown>, id: string): string | undefined {
   const parent = readText(body, 'parentObservationId');
   return parent === undefined || isEmptyId(parent) || parent === id ? undefined : parent;
 }
 
-/** Members that hold a time, and the field of the call that they become. */
 const TIMES = { timestamp: 'started_at', startTime: 'started_at', endTime: 'ended_at' };
 
 /** @throws InvalidEvent */
@@ -339,7 +343,7 @@ export const DATE_TIME_RULE = 'must be an ISO 8601 date-time such as 2026-01-31T
 const opName = (before: CallFields, { type }: IngestionEvent, body: Record<string, unknown>) =>
   readText(body, 'name') ?? before['op_name'] ?? type.split('-', 1)[0]!;
 
-/** Microseconds from which and to which a call lasts; one that runs counts with its start. */
+/** Returns the start and the end of a call in microseconds. A running call ends at its start. */
 function callTimes(call: CallFields): [first: number, last: number] {
   const first = microsecondsAt(call['started_at'] as string);
   const ended = call['ended_at'];
@@ -354,7 +358,6 @@ const textOfAttributes = (attributes: Attributes): string =>
     ]),
   );
 
-/** An object is the inputs, a list of messages their member `messages`, any other value their member `input`. */
 function inputsText(text: string, value: unknown): string {
   if (isObject(value)) return text;
   const isMessages =
@@ -364,7 +367,7 @@ function inputsText(text: string, value: unknown): string {
   return `{"${isMessages ? 'messages' : 'input'}":${text}}`;
 }
 
-/** Observations that run around requests to models: what they say of tokens adds up that of others. */
+/** Types of observations that wrap requests to models. Their usage is the sum of the requests inside. */
 const WRAPPER_TYPES = /^(?:span|agent|tool|chain|evaluator|guardrail)$/i;
 
 function readUsage(body: Record<string, unknown>, model: unknown) {
@@ -373,7 +376,9 @@ function readUsage(body: Record<string, unknown>, model: unknown) {
   return { usage: { [modelName(model)]: { requests: 1, ...usage } } };
 }
 
-/** The details alone where the older member counts something else than tokens. */
+/**
+ * Returns the reported counts. If the older member `usage` counts another unit than tokens, only the details are used.
+ */
 function reportedCounts({ usage, usageDetails }: Record<string, unknown>): UsageEntry {
   const isOfTokens = !isObject(usage) || !new UsageCounts(usage).hasOtherUnit;
   const hasDetails = isObject(usageDetails) && Object.keys(usageDetails).length > 0;
@@ -384,6 +389,6 @@ const modelName = (model: unknown): string =>
 
 const UNKNOWN = 'unknown';
 
-/** The summaries made here, and how many requests they tell of: an event may tell the type behind the usage. */
+/** Summaries that this file makes, with their number of requests: an event may set the type after the usage. */
 const USAGE = '{"usage":{';
 const REQUESTS = /^(\{"usage":\{"(?:[^"\\]|\\.){0,1024}":\{"requests":)[01]/;

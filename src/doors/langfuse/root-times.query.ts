@@ -1,10 +1,13 @@
-// SQL: ingest.
+// Plain SQL: this is part of ingestion.
 import { jsonArray } from '../../platform/query/binary-array.js';
 import { Parameter, sql, type Sql } from '../../platform/query/sql.js';
 import { wireTime } from '../../platform/query/columns.js';
 import { visibleIn } from '../../tracing/visible-calls.js';
 
-/** A root whose id is that of its trace. Times are as `wireTime` writes them, so their order is that of their texts. */
+/**
+ * A call that is the root of its trace and has the trace's id. Times have the format of `wireTime`, so they can be
+ * compared as text.
+ */
 export interface TraceRoot {
   id: string;
   started_at: string;
@@ -19,14 +22,13 @@ export const traceRootsQuery = (projectId: string, traceIds: readonly string[]):
     FROM calls c WHERE ${visibleIn(projectId)} AND c.id = ANY(${traceIds}::text[])
       AND c.trace_id = c.id AND c.parent_id IS NULL`;
 
-/** The first start and the last end of calls below the root of a trace. A call that runs counts with its start. */
+/** First start and last end of the calls below a trace's root. A running call ends at its start. */
 export interface TraceTimes {
   trace_id: string;
   first: string;
   last: string;
 }
 
-/** The calls are those of whole traces, or some by their ids. */
 export const traceTimesQuery = (
   projectId: string,
   calls: { traceIds: readonly string[] } | { ids: readonly string[] },
@@ -37,7 +39,10 @@ export const traceTimesQuery = (
     AND ${'ids' in calls ? sql`c.id = ANY(${calls.ids}::text[])` : sql`c.trace_id = ANY(${calls.traceIds}::text[])`}
   GROUP BY c.trace_id`;
 
-/** Sets the times of at least one root. The list of ids keeps the planner from comparing each root with each call of the project. */
+/**
+ * Sets the times of at least one root. Without the list of ids, the planner would compare each root with each call of
+ * the project.
+ */
 export const rootTimesQuery = (projectId: string, roots: readonly TraceRoot[]): Sql => {
   const ids = new Parameter(roots.map(({ id }) => id));
   return sql`

@@ -7,18 +7,24 @@ import type { MergeableFeedback } from '../../tracing/feedback/feedback.service.
 import { EventTimes, orderOf } from './event-times.js';
 import { DATE_TIME_RULE, InvalidEvent } from './observation.js';
 
-/** Members that become fields of the feedback; all others are its payload. */
+/** Members that become fields of the feedback. All others are its payload. */
 const FIELDS = new Set(['id', 'name', 'traceId', 'observationId']);
 
-/** The item that a score is about. If it names several, the first counts. */
+/** Members that may name the item of a score. If several are set, the first counts. */
 const SUBJECTS = ['observationId', 'traceId', 'sessionId', 'datasetRunId'] as const;
 
-/** A score as it was sent: feedback of its name on its subject. What it leaves out or says is null stays as it was. */
+/**
+ * A score as it was sent. It is stored as feedback on its item; the feedback type is the score's name. Members that are
+ * omitted or null keep their stored value.
+ */
 export class Score {
   readonly body: Record<string, unknown>;
   private readonly order: number;
 
-  /** Without a `timestamp` of its event it is as old as its own, or new. @throws ApiError, InvalidEvent */
+  /**
+   * The age of the score is the `timestamp` of its event, else its own, else now.
+   * @throws ApiError, InvalidEvent
+   */
   constructor(
     private readonly projectId: string,
     private readonly text: string,
@@ -40,8 +46,9 @@ export class Score {
   }
 
   /**
-   * The text of the feedback. A session is a thread, which refs call a conversation; a run of a dataset is the call with its id.
-   * `root` is the root of the trace, where that is stored. @throws ApiError `invalid_request`
+   * Returns the text of the feedback. A session is a thread, which refs call a conversation. A run of a dataset is the
+   * call with its id. `root` is the root of the trace, if that is stored.
+   * @throws ApiError `invalid_request`
    */
   feedback(id: unknown, root: string | undefined): string {
     const holds = (value: unknown) => (value ?? '') !== '';
@@ -74,7 +81,10 @@ export class Score {
     );
   }
 
-  /** Feedback in which later events keep what they said: member by member, the subject as one. Null where nothing changes. */
+  /**
+   * Merges a score into stored feedback: each member keeps the value of its latest event, and the item counts as one
+   * member. Returns null when nothing changes.
+   */
   merged(text: string, stored: MergeableFeedback | undefined) {
     const times = new EventTimes(stored?.event_times);
     const sent = JSON.parse(text) as Record<string, unknown>;

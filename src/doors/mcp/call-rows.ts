@@ -3,7 +3,6 @@ import { memberTexts, memberSpans } from '../../platform/json/json-text.js';
 import { WIRE } from '../../platform/http/wire-names.js';
 import { textBeginning } from './tool-answer.js';
 
-/** The columns that a brief row is made of. */
 export const BRIEF_COLUMNS = [
   'parent_id',
   'op_name',
@@ -14,26 +13,26 @@ export const BRIEF_COLUMNS = [
   'summary',
 ];
 
-/** Characters of an exception in a list. */
+/** Maximum length of an exception in a list, in characters. */
 const ERROR_LENGTH = 200;
 
-/** A call as lists and trees show it. Texts are JSON. */
+/** A call as lists and trees show it. `name`, `status`, `ms` and `error` are JSON texts. */
 export interface BriefCall {
   id: string;
   parentId: string | null;
   startedAt: string;
   traceId: string;
-  /** Its display name, else its op. */
+  /** The display name, else the op. */
   name: string;
   status: string;
   ms: string;
   tokens: number | null;
-  /** The exact decimal, in USD or the unit of its prices; null where a part has no price. */
+  /** Exact decimal, in USD or the unit of its prices; null when one of the models has no price. */
   cost: string | null;
   error: string | null;
 }
 
-/** The brief of a call, of the text of a row with `BRIEF_COLUMNS` and costs. */
+/** Reads a brief call from the text of a row with `BRIEF_COLUMNS` and costs. */
 export function briefCall(row: string): BriefCall {
   const texts = memberTexts(row);
   const value = (name: string) => JSON.parse(texts.get(name) ?? 'null') as string | null;
@@ -61,7 +60,6 @@ const KINDS = [
   'cache_creation_input_tokens',
 ];
 
-/** Tokens and costs of all models of a call. */
 function spent(costs: string | undefined): Pick<BriefCall, 'tokens' | 'cost'> {
   const models = costs === undefined ? [] : [...memberTexts(costs).values()].map(memberTexts);
   if (models.length === 0) return { tokens: null, cost: null };
@@ -78,7 +76,6 @@ function spent(costs: string | undefined): Pick<BriefCall, 'tokens' | 'cost'> {
   };
 }
 
-/** A call as a row of a list. */
 export function listRow(call: BriefCall): string {
   const { id, traceId, startedAt, name, status, ms, tokens, cost, error } = call;
   const ids = `"id":${JSON.stringify(id)},"trace_id":${JSON.stringify(traceId)}`;
@@ -86,10 +83,9 @@ export function listRow(call: BriefCall): string {
   return `{${ids},${told}${error === null ? '' : `,"error":${error}`}}`;
 }
 
-/** The names of the values of a row of a tree. */
 export const TREE_COLUMNS = ['depth', 'id', 'op', 'start_ms', 'ms', 'status', 'tokens', 'cost'];
 
-/** The room that a row of a tree takes at most, whatever its depth. */
+/** Returns the maximum size of a row of a tree, at any depth. */
 export const treeRowBytes = (call: BriefCall): number =>
   Buffer.byteLength(treeRow(call, 99_999, '')) + Buffer.byteLength(call.parentId ?? '') + 40;
 
@@ -105,8 +101,9 @@ function treeRow(call: BriefCall, depth: number, base: string): string {
 }
 
 /**
- * Calls of one trace as rows of a tree, parents before their children, in the order of their starts. A call whose parent is not
- * among them stands at depth 0, with the id of its parent. Takes linear time, and does not recurse.
+ * Returns the calls of one trace as rows of a tree. Parents come before their children, and siblings are in the order
+ * of their starts. A call whose parent is missing is at depth 0 and names the parent. Takes linear time and does not
+ * recurse.
  */
 export function treeRows(calls: readonly BriefCall[]): string[] {
   const children = new Map<string | null, BriefCall[]>();
@@ -132,6 +129,6 @@ export function treeRows(calls: readonly BriefCall[]): string[] {
     }
   };
   walk(children.get(null) ?? []);
-  for (const call of calls) if (!seen.has(call.id)) walk([call]); // calls that are each other's parents
+  for (const call of calls) if (!seen.has(call.id)) walk([call]); // calls in a cycle of parents
   return rows;
 }

@@ -25,7 +25,7 @@ import {
   type ToolSource,
 } from './tool.js';
 
-/** Larger calls are not compared: both are taken apart at once, level by level. */
+/** Larger calls are not compared, because all values of both calls are split up in memory, level by level. */
 export const MAX_COMPARED_BYTES = 1024 * 1024;
 
 @Injectable()
@@ -141,7 +141,6 @@ async function* briefRows(rows: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const row of rows) yield listRow(briefCall(row));
 }
 
-/** What is said of a call beside its parts. */
 const FACTS = [
   'id',
   'trace_id',
@@ -154,14 +153,13 @@ const FACTS = [
   'ended_at',
 ];
 
-/** The members of a call, of which its parts share the room. */
 function wholeCall(texts: ReadonlyMap<string, string>, room: number): string {
   const facts = FACTS.map((name) => `"${name}":${texts.get(name)}`).join(',');
   const parts = CALL_PARTS.filter((name) => texts.get(name) !== 'null');
   return `{${facts},${callPartMembers(parts, texts, room - Buffer.byteLength(facts))}}`;
 }
 
-/** Parts of a call as members. */
+/** Returns parts of a call as members that share `room` bytes. */
 export function callPartMembers(
   parts: readonly string[],
   texts: ReadonlyMap<string, string>,

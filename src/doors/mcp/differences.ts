@@ -2,13 +2,13 @@ import { elementSpans, memberTexts } from '../../platform/json/json-text.js';
 import { CALL_PARTS } from './mcp.dto.js';
 import { type ToolAnswer, textBeginning, type AnswerBudget, jsonExcerpt } from './tool-answer.js';
 
-/** Each level is read once more, so below this one values are compared as they are. */
+/** Each level reads the text once more. Values below this level are compared as a whole. */
 const MAX_LEVELS = 8;
 const PATH_LENGTH = 300;
-/** Bytes of each of the two values. */
+/** Maximum size of each of the two values. */
 const VALUE_BYTES = 600;
 
-/** Two JSON texts in one place; null where there is none. */
+/** Two JSON texts at one path; null where a side has no value. */
 interface Pair {
   path: string;
   left: string | null;
@@ -16,7 +16,7 @@ interface Pair {
   level: number;
 }
 
-/** What differs between the texts of two calls, as far as the budget has room. Takes linear time. */
+/** Lists the differences between the texts of two calls until the budget is used up. Takes linear time. */
 export function differences(left: string, right: string, budget: AnswerBudget): ToolAnswer {
   const [of, other] = [memberTexts(left), memberTexts(right)];
   const open = CALL_PARTS.map((path): Pair => ({ path, ...pairAt(of, other, path), level: 0 }));
@@ -52,7 +52,10 @@ const pairAt = <Key>(
   right: right.get(key) ?? null,
 });
 
-/** The members or elements of two containers of one kind; null where the values themselves are compared. */
+/**
+ * Returns the pairs of members or elements of two containers of one kind; null when the values themselves must be
+ * compared.
+ */
 function innerPairs({ path, left, right, level }: Pair): Pair[] | null {
   if (left === null || right === null || level === MAX_LEVELS) return null;
   const kind = left[0];

@@ -73,7 +73,7 @@ export class FeedbackTools implements ToolSource {
     return toolPage('feedback', asked.budget.texts(rows), asked, { limit, after });
   }
 
-  /** The payload is stored as it was sent. */
+  /** Stores feedback; the text of the payload is stored as it was sent. */
   private async give(
     args: GiveFeedbackToolDto,
     { context, text }: ToolRequest,

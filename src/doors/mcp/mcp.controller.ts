@@ -13,7 +13,7 @@ import { Context, Ctx } from '../../platform/http/context.js';
 import { DescribesTools, McpAnswerDto, McpMessageDto } from './mcp.dto.js';
 import { McpService } from './mcp.service.js';
 
-/** Room for every argument: a query names at most 1 MiB of literals. */
+/** Enough for all arguments: the literals of a query have at most 1 MiB. */
 export const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
 
 @DescribesTools()
@@ -21,7 +21,10 @@ export const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
 export class McpController {
   constructor(private readonly mcp: McpService) {}
 
-  /** Takes one message of the Model Context Protocol (streamable HTTP, without sessions). What a tool refuses is an answer too. */
+  /**
+   * Receives one message of the Model Context Protocol (streamable HTTP, without sessions). A failure of a tool is
+   * answered as a result.
+   */
   @Operation('', 'reader')
   @NoProjectField('each tool checks the project that its arguments name')
   @ApiJsonResponse({ type: McpAnswerDto })
@@ -38,17 +41,15 @@ export class McpController {
   }
 }
 
-/** What the protocol knows of other servers: streams that a client opens, and sessions that it ends. */
+/** Refuses the operations of the protocol for streams and sessions, which this server does not have. */
 @ApiExcludeController()
 @Resource('mcp', Public(), 'mcp')
 export class McpSessionsController {
-  /** There is no stream to open. */
   @Get()
   open(): never {
     throw onlyPost();
   }
 
-  /** There is no session to end. */
   @Delete()
   end(): never {
     throw onlyPost();
@@ -60,7 +61,10 @@ const onlyPost = () =>
     headers: { Allow: 'POST' },
   });
 
-/** A page of another origin may not ask, whatever key it has: its name may have been made to lead here. */
+/**
+ * Refuses pages of another origin, whatever key they send, because DNS rebinding may point their host name to this
+ * service.
+ */
 function assertSameOrigin({ headers: { origin, host } }: Context): void {
   if (origin === undefined) return;
   if (!URL.canParse(origin) || new URL(origin).host !== host)

@@ -22,13 +22,13 @@ import { ThreadsQueryDto } from '../../tracing/threads/threads.service.js';
 import { type JobStatus, STATUSES } from '../../training/jobs/training-job.entity.js';
 import { BuildsQueryDto } from '../../training/builds/builds.service.js';
 
-/** The least that an answer may be asked to have; a tree of some ten calls. */
+/** Smallest `max_tokens`: room for a tree of about ten calls. */
 export const LEAST_TOKENS = 500;
-/** A quarter of a small model's context. */
+/** Largest `max_tokens`: a quarter of a small model's context. */
 export const MAX_TOKENS = 25_000;
-/** Of a request without `max_tokens`. */
+/** `max_tokens` of a request that does not set it. */
 export const USUAL_TOKENS = 4000;
-/** Calls whose documents `read_trace` adds. */
+/** Maximum number of calls whose documents `read_trace` adds. */
 export const MAX_CHOSEN = 10;
 
 const isRequestId = (value: unknown) =>
@@ -48,9 +48,8 @@ export class McpMessageDto {
   @IsOptional() @IsJsonObject() params?: object | null;
 }
 
-/** Why a message got no result. */
 export class McpErrorDto {
-  /** Of JSON-RPC 2.0, or of the protocol. */
+  /** A code of JSON-RPC 2.0 or of the Model Context Protocol. */
   @ApiProperty({ type: 'integer' }) code!: number;
   message!: string;
   /** Free-form. */
@@ -62,12 +61,12 @@ export class McpAnswerDto {
   @ApiProperty({ type: 'string', enum: ['2.0'] }) jsonrpc!: '2.0';
   @ApiProperty({ oneOf: [{ type: 'string' }, { type: 'integer' }], nullable: true })
   id!: string | number | null;
-  /** Free-form, as the method has it; a failure of a tool is a result with `isError`. */
+  /** Free-form, depending on the method. A failure of a tool is a result with `isError`. */
   @ApiPropertyOptional({ type: 'object', additionalProperties: true }) result?: object;
   error?: McpErrorDto;
 }
 
-/** The most tokens that an answer may have, at 4 bytes each. */
+/** Declares the maximum number of tokens of an answer, at 4 bytes each. */
 const IsTokens = () =>
   applyDecorators(
     IsOptional(),
@@ -82,7 +81,6 @@ const IsTokens = () =>
     }),
   );
 
-/** Where in a text to go on. */
 const IsOffset = () =>
   applyDecorators(
     IsOptional(),
@@ -106,12 +104,12 @@ export type CallPart = (typeof CALL_PARTS)[number];
 export class ReadCallToolDto {
   @IsProjectId() project_id!: string;
   @IsId() id!: string;
-  /** Answers this part only, from `offset` on. */
+  /** Returns only this part, starting at `offset`. */
   @IsOptional()
   @IsIn(CALL_PARTS)
   @ApiPropertyOptional({ enum: CALL_PARTS, nullable: true })
   part?: CallPart | null;
-  /** Characters of the part's JSON text before those to answer. */
+  /** Number of characters of the part's JSON text to skip. */
   @IsOffset() offset?: number | null;
   @IsTokens() max_tokens?: number | null;
 }
@@ -119,9 +117,9 @@ export class ReadCallToolDto {
 export class ReadTraceToolDto {
   @IsProjectId() project_id!: string;
   @IsId() trace_id!: string;
-  /** Calls whose inputs, output and exception are added. */
+  /** Calls for which inputs, output and exception are added. */
   @IsOptional() @IsIdList(MAX_CHOSEN) call_ids?: string[] | null;
-  /** As the answer before says it. */
+  /** The `next_after` of the previous answer. */
   @IsAfter() after?: ListPosition | null;
   @IsTokens() max_tokens?: number | null;
 }
@@ -140,7 +138,7 @@ export class ListThreadsToolDto extends ThreadsQueryDto {
 export class ReadThreadToolDto {
   @IsProjectId() project_id!: string;
   @IsText(MAX_THREAD_BYTES, { min: 1 }) thread_id!: string;
-  /** As the answer before says it. */
+  /** The `next_after` of the previous answer. */
   @IsAfter() after?: ListPosition | null;
   @IsTokens() max_tokens?: number | null;
 }
@@ -154,7 +152,7 @@ export class ListObjectsToolDto extends ObjectsQueryDto {
 }
 
 export class ReadObjectToolDto extends ObjectReadDto {
-  /** Characters of the value's JSON text before those to answer. */
+  /** Number of characters of the value's JSON text to skip. */
   @IsOffset() offset?: number | null;
   @IsTokens() max_tokens?: number | null;
 }
@@ -167,9 +165,9 @@ export class GiveFeedbackToolDto {
   @IsProjectId() project_id!: string;
   @IsId() call_id!: string;
   @IsText(255, { min: 1 }) feedback_type!: string;
-  /** Free-form. Kept as sent. */
+  /** Free-form. Stored as sent. */
   @IsJsonObject() payload!: object;
-  /** The same feedback sent again under one id is stored once. */
+  /** Makes retries safe: feedback with the same id is stored once. */
   @IsOptional() @IsId() id?: string | null;
 }
 
@@ -179,7 +177,7 @@ export class ListBuildsToolDto extends BuildsQueryDto {
 
 export class ListJobsToolDto {
   @IsProjectId() project_id!: string;
-  /** Answers this job with its events. */
+  /** Returns this job with its events. */
   @IsOptional() @IsUUID() id?: string | null;
   @IsOptional()
   @IsIn(STATUSES)
@@ -189,7 +187,7 @@ export class ListJobsToolDto {
   @IsTokens() max_tokens?: number | null;
 }
 
-/** The arguments of the tools, for openapi.json. */
+/** Adds the arguments of the tools to openapi.json. */
 export const DescribesTools = () =>
   ApiExtraModels(
     ListProjectsToolDto,

@@ -27,7 +27,7 @@ const CLASSES = [
   TrainingTools,
 ];
 
-/** Tools for agents that read traces: the Model Context Protocol. */
+/** Serves tools for agents that read traces, by the Model Context Protocol. */
 @Module({
   imports: [
     CallsModule,

@@ -22,7 +22,7 @@ import {
 
 const DAY_SECONDS = 86_400;
 
-/** What agents ask for without naming metrics. */
+/** Metrics for requests that name none. */
 const USUAL_CALL_METRICS = [
   { metric: 'call_count' as const },
   { metric: 'error_count' as const },
@@ -112,7 +112,7 @@ export class ProjectTools implements ToolSource {
   }
 }
 
-/** The texts of a list that a service answers as one text. */
+/** Yields the texts of a list within an answer that a service returns as one text. */
 export async function* listElements(answer: string, name: string): AsyncGenerator<string> {
   yield* elementTexts(answer, name);
 }

@@ -7,10 +7,9 @@ interface Prompt {
 }
 
 const PROJECT = 'The project, <entity>/<project>';
-/** Longer than every id, shorter than what would hide a question. */
+/** Longer than every id, and too short to hide another question in an argument. */
 const MAX_ARGUMENT = 256;
 
-/** The questions that are asked most. */
 export const PROMPTS: Record<string, Prompt> = {
   why_did_it_fail: {
     description: 'Why did this trace fail?',
@@ -32,7 +31,7 @@ export const PROMPTS: Record<string, Prompt> = {
   },
 };
 
-/** The text of a prompt with its arguments. @throws ApiError */
+/** @throws ApiError */
 export function promptText(name: string, args: Record<string, string> = {}): string {
   const prompt = Object.hasOwn(PROMPTS, name) ? PROMPTS[name] : undefined;
   if (!prompt) throw new ApiError('not_found', 'there is no such prompt');

@@ -1,4 +1,4 @@
-/** What agents may read beside the tools. */
+/** Resources that agents may read in addition to calling tools. */
 export const RESOURCES: Record<string, { name: string; description: string; text: string }> = {
   'skein://glossary': {
     name: 'Glossary',

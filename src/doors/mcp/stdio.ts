@@ -3,16 +3,19 @@ import type { Readable, Writable } from 'node:stream';
 import { isObject } from '../../platform/json/json-object.js';
 
 const VERSION_OF_REQUEST = 'io.modelcontextprotocol/protocolVersion';
-/** JSON-RPC leaves codes from here on to servers. */
+/** JSON-RPC reserves the codes -32000 to -32099 for servers. */
 const SERVER_ERROR = -32_000;
 
 interface Remote {
-  /** Of the service, without a path. */
+  /** URL of the service, without a path. */
   url: string;
   key: string;
 }
 
-/** Passes each message on stdin to a service, and what it answers to stdout. Ends when stdin has, and all is answered. */
+/**
+ * Forwards each message on stdin to a service, and writes the answers to stdout. Returns when stdin has ended and all
+ * messages are answered.
+ */
 export async function forwardMessages(
   remote: Remote,
   input: Readable,
@@ -30,7 +33,10 @@ export async function forwardMessages(
   await Promise.all(underWay);
 }
 
-/** The answer to a message as one line; empty to a notification. The message goes out as it came, so payloads keep their digits. */
+/**
+ * Returns the answer to a message as one line, or an empty text for a notification. The message is sent unchanged, so
+ * that numbers keep their digits.
+ */
 async function answerTo(line: string, { url, key }: Remote): Promise<string> {
   const message = parsed(line);
   const id = isObject(message) ? message['id'] : undefined;
@@ -73,7 +79,7 @@ const refusalText = (answer: unknown, { status, statusText }: Response): string 
 const failure = (id: unknown, message: string, data?: unknown): string =>
   JSON.stringify({ jsonrpc: '2.0', id, error: { code: SERVER_ERROR, message, data } });
 
-/** The headers that say again what the message says; the protocol of 2026 wants them. */
+/** Returns headers that repeat values of the message; the protocol of 2026 requires them. */
 function standardHeaders(message: unknown): Record<string, string> {
   if (!isObject(message) || !isObject(message['params'])) return {};
   const { method, params } = message as { method: unknown; params: Record<string, unknown> };
@@ -88,7 +94,7 @@ function standardHeaders(message: unknown): Record<string, string> {
   };
 }
 
-/** Headers hold printable ASCII; anything else goes in the protocol's Base64 form. */
+/** Headers hold printable ASCII. Other text is sent in the protocol's Base64 form. */
 const headerText = (text: string): string =>
   /^[\x21-\x7e]+$/.test(text) && !text.startsWith('=?')
     ? text

@@ -26,9 +26,9 @@ import {
   type ToolSource,
 } from './tool.js';
 
-/** Each turn has room for so many bytes at least. */
+/** Minimum number of bytes for each turn of an answer. */
 const LEAST_TURN_BYTES = 600;
-/** Turns of an answer are held together until the room is shared among them. */
+/** Maximum size of the turns that are held in memory before the bytes of the answer are divided among them. */
 const MAX_HELD = 8 * 1024 * 1024;
 
 @Injectable()
@@ -120,12 +120,12 @@ async function takeTurns(rows: AsyncIterable<string>, limit: number) {
 
 const FACTS = ['id', 'trace_id', 'op_name', 'started_at', 'ended_at'];
 
-/** The text in the place of a document that says nothing. */
+/** Texts that replace empty documents of a turn. */
 const TEXT_FALLBACKS = [
   ['inputs', 'question'],
   ['output', 'answer'],
 ] as const;
-/** A longer document says something. */
+/** A document with more characters is not parsed: it is never blank. */
 const MOST_BLANK = 1000;
 
 function isBlankDocument(texts: ReadonlyMap<string, string>, name: 'inputs' | 'output'): boolean {

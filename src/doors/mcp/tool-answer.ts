@@ -5,16 +5,16 @@ import { ApiError } from '../../platform/errors.js';
 import { TookTooLong } from '../../platform/refusals.js';
 import { USUAL_TOKENS } from './mcp.dto.js';
 
-/* What tools show of what was recorded: as much as the budget of an answer has room for, and apart from our words. */
+/* Fits recorded data into the budget of a tool's answer, and keeps it apart from the words of the service. */
 
-/** The documented rule of thumb for English and JSON: no model's own tokenizer is asked. */
+/** The documented rule of thumb for English and JSON. No tokenizer of a model is used. */
 export const BYTES_PER_TOKEN = 4;
-/** Our words of an answer, the lines around what was recorded, and where to go on. */
+/** Bytes for the words of an answer, the lines around the recorded data, and the position of the next page. */
 const FRAME_BYTES = 900;
-/** A tool takes at most so long, whatever its statements may. */
+/** Time limit of a tool, in addition to the limits of its statements. */
 export const DEADLINE_MS = 60_000;
 
-/** What a request may use: bytes of the answer, and time. */
+/** Limits the bytes and the time of an answer. */
 export class AnswerBudget {
   left: number;
   private readonly maxBytes: number;
@@ -30,7 +30,7 @@ export class AnswerBudget {
   }
 
   /**
-   * The blocks, which tools make within the budget unless names and ids take most of it.
+   * Returns the blocks of an answer. They fit into the budget unless names and ids take most of it.
    * @throws ApiError `too_large`
    */
   checked<Block extends { text: string }>(all: Block[]): Block[] {
@@ -43,7 +43,7 @@ export class AnswerBudget {
     return all;
   }
 
-  /** Takes the room of a text and a comma, if there is so much. */
+  /** Takes the bytes of a text and a comma from the budget. Returns false when not enough bytes are left. */
   takes(text: string): boolean {
     const bytes = Buffer.byteLength(text) + 1;
     if (bytes > this.left) return false;
@@ -51,7 +51,7 @@ export class AnswerBudget {
     return true;
   }
 
-  /** The JSON texts of a stream. It ends with the request, at the deadline, or with a key that is revoked. */
+  /** Yields the JSON texts of a stream. It ends with the request, at the deadline, or when the key is revoked. */
   async *texts(stream: Readable): AsyncGenerator<string> {
     const leave = () => stream.destroy(new Error('the client has left'));
     const late = () => stream.destroy(new TookTooLong('the tool took longer than it may'));
@@ -89,7 +89,10 @@ function* rowTexts({ bytes, ends }: Rows): Generator<string> {
   }
 }
 
-/** A stored JSON text as it is, or where that is too large a piece of it as a JSON string. The names are ours, so nothing recorded looks like them. */
+/**
+ * Returns a stored JSON text under `json`, or if it is too large, a piece of it as a string under `text`. Recorded
+ * members lie below these names, so they cannot imitate them.
+ */
 export function jsonExcerpt(text: string, room: number, offset = 0): string {
   if (offset === 0 && Buffer.byteLength(text) + 9 <= room) return `{"json":${text}}`;
   const { json, end } = slice(text, offset, room - 90);
@@ -97,7 +100,7 @@ export function jsonExcerpt(text: string, room: number, offset = 0): string {
   return `{"text":${json},"offset":${offset},"chars":${text.length}${next}}`;
 }
 
-/** A piece of a text as a JSON string of at most so many bytes; at least one character. */
+/** Returns a piece of a text as a JSON string of at most `room` bytes, but at least one character. */
 function slice(text: string, from: number, room: number): { json: string; end: number } {
   let [end, left] = [from, room];
   while (end < text.length) {
@@ -109,7 +112,7 @@ function slice(text: string, from: number, room: number): { json: string; end: n
   return { json: JSON.stringify(text.slice(from, end)), end };
 }
 
-/** At most how many bytes a character has in a JSON string. */
+/** Returns the maximum number of bytes of a character in a JSON string. */
 function stringBytes(code: number): number {
   if (code < 0x20) return 6;
   if (code === 0x22 || code === 0x5c) return 2;
@@ -118,11 +121,10 @@ function stringBytes(code: number): number {
   return code >= 0xd800 && code <= 0xdfff ? 6 : code > 0xffff ? 4 : 3;
 }
 
-/** The beginning of a text, as a JSON string. */
 export const textBeginning = (text: string, characters: number): string =>
   JSON.stringify(text.length <= characters ? text : `${text.slice(0, characters)}…`);
 
-/** Shares room among texts: none gets more than it needs, and what small ones leave goes to the others. */
+/** Divides bytes among texts. No text gets more than it needs; bytes that small texts leave go to the larger ones. */
 export function divideBytes(sizes: readonly number[], room: number): number[] {
   const given: number[] = [];
   const bySize = [...sizes.entries()].toSorted(([, a], [, b]) => a - b);
@@ -134,15 +136,15 @@ export function divideBytes(sizes: readonly number[], room: number): number[] {
   return given;
 }
 
-/** What a tool answers: our words, and what was recorded as JSON text. */
+/** The answer of a tool: words of the service, and recorded data as JSON text. */
 export interface ToolAnswer {
   words: string;
   recorded?: string;
 }
 
 /**
- * An answer as blocks of text. What was recorded has a block of its own, between two lines with a number that was drawn for
- * this answer: nobody who recorded something could know it, so nothing recorded ends its block.
+ * Returns an answer as blocks of text. Recorded data has its own block, between two lines with a random number that is
+ * drawn for this answer. Nobody who recorded data could know the number, so recorded text cannot end its block.
  */
 export function answerBlocks({ words, recorded }: ToolAnswer) {
   if (recorded === undefined) return [{ type: 'text' as const, text: words }];

@@ -5,7 +5,7 @@ import type { Dto } from '../../platform/http/validation.js';
 import { LEAST_TOKENS, MAX_TOKENS } from './mcp.dto.js';
 import type { ToolAnswer, AnswerBudget } from './tool-answer.js';
 
-/** The part of JSON Schema that arguments need. */
+/** The subset of JSON Schema that the arguments of tools need. */
 export type ArgumentSchema = {
   type: string;
   description?: string;
@@ -16,15 +16,13 @@ export type ArgumentSchema = {
   maxItems?: number;
 };
 
-/** What a tool is asked with, beside its arguments. */
 export interface ToolRequest {
   context: Context;
   budget: AnswerBudget;
-  /** The text of the arguments as they were sent. */
   text: string;
 }
 
-/** A tool: `input` describes the arguments to models, and the rules of `dto` are what holds. */
+/** A tool. `input` describes the arguments to models; `dto` validates them. */
 export interface Tool<Arguments extends object = object> {
   name: string;
   description: string;
@@ -35,19 +33,16 @@ export interface Tool<Arguments extends object = object> {
   run(args: Arguments, asked: ToolRequest): Promise<ToolAnswer>;
 }
 
-/** Keeps the type of the arguments while tools of many kinds are listed together. */
+/** Hides the type of the arguments, so that different tools fit into one list. */
 export const tool = <Arguments extends object>(one: Tool<Arguments>): Tool =>
   one as unknown as Tool;
 
-/** All classes with tools, as one provider. */
 export const TOOLS = Symbol('tools');
 
-/** A class with tools. */
 export interface ToolSource {
   readonly tools: readonly Tool[];
 }
 
-/** The order of lists that name none. */
 export const NEWEST_FIRST: { field: 'created_at'; direction: 'desc' }[] = [
   { field: 'created_at', direction: 'desc' },
 ];
@@ -69,15 +64,13 @@ export const AFTER: ArgumentSchema = {
   description: 'next_after of the page before',
 };
 
-/** The rows of a page when the request names no `limit`. */
+/** Rows of a page when the request sets no `limit`. */
 const PAGE = 20;
 export const MAX_PAGE = 100;
 export const pageLimit = (limit: number | null | undefined): number =>
   Math.min(limit ?? PAGE, MAX_PAGE);
 
-/**
- * Rows that the budget has room for, as the JSON text of `{"<name>":[…]}`, and our words about them.
- */
+/** Returns the rows that fit into the budget, as the JSON text of `{"<name>":[…]}`, with words about their number. */
 export async function toolPage(
   name: string,
   rows: AsyncIterable<string>,
@@ -107,17 +100,20 @@ export async function toolPage(
 
 interface Paging {
   limit: number;
-  /** Where the next page begins, as the text of a member. It may hold recorded ids, so it is no word of ours. */
+  /**
+   * Returns the position of the next page as the text of a member. It may hold recorded ids, so it belongs to the
+   * recorded data.
+   */
   after: (row: string, count: number) => string;
 }
 
-/** The next page of a list that is paged by `offset`. */
+/** Returns the position of the next page of a list that is paged by `offset`. */
 export const byOffset =
   (offset: number | null | undefined) =>
   (_: string, count: number): string =>
     `,"next_offset":${(offset ?? 0) + count}`;
 
-/** The next page of a list that is paged by `after`, by these members of its last row. */
+/** Returns the position of the next page of a list that is paged by `after`: these members of the last row. */
 export const byMembers =
   (...names: string[]) =>
   (row: string): string => {

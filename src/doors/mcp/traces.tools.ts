@@ -24,7 +24,7 @@ import {
   type ToolSource,
 } from './tool.js';
 
-/** Calls of a page of a trace: the budget of an answer has room for some hundred. */
+/** Maximum number of calls on a page of a trace. The budget of an answer has room for a few hundred. */
 export const MAX_CALLS = 2000;
 
 const PAYLOADS = ['inputs', 'output', 'exception'];
@@ -78,7 +78,7 @@ export class TraceTools implements ToolSource {
     };
   }
 
-  /** The calls of a page, in the order of their starts, as many as there is room for. */
+  /** Reads the calls of a page in the order of their starts, as many as fit into the budget. */
   private async skeleton({ project_id, trace_id, after }: ReadTraceToolDto, budget: AnswerBudget) {
     const stream = await this.lists.stream({
       project_id,
@@ -99,7 +99,6 @@ export class TraceTools implements ToolSource {
     return { calls, isMore: calls.length === MAX_CALLS };
   }
 
-  /** What calls took and gave, as members by their ids. */
   private async payloads(projectId: string, chosen: readonly string[], asked: ToolRequest) {
     const { budget, context } = asked;
     const ids = [...new Set(chosen)];

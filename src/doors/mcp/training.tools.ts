@@ -20,7 +20,7 @@ import {
   type ToolSource,
 } from './tool.js';
 
-/** Jobs of a page, and events of a job. */
+/** Maximum number of jobs on a page, and of events of a job. */
 const PAGE = 20;
 
 @Injectable()
@@ -106,6 +106,6 @@ export class TrainingTools implements ToolSource {
   }
 }
 
-/** The next page of a list that is paged by ids, which are the service's own. */
+/** Returns the position of the next page of a list that is paged by ids of the service. */
 const nextId = (row: string) =>
   `,"next_after":${JSON.stringify((JSON.parse(row) as { id: string }).id)}`;

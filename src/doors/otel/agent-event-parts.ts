@@ -9,7 +9,6 @@ import {
 import { type Attributes, parseContent } from './attributes.js';
 import type { ModelNamer } from './span-call.js';
 
-/** The parts of a call that depend on the event. */
 export interface EventParts {
   id: string;
   display_name?: string | undefined;
@@ -20,9 +19,9 @@ export interface EventParts {
   output?: unknown;
   usage?: object;
   responseId?: string | undefined;
-  /** Attributes in the names of OpenTelemetry, beside those of the event. */
+  /** Attributes with OpenTelemetry names, added to those of the event. */
   more?: Record<string, unknown>;
-  /** Attributes that have become contents. */
+  /** Names of attributes that became inputs or output. */
   taken?: readonly string[];
   answer?: string | undefined;
   isOpen?: boolean;
@@ -88,7 +87,7 @@ const failedRequest = (event: ParsedAgentEvent): EventParts => ({
   exception: failure(event.own, 'error.message', 'error', 'error_type', 'error.type'),
 });
 
-/** The arguments of a tool, an object or what else the agent tells. */
+/** Returns the inputs of a tool: its arguments if they are an object, else the value as the member `input`. */
 function toolInputs(value: unknown): object {
   const { value: json } = parseContent(value);
   if (isObject(json)) return json;
@@ -128,7 +127,7 @@ const toolCall =
 
 const REFUSED = /^(reject|denied|deny|abort)/;
 
-/** Whether a tool may run. A decision has no time of its own. */
+/** Returns the call of a decision whether a tool may run. A decision has no duration. */
 function decisionCall(event: ParsedAgentEvent): EventParts {
   const { own } = event;
   const decision = readText(own.get('decision')) ?? '';
@@ -147,7 +146,7 @@ const codexAnswer = (event: ParsedAgentEvent, modelName: ModelNamer): EventParts
   const error = readText(event.own.get('error.message'));
   return {
     ...modelParts(event),
-    duration_ms: undefined, // of one event of the stream
+    duration_ms: undefined, // the event reports the duration of one event of the stream
     id: eventCallId(event, ...eventPlace(event), event.own.get('event.kind') ?? null),
     exception: error ?? null,
     usage: usageEntry(event, modelName, {
@@ -160,7 +159,7 @@ const codexAnswer = (event: ParsedAgentEvent, modelName: ModelNamer): EventParts
   };
 };
 
-/** An attempt to get an answer, of which the agent tells how long it waited for the first byte. */
+/** Returns the call of an attempt to get an answer. Its duration is the time until the first byte. */
 const requestCall = (event: ParsedAgentEvent): EventParts => {
   const { own } = event;
   const status = readNumber(own.get('http.response.status_code'));
@@ -197,7 +196,7 @@ const geminiAnswer = (event: ParsedAgentEvent, modelName: ModelNamer): EventPart
     taken: message ? ['response_text'] : [],
     answer: message?.content || undefined,
     usage: usageEntry(event, modelName, {
-      // cached tokens are among those of the prompt; tool prompts and thoughts are beside them
+      // prompt tokens include cached ones, but not tool prompts; output tokens do not include thoughts
       prompt_tokens: sum(count('input_token_count'), count('tool_token_count')),
       completion_tokens: sum(count('output_token_count'), count('thoughts_token_count')),
       cache_read_input_tokens: count('cached_content_token_count'),
@@ -206,7 +205,6 @@ const geminiAnswer = (event: ParsedAgentEvent, modelName: ModelNamer): EventPart
   };
 };
 
-/** The message in the chunks of an answer of Gemini. */
 function geminiMessage(text: unknown): { role: string; content: string } | null {
   const { value } = parseContent(text);
   const chunks = Array.isArray(value) ? (value as unknown[]) : [];
@@ -237,7 +235,7 @@ const sessionCall = (event: ParsedAgentEvent): EventParts => ({
   id: eventCallId(event, ...eventPlace(event)),
 });
 
-/** How each event becomes a call; the names are those of `AGENT_EVENTS`. */
+/** Converters from events to calls. The keys are those of `AGENT_EVENTS`. */
 export const EVENT_PARTS: Readonly<
   Record<string, (event: ParsedAgentEvent, modelName: ModelNamer) => EventParts>
 > = {

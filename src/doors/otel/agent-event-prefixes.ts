@@ -1,2 +1,1 @@
-/** Prefixes of the names of coding agents' events. */
 export const AGENT_EVENT_PREFIXES = ['claude_code.', 'codex.', 'gemini_cli.'] as const;

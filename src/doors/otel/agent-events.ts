@@ -12,20 +12,19 @@ import type { Origin } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
 import { describeOrigin, type ModelNamer, toTimestamp } from './span-call.js';
 
-/** The event that a log record of a coding agent becomes. */
 export interface AgentEvent {
   projectId: string;
   session: string;
-  /** When it began, in ISO 8601. */
+  /** Start of the event, in ISO 8601. */
   from: string;
   call: WholeCall | null;
-  /** Texts of the assistant, for the call of the model and for the one of the prompt. */
+  /** Texts of the assistant, each for one call: that of the model or that of the prompt. */
   answers: { traceId: string; callId: string; at: string; value: string }[];
 }
 
 /**
- * Null when the record is none that Skein keeps of a coding agent.
- * @throws Error when it says no time
+ * Returns null when the record is not an event of a coding agent that Skein stores.
+ * @throws Error when the record has no time
  */
 export function readAgentEvent(
   record: LogRecord,
@@ -40,7 +39,7 @@ export function readAgentEvent(
   return wholeEvent(event, EVENT_PARTS[event.name]!(event, modelName), projectId);
 }
 
-/** The text of an assistant: it belongs to the call of its request, and to that of the prompt. */
+/** Returns the text of an assistant. It belongs to the call of its request and to the call of the prompt. */
 function answerEvent(event: ParsedAgentEvent, projectId: string): AgentEvent | null {
   const { own, session, at, turnId } = event;
   const text = readText(own.get('response'));
@@ -131,7 +130,7 @@ function attributesText({ origin, own }: ParsedAgentEvent, made: EventParts): st
   });
 }
 
-/** The agent is that of the prompt, and of what its subagents do. */
+/** Returns the columns about the agent. An event names its agent if it is a prompt or the work of a subagent. */
 function agentColumns(
   { agent, own, resource, isPrompt, linkedId }: ParsedAgentEvent,
   made: EventParts,

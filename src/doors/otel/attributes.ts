@@ -3,7 +3,7 @@ import { skipValue } from '../../platform/json/json-grammar.js';
 import { memberSpans } from '../../platform/json/json-text.js';
 import type { AnyValue, KeyValue } from './otlp.js';
 
-/** Attributes by name, as JSON values. Of a repeated name the last value counts. */
+/** Attributes by name, as JSON values. The last value of a repeated name counts. */
 export type Attributes = Map<string, unknown>;
 
 export function readAttributes(list: KeyValue[] = []): Attributes {
@@ -12,7 +12,7 @@ export function readAttributes(list: KeyValue[] = []): Attributes {
   return attributes;
 }
 
-/** Whole numbers beyond 2^53 stay texts, bytes are base64. The decoder bounds how deep values lie. */
+/** Whole numbers beyond 2^53 stay texts; bytes become base64. The decoder limits the depth of values. */
 function toJson(value: AnyValue): unknown {
   if (value.stringValue !== undefined) return value.stringValue;
   if (value.intValue !== undefined) {
@@ -24,7 +24,7 @@ function toJson(value: AnyValue): unknown {
   return value.boolValue ?? value.doubleValue ?? value.bytesValue ?? null;
 }
 
-/** A value and the JSON text that it is stored as: of JSON in an attribute the text as it came. */
+/** A value with the JSON text that is stored. JSON within an attribute keeps its spelling. */
 export interface Content {
   value: unknown;
   text: string;
@@ -35,13 +35,18 @@ export const toContent = (value: unknown): Content => ({
   text: JSON.stringify(value) ?? 'null',
 });
 
-/** Texts with more of these, of which JSON has one a value, stay texts: a short text may hold millions of values. */
+/**
+ * Matches characters of which JSON has at least one per value. Texts with more than `MAX_VALUES` matches stay texts,
+ * because a short text may hold millions of values.
+ */
 const VALUES = /[[{,]/g;
 const MAX_VALUES = 200_000;
-/** Containers that may be put around what a text holds. */
+/** Reserved levels of nesting for containers that may be put around the value of a text. */
 const WRAPPERS = 10;
 
-/** The JSON that a text holds, if it looks like an object, array or string and is one; texts in lists too. */
+/**
+ * Parses a text that looks like a JSON object, array or string, and each text of a list. Other values stay unchanged.
+ */
 export function parseContent(value: unknown): Content {
   if (Array.isArray(value)) {
     const parts = value.map(parseContent);
@@ -55,7 +60,7 @@ export function parseContent(value: unknown): Content {
   try {
     const json: unknown = JSON.parse(value);
     if (typeof json === 'string') return { value: json, text: value };
-    skipValue(value, 0, WRAPPERS); // throws where it is too deep to be stored
+    skipValue(value, 0, WRAPPERS); // throws when the value is too deep to be stored
     return { value: json, text: value };
   } catch {
     return toContent(value);
@@ -69,7 +74,6 @@ function hasManyValues(text: string): boolean {
   return false;
 }
 
-/** The members of an object. */
 export function contentMembers({ value, text }: Content): [name: string, member: Content][] {
   if (!isObject(value)) return [];
   return [...memberSpans(text, 0)].map(([name, span]) => [
@@ -79,8 +83,8 @@ export function contentMembers({ value, text }: Content): [name: string, member:
 }
 
 /**
- * The list that attributes spell one by one, as `gen_ai.prompt.0.role` and `llm.input_messages.0.message.content` do:
- * entries without their prefix. Those that go too deep are no spelled-out lists.
+ * Rebuilds a list that is spelled out as attributes, such as `gen_ai.prompt.0.role` or
+ * `llm.input_messages.0.message.content`. The paths have no prefix. Paths with more than `MAX_PATH` steps are ignored.
  */
 export function nestPaths(entries: Iterable<readonly [path: string, value: unknown]>): unknown {
   const tree: Tree = new Map();
@@ -107,7 +111,10 @@ function setPath(tree: Tree, path: string[], value: unknown): void {
   node.set(path.at(-1)!, value);
 }
 
-/** Nodes whose names are all numbers are lists; the wrappers of OpenInference around each element go. */
+/**
+ * Converts nodes whose names are all numbers into lists. Wrappers that OpenInference puts around each element are
+ * removed.
+ */
 function toNestedValue(value: unknown): unknown {
   if (!(value instanceof Map)) return value;
   const entries = [...(value as Tree)].map(([name, part]): [string, unknown] => [

@@ -8,7 +8,7 @@ import type { Origin, OtlpSpan } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
 import { toCall } from './span-call.js';
 
-/** What published instrumentations exported, and the calls that it becomes: scripts/record-otlp.mjs. */
+/** Exports of published instrumentations with the calls that they become, recorded by scripts/record-otlp.mjs. */
 const FOLDER = 'test/fixtures/otlp';
 const recorded = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
 
@@ -37,7 +37,7 @@ it.each(recorded)('%s becomes the calls that were recorded with it', (name) => {
   expect(logs?.map(({ record }) => record && readLogPart(record))).toEqual(told);
 });
 
-/** One span for each row of the table, with nothing but the attribute of that row. */
+/** Maps a span that has the attribute of one row, and the attribute that must stand beside it. */
 const mapped = (attribute: string, value: string | number, beside?: string) => {
   const any = typeof value === 'number' ? { intValue: `${value}` } : { stringValue: value };
   const span: OtlpSpan = {
@@ -75,7 +75,7 @@ it.each(
   expect(mapped(`${name}.0.x`, 'y')[side]).toBe(`{"${member}":[{"x":"y"}]}`);
 });
 
-/** Names of a dialect, and what is made of them. */
+/** Names in a dialect of usage, with the member that they become. */
 const OF_DIALECTS: Record<string, string> = {
   input_tokens: 'prompt_tokens',
   cache_write_input_tokens: 'cache_creation_input_tokens',

@@ -1,15 +1,19 @@
 import { spelledMembers } from '../../tracing/usage/usage-counts.js';
 
 /**
- * How an attribute is read: `json` is parsed where it is JSON, `text` stays as it is, `mime` is parsed unless the attribute
- * beside it names another type, `list` stands for attributes spelled one by one (`<name>.0.role`). `open` is `json` whose
- * object is the whole: the member is for what is none.
+ * Forms of an attribute's value:
+ * - `json`: parsed if it is JSON.
+ * - `text`: never parsed.
+ * - `mime`: parsed unless the mime type attribute names another type.
+ * - `list`: spelled out as several attributes (`<name>.0.role`).
+ * - `open`: like `json`. An object or list becomes the whole content; any other value becomes the member.
  */
 export type AttributeForm = 'json' | 'text' | 'mime' | 'list' | 'open';
 
 /**
- * `inputs` and `output` take the attribute out of the attributes: as a whole, or as the member behind the point. All others
- * are read and stay where they are: `usage` is an object of counts of tokens, and its members are counts.
+ * The value that an attribute sets. `inputs` and `output` remove it from the attributes and store it as a whole, or as
+ * the member after the dot. Attributes of all other targets are read and stay. `usage` is an object of token counts;
+ * `usage.…` is a single count.
  */
 export type AttributeTarget =
   | 'inputs'
@@ -17,26 +21,29 @@ export type AttributeTarget =
   | 'output'
   | `output.${string}`
   | 'usage'
-  /** Metadata of the Vercel SDK, by provider: some counts are told only here. */
+  /** Metadata of Vercel's SDK, keyed by provider. Some counts are reported only here. */
   | 'usage_metadata'
   | `usage.${string}`
   | 'model'
   | 'provider'
   | 'response'
   | 'thread'
-  /** An object, in JSON or as Python prints it, a member of which names the thread where nothing else does. */
+  /** An object, in JSON or as Python prints it. Its member names the thread when no other attribute does. */
   | 'metadata'
-  /** Names the thread where nothing else does, unless it is the id of the trace or of the request. */
+  /** Names the thread when no other attribute does, unless it is the id of the trace or of the request. */
   | 'chain'
   | 'turn'
   | 'display_name'
   | 'operation'
-  /** The usage is told by a span above too. */
+  /** A span above reports the same usage. */
   | 'repeated'
   | 'error'
   | 'error_level';
 
-/** A name that anybody may use counts only beside an attribute that tells whose it is. */
+/**
+ * A row of the table. If `beside` is set, the row counts only when the span has this attribute too. This is needed for
+ * common names, such as `input`.
+ */
 type Convention = readonly [
   attribute: string,
   target: AttributeTarget,
@@ -44,7 +51,7 @@ type Convention = readonly [
   beside?: string,
 ];
 
-/** Types of Mastra's spans, each of which has names of its own for what goes in and comes out. */
+/** Types of Mastra's spans. Each type has its own attribute names for inputs and output. */
 const MASTRA =
   `agent_run agent_signal model_generation model_step model_inference model_chunk tool_call client_tool_call provider_tool_call mcp_tool_call
   mcp_server_request workflow_run workflow_step workflow_conditional workflow_conditional_eval workflow_loop workflow_parallel workflow_sleep
@@ -55,12 +62,12 @@ const MASTRA =
 
 const [LOGFIRE, CLAUDE_CODE, OF_FUNCTION] = ['logfire.span_type', 'span.type', 'mcp_data'];
 const CODEX_TURN = 'codex.turn.token_usage.total_tokens';
-/** Beside each message that the runtime of AutoGen 0.7 (`autogen_core._telemetry`) delivers. */
+/** Attribute of each message that the runtime of AutoGen 0.7 delivers (`autogen_core._telemetry`). */
 const AUTOGEN = 'message_context';
 
-/** What attributes of the known instrumentations become. Of two for one target the earlier one wins. */
+/** Maps attributes of the known instrumentations. If two attributes have the same target, the earlier row wins. */
 export const CONVENTIONS: readonly Convention[] = [
-  // Generative AI of OpenTelemetry; also in an event `gen_ai.client.inference.operation.details`
+  // OpenTelemetry's conventions for generative AI; also in an event `gen_ai.client.inference.operation.details`
   ['gen_ai.input.messages', 'inputs.messages'],
   ['gen_ai.system_instructions', 'inputs.system_instructions'],
   ['gen_ai.tool.definitions', 'inputs.tools'],
@@ -69,7 +76,7 @@ export const CONVENTIONS: readonly Convention[] = [
   ['gen_ai.output.messages', 'output.messages'],
   ['gen_ai.tool.call.result', 'output'],
   ['gen_ai.retrieval.documents', 'output.documents'],
-  // OpenLLMetry, and old versions of the former
+  // OpenLLMetry, and older versions of OpenTelemetry's conventions
   ['gen_ai.prompt', 'inputs.messages', 'list'],
   ['gen_ai.prompt', 'inputs.prompt', 'open'], // also LangSmith
   ['llm.request.functions', 'inputs.tools', 'list'],
@@ -109,7 +116,7 @@ export const CONVENTIONS: readonly Convention[] = [
   ['final_result', 'output'],
   ['tool_response', 'output'],
   ['response_data', 'output'],
-  // Logfire, of the agents SDK of OpenAI
+  // Logfire, for the agents SDK of OpenAI
   ['raw_input', 'inputs.messages', 'json', LOGFIRE],
   ['response', 'output', 'json', LOGFIRE],
   ['input', 'inputs', 'json', OF_FUNCTION],
@@ -189,7 +196,7 @@ export const CONVENTIONS: readonly Convention[] = [
   ['gen_ai.response.id', 'response'],
   ['ai.response.id', 'response'],
 
-  // Prompt tokens are all that were read, cached ones among them, as the conventions define them.
+  // Prompt tokens include cached tokens, as the conventions of OpenTelemetry define them.
   ['gen_ai.usage.input_tokens', 'usage.prompt_tokens'],
   ['gen_ai.usage.prompt_tokens', 'usage.prompt_tokens'],
   ['llm.token_count.prompt', 'usage.prompt_tokens'],
@@ -230,7 +237,7 @@ export const CONVENTIONS: readonly Convention[] = [
   ['gen_ai.usage.cache_creation_tokens', 'usage.cache_creation_input_tokens'],
   ['gen_ai.usage.cache_write_tokens', 'usage.cache_creation_input_tokens'],
   ['gen_ai.usage.details.cache_creation_input_tokens', 'usage.cache_creation_input_tokens'],
-  // Strands repeats what Bedrock counts, whose cached tokens lie beside its input tokens
+  // Strands repeats the counts of Bedrock, whose input tokens do not include cached tokens
   ['gen_ai.usage.cache_write_input_tokens', 'usage.cache_write_input_tokens'],
   ['llm.token_count.prompt_details.cache_write', 'usage.cache_creation_input_tokens'],
   ['ai.usage.inputTokenDetails.cacheWriteTokens', 'usage.cache_creation_input_tokens'],
@@ -239,7 +246,7 @@ export const CONVENTIONS: readonly Convention[] = [
   ['gen_ai.usage.reasoning_output_tokens', 'usage.reasoning_tokens'],
   ['gen_ai.usage.output_tokens.reasoning', 'usage.reasoning_tokens'], // Sentry
   ['gen_ai.usage.thoughts_tokens', 'usage.reasoning_tokens'],
-  // Google ADK before 2.3, whose output tokens do not hold them
+  // Google ADK before 2.3, whose output tokens do not include these
   ['gen_ai.usage.experimental.reasoning_tokens', 'usage.thoughts_token_count'],
   ['gen_ai.usage.experimental.cached_tokens', 'usage.cache_read_input_tokens'],
   ['prompt_tokens_details.cached_tokens', 'usage.cache_read_input_tokens'], // weave
@@ -270,7 +277,7 @@ export const CONVENTIONS: readonly Convention[] = [
   ['cache_read_tokens', 'usage.cache_read_input_tokens', 'json', CLAUDE_CODE],
   ['cache_creation_tokens', 'usage.cache_creation_input_tokens', 'json', CLAUDE_CODE],
   ['output_tokens', 'usage.completion_tokens', 'json', CLAUDE_CODE],
-  ['input_tokens', 'usage.input_tokens', 'json', CLAUDE_CODE], // beside those of caches
+  ['input_tokens', 'usage.input_tokens', 'json', CLAUDE_CODE], // without cached tokens
   // Codex 0.171: the turn has the model, and the sum of its answers
   ['codex.turn.token_usage.input_tokens', 'usage.prompt_tokens'],
   ['codex.turn.token_usage.output_tokens', 'usage.completion_tokens'],
@@ -278,7 +285,7 @@ export const CONVENTIONS: readonly Convention[] = [
   ['codex.turn.token_usage.cache_write_input_tokens', 'usage.cache_creation_input_tokens'],
   ['codex.turn.token_usage.reasoning_output_tokens', 'usage.reasoning_tokens'],
   ['codex.usage.total_tokens', 'repeated'],
-  ['gen_ai.usage.raw', 'usage'], // Logfire: what the provider sent
+  ['gen_ai.usage.raw', 'usage'], // Logfire: the provider's usage
   ['langsmith.metadata.usage_metadata', 'usage'],
   ['metadata.usage_object', 'usage'], // LiteLLM
   ['langfuse.observation.usage_details', 'usage'],
@@ -305,7 +312,7 @@ export const CONVENTIONS: readonly Convention[] = [
   ['gcp.vertex.agent.session_id', 'thread'], // Google ADK 1.x, google/adk/telemetry
   ['spring.ai.chat.client.conversation.id', 'thread'], // Spring AI 1.0, chat client observations
   ['lmnr.association.properties.session_id', 'thread'], // Laminar 0.7, lmnr-python
-  ['traceloop.association.properties.thread_id', 'thread'], // OpenLLMetry: names are the application's own
+  ['traceloop.association.properties.thread_id', 'thread'], // OpenLLMetry: applications choose these names
   ['traceloop.association.properties.conversation_id', 'thread'],
   ['traceloop.association.properties.sessionId', 'thread'],
   ['traceloop.association.properties.session.id', 'thread'],
@@ -314,9 +321,9 @@ export const CONVENTIONS: readonly Convention[] = [
   ['ai.telemetry.metadata.session_id', 'thread'],
   ['ai.telemetry.metadata.thread_id', 'thread'],
   ['ai.telemetry.metadata.conversation_id', 'thread'],
-  ['ai.telemetry.metadata.conversationId', 'thread'], // Vercel's SDK: names are the application's own
+  ['ai.telemetry.metadata.conversationId', 'thread'], // Vercel's SDK: applications choose these names
   ['ai.telemetry.metadata.chatId', 'thread'],
-  // LiteLLM 1.110, litellm/integrations: opentelemetry.py, otel/mappers, arize/_utils.py; the first two are spelled so in requests
+  // LiteLLM 1.110, litellm/integrations: opentelemetry.py, otel/mappers, arize/_utils.py; requests use the first two
   ['litellm_session_id', 'thread'],
   ['litellm.session_id', 'thread'],
   ['litellm.metadata.session_id', 'thread'],
@@ -325,14 +332,14 @@ export const CONVENTIONS: readonly Convention[] = [
   ['metadata.thread_id', 'thread'],
   ['metadata.conversation_id', 'thread'],
   ['metadata.requester_metadata', 'metadata'],
-  ['metadata', 'metadata'], // OpenInference too
+  ['metadata', 'metadata'], // also OpenInference
   ['litellm_trace_id', 'chain'],
   ['litellm.trace_id', 'chain'],
   ['wandb.is_turn', 'turn'],
   ['wandb.display_name', 'display_name'],
   ['logfire.msg', 'display_name'],
 
-  // What a span does: whether its usage adds up that of others follows from it, see `isUsageSum`
+  // The operation of a span. `isUsageSum` decides by it whether the usage is a sum of other spans.
   ['gen_ai.operation.name', 'operation'],
   ['ai.operationId', 'operation'],
   ['openinference.span.kind', 'operation'],
@@ -346,15 +353,18 @@ export const CONVENTIONS: readonly Convention[] = [
   ['langfuse.observation.level', 'error_level'],
 ];
 
-/** Attributes that begin so go on with a name of the table of usage. Those of details repeat what a provider counts beside the sums. */
+/**
+ * Attributes with these prefixes end with a name of the usage dialects. `details` repeats the provider's counts in
+ * addition to the sums.
+ */
 const USAGE_PREFIXES = ['gen_ai.usage.', 'llm.usage.', 'llm.token_count.', 'ai.usage.'];
 const USAGE_DETAILS = 'gen_ai.usage.details.';
-/** Names that are no counts of tokens when they stand behind a prefix. */
+/** Names that do not count tokens when they follow a prefix. */
 const NON_TOKEN_NAMES = new Set(['input', 'output', 'total', 'requests']);
 
 const known = new Set(CONVENTIONS.map(([attribute]) => attribute));
 
-/** Attributes of usage that `CONVENTIONS` leaves to the table of dialects. */
+/** Attributes of usage that are not in `CONVENTIONS`: prefixes combined with the names of the usage dialects. */
 export const USAGE_CONVENTIONS: readonly Convention[] = [
   ...USAGE_PREFIXES.flatMap((prefix) => spelledMembers().map((name) => [prefix, name] as const)),
   ...spelledMembers('details').map((name) => [USAGE_DETAILS, name] as const),

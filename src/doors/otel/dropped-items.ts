@@ -6,20 +6,21 @@ import { type PartialSuccess, responseWriters } from './otlp.js';
 import { LENGTH_DELIMITED } from './protobuf-json.js';
 
 /*
- * Exporters learn how many log records and data points Skein does not keep. Bodies of which nothing is kept are not
- * decoded: their items are counted in one pass that holds nothing but the way to them.
+ * Counts log records and data points that Skein does not keep, and reports them to the exporter. If nothing of a body
+ * is kept, it is not decoded. One pass counts its items and stores only its position.
  */
 
-/** Fields on the way to the items, the last of which are the items: names in JSON, numbers in protobuf. */
+/**
+ * Fields that lead to the items; the last level are the items. Keys are names in JSON, values are numbers in protobuf.
+ */
 type ItemPath = readonly Readonly<Record<string, number>>[];
 
-/** Items of a signal that are not kept, and why. */
 export interface DroppedItems {
   path: ItemPath;
   why: string;
 }
 
-/** As in logs/v1/logs.proto of opentelemetry-proto v1.11.0. */
+/** Fields of logs/v1/logs.proto in opentelemetry-proto v1.11.0. */
 export const DROPPED_LOGS: DroppedItems = {
   path: [{ resourceLogs: 1 }, { scopeLogs: 2 }, { logRecords: 2 }],
   why:
@@ -27,7 +28,7 @@ export const DROPPED_LOGS: DroppedItems = {
     'Claude Code, Codex or Gemini CLI. It is no store of logs: the others are not kept.',
 };
 
-/** As in metrics/v1/metrics.proto of opentelemetry-proto v1.11.0. */
+/** Fields of metrics/v1/metrics.proto in opentelemetry-proto v1.11.0. */
 export const DROPPED_METRICS: DroppedItems = {
   path: [
     { resourceMetrics: 1 },
@@ -41,7 +42,7 @@ export const DROPPED_METRICS: DroppedItems = {
     'OTEL_METRICS_EXPORTER=none turns this exporter off.',
 };
 
-/** What collector/metrics/v1/metrics_service.proto of the same version says of the answer. */
+/** The response in collector/metrics/v1/metrics_service.proto of the same version. */
 const { root } = protobuf.parse(`syntax = "proto3";
   message ExportMetricsServiceResponse { ExportMetricsPartialSuccess partial_success = 1; }
   message ExportMetricsPartialSuccess { int64 rejected_data_points = 1; string error_message = 2; }`);
@@ -50,7 +51,7 @@ export const metricsResponse = responseWriters(
   'rejectedDataPoints',
 );
 
-/** Adds items that are not kept to what the exporter is told. */
+/** Adds items that are not kept to the report for the exporter. */
 export const addDropped = (
   count: number,
   { why }: DroppedItems,
@@ -64,8 +65,8 @@ export const addDropped = (
       };
 
 /**
- * What the exporter is told of a body of which nothing is kept. Of a malformed one the items before the fault count: nothing of it
- * would be kept anyway.
+ * Returns the report for a body of which nothing is kept. In a malformed body, the items before the fault are counted:
+ * none of them would be kept anyway.
  */
 export async function reportDropped(
   bytes: Uint8Array,
@@ -84,14 +85,14 @@ export async function reportDropped(
   return addDropped(walk.count, dropped);
 }
 
-/** Fields that are read between two looks at the clock. */
+/** Number of fields that are read between two checks of the time. */
 const FIELDS_AT_ONCE = 1024;
 
 class ProtobufItemCounter {
   count = 0;
   private readonly reader: protobuf.Reader;
   private readonly numbers: readonly number[][];
-  /** Ends of the messages gone into. */
+  /** Ends of the messages that are entered. */
   private readonly ends: number[];
 
   constructor(bytes: Uint8Array, path: ItemPath) {
@@ -100,7 +101,10 @@ class ProtobufItemCounter {
     this.ends = [bytes.length];
   }
 
-  /** Whether there is more. @throws Error when the bytes are no message */
+  /**
+   * Returns true while bytes are left.
+   * @throws Error when the bytes are not a protobuf message
+   */
   next(): boolean {
     for (let i = 0; i < FIELDS_AT_ONCE && this.ends.length > 0; i++) this.field(this.ends.at(-1)!);
     return this.ends.length > 0;
@@ -130,7 +134,7 @@ class ProtobufItemCounter {
 }
 
 const { OPEN_BRACE, OPEN_BRACKET } = CODES;
-/** Bytes that are scanned between two looks at the clock. */
+/** Number of bytes that are scanned between two checks of the time. */
 const SCANNED_AT_ONCE = 256 * 1024;
 
 class JsonItemCounter implements ScanListener {
@@ -138,7 +142,7 @@ class JsonItemCounter implements ScanListener {
   private readonly scanner = new JsonScanner(this);
   private at = 0;
   private name = '';
-  /** The containers gone into, by how far they are on the path; the elements of a list are as far as it is. */
+  /** Entered containers with their level on the path. A list and its elements have the same level. */
   private readonly open: { level: number; isList: boolean }[] = [];
 
   constructor(
@@ -146,7 +150,10 @@ class JsonItemCounter implements ScanListener {
     private readonly path: ItemPath,
   ) {}
 
-  /** Whether there is more. @throws NotJson, TooDeep */
+  /**
+   * Returns true while bytes are left.
+   * @throws NotJson, TooDeep
+   */
   next(): boolean {
     this.scanner.write(this.bytes.subarray(this.at, this.at + SCANNED_AT_ONCE));
     this.at += SCANNED_AT_ONCE;
@@ -171,7 +178,7 @@ class JsonItemCounter implements ScanListener {
     this.scanner.watch = this.open.length;
   }
 
-  /** How far the value that begins is on the path, -1 where it is beside it. */
+  /** Returns the level of the value that begins, or -1 when it is not on the path. */
   private level(): number {
     const parent = this.open.at(-1);
     if (!parent) return 0;

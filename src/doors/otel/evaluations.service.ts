@@ -4,7 +4,6 @@ import { CallsService } from '../../tracing/calls/calls.service.js';
 import { FeedbackService } from '../../tracing/feedback/feedback.service.js';
 import { type Evaluation, evaluationFeedback } from './evaluations.js';
 
-/** Pieces of feedback that are stored together. */
 const AT_ONCE = 500;
 
 @Injectable()
@@ -14,7 +13,10 @@ export class EvaluationsService {
     private readonly feedback: FeedbackService,
   ) {}
 
-  /** Stores evaluations as feedback on the calls of their spans, which need not be stored. Answers why some were refused. */
+  /**
+   * Stores evaluations as feedback on the calls of their spans, even if these calls are not stored yet. Returns the
+   * reasons for refusals.
+   */
   async store(evaluations: readonly Evaluation[], caller: Caller): Promise<Error[]> {
     const refused: Error[] = [];
     const bodies: Record<string, unknown>[] = [];

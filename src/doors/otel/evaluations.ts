@@ -6,14 +6,16 @@ import type { KeyValue, OtlpSpan } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
 import { isHexId } from './span-call.js';
 
-/** Semantic conventions of generative AI since v1.38, and of open-telemetry/semantic-conventions-genai (model/gen-ai/events.yaml). */
+/**
+ * Defined by the semantic conventions of generative AI since v1.38, and by open-telemetry/semantic-conventions-genai
+ * (model/gen-ai/events.yaml).
+ */
 const EVALUATION = 'gen_ai.evaluation.result';
 
-/** An evaluation of what a span did. */
 export interface Evaluation {
   projectId: string;
   traceId: string;
-  /** Null where the evaluation names only the response that the span got. */
+  /** Null when the evaluation names only the response. */
   spanId: string | null;
   responseId: string | null;
   /** Nanoseconds since 1970, as digits. */
@@ -21,7 +23,7 @@ export interface Evaluation {
   attributes: Attributes;
 }
 
-/** Members of the payload by their attributes; others stay in `attributes`. */
+/** Members of the payload with their attributes. Other attributes are stored in the member `attributes`. */
 const MEMBERS: readonly [attribute: string, member: string][] = [
   ['gen_ai.evaluation.name', 'name'],
   ['gen_ai.evaluation.score.value', 'value'],
@@ -40,7 +42,6 @@ const responseOf = (attributes: Attributes): string | null => {
   return typeof id === 'string' && id !== '' ? id : null;
 };
 
-/** The evaluations in the events of a span. */
 export function evaluationsOf(span: OtlpSpan, projectId: string): Evaluation[] {
   const events = span.events?.filter(({ name }) => name === EVALUATION) ?? [];
   return events.map(({ timeUnixNano, attributes }) => {
@@ -56,7 +57,10 @@ export function evaluationsOf(span: OtlpSpan, projectId: string): Evaluation[] {
   });
 }
 
-/** Null when the record is no evaluation. @throws Error when it names neither a span nor a response */
+/**
+ * Returns null when the record is not an evaluation.
+ * @throws Error when it names neither a span nor a response
+ */
 export function readEvaluation(record: LogRecord, findProject: () => string): Evaluation | null {
   const attributes = readAttributes(record.attributes);
   if ((record.eventName || attributes.get('event.name')) !== EVALUATION) return null;
@@ -76,19 +80,22 @@ export function readEvaluation(record: LogRecord, findProject: () => string): Ev
   };
 }
 
-/** Older instrumentations put the members of an event into its body. */
+/** Adds the members of an event that older instrumentations send in its body. */
 function withBody(attributes: Attributes, body: KeyValue[] | undefined): void {
   for (const [key, value] of readAttributes(body))
     if (!attributes.has(key)) attributes.set(key, value);
 }
 
-/** A score is a number, also where an exporter sent it as a text. */
+/** Some exporters send the number of a score as a text. */
 const valueOf = (member: string, value: unknown): unknown =>
   member === 'value' && typeof value === 'string' && /^-?\d{1,16}(\.\d{1,16})?$/.test(value)
     ? Number(value)
     : value;
 
-/** The body of the feedback that an evaluation is, on the call of the span. Its id is made of what it says. */
+/**
+ * Returns the body of the feedback for an evaluation, on the call of its span. Its id is a digest of the content, so an
+ * evaluation that is sent again is stored once.
+ */
 export function evaluationFeedback(
   { projectId, traceId, at, attributes }: Evaluation,
   callId: string,

@@ -7,7 +7,7 @@ import type { KeyValue } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
 import { isHexId } from './span-call.js';
 
-/** The part of a log record that belongs to the call of its span, without its place in the request. */
+/** Messages of a log record for the call of its span, without the position of the record in its request. */
 export interface LogPart {
   traceId: string;
   spanId: string;
@@ -18,7 +18,7 @@ export interface LogPart {
 
 const MEMBERS: ReadonlySet<string> = new Set(CONVENTIONS.map(([, target]) => target));
 
-/** Null when the record is no event of generative AI, names no span, or holds no message. */
+/** Returns null when the record is not an event of generative AI, names no span, or has no message. */
 export function readLogPart(record: LogRecord): LogPart | null {
   const { traceId = '', spanId = '', eventName, attributes = [] } = record;
   const name = eventName || readAttributes(attributes).get('event.name');
@@ -40,19 +40,19 @@ export function readLogPart(record: LogRecord): LogPart | null {
   return said.length > 0 ? { traceId, spanId, at: recordTime(record), said } : null;
 }
 
-/** The body of a message's event is what events of spans have in this attribute. */
+/** Returns the content of a message event. Span events have this attribute in place of the body of a record. */
 function bodyAttributes({ body, attributes = [] }: LogRecord): KeyValue[] {
   return body ? [{ key: CONTENT, value: body }] : attributes.filter(({ key }) => key === CONTENT);
 }
 
 const CONTENT = 'gen_ai.event.content';
-/** The members that instrumentations send when they may not send contents. */
+/** Members that instrumentations send even when they are configured not to send content. */
 const MESSAGE_METADATA = ['role', 'index', 'finish_reason', 'id', 'tool_call_id', 'name'];
 
 const hasContent = (message: unknown): boolean =>
   isObject(message) && Object.keys(message).some((name) => !MESSAGE_METADATA.includes(name));
 
-/** Nanoseconds since 1970 in 20 digits; zeros where the record tells no time. */
+/** Returns nanoseconds since 1970 in 20 digits; zeros when the record has no time. */
 export function recordTime({ timeUnixNano, observedTimeUnixNano }: LogRecord): string {
   const time = [timeUnixNano, observedTimeUnixNano].find((nanos) => Number(nanos ?? 0) !== 0) ?? 0;
   return BigInt(time).toString().padStart(20, '0');

@@ -24,17 +24,16 @@ import type { ReceivedLog } from './otlp-logs.js';
 import type { ModelNamer } from './span-call.js';
 import { PART_CALLS, PART_CHARACTERS } from './span-part.js';
 
-/** What the records of a request say of one call. */
 interface CallLogParts {
   projectId: string;
   id: string;
   records: number;
   said: CallMessage[];
-  /** Records by their trace and time, which those that come at one time are numbered by. */
+  /** Number of records at each trace and time. Records with the same time are ordered by it. */
   places: Map<string, number>;
 }
 
-/** The readings of the records of a request: events of agents, evaluations, messages, and how many are none of these. */
+/** Sorts the records of a request into events of agents, evaluations and messages, and counts all others. */
 class LogReadings {
   readonly events: AgentEvent[] = [];
   readonly evaluations: Evaluation[] = [];
@@ -83,9 +82,10 @@ export class LogsService {
   ) {}
 
   /**
-   * Stores messages for the calls of spans, whether these are there or not, makes calls of the events of coding agents and
-   * feedback of evaluations, and tells how many other log records were left. `project` is what the request's header names.
-   * @throws ApiError when nothing could be stored because its project is missing or not the key's.
+   * Stores the messages of log records for the calls of their spans, even if these are not stored yet. Events of coding
+   * agents become calls, and evaluations become feedback. Returns the number of other records. `project` is the project
+   * that the request's header names.
+   * @throws ApiError when nothing could be stored because the project is missing or the key does not reach it
    */
   async export(
     records: readonly ReceivedLog[],
@@ -113,7 +113,7 @@ export class LogsService {
     return addDropped(dropped, DROPPED_LOGS, refused.told);
   }
 
-  /** Stores the calls of each session, in parts, and finds the turns that they are of. */
+  /** Stores the calls of each session in parts, and finds the turns to which they belong. */
   private async storeEvents(
     events: readonly AgentEvent[],
     caller: Caller,
@@ -160,7 +160,6 @@ export class LogsService {
   }
 }
 
-/** What an event says of the calls of other events. */
 const answerLogParts = ({ answers }: AgentEvent): LogPart[] =>
   answers.map(({ traceId, callId, at, value }) => ({
     traceId,

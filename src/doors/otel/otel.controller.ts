@@ -38,14 +38,13 @@ import { type PartialSuccess, spansOfJson, spansOfProtobuf, spansResponse } from
 import { logsOfJson, logsOfProtobuf, logsResponse, mayHoldEvents } from './otlp-logs.js';
 
 const PROTOBUF = 'application/x-protobuf';
-/** Where the SDKs of weave send the spans of agents: all that come here count as such. */
+/** Path to which the SDKs of weave send spans of agents. All spans on this path count as spans of agents. */
 const AGENTS = '/agents/otel/v1/traces';
-/** Bytes of memory for each byte of spans, which are decoded one by one. */
+/** Bytes of memory per byte of a body. Spans are decoded one by one. */
 const DECODED_WEIGHT = 8;
 
-/** How what is exported is read, stored and answered. */
 interface SignalExport<Item> {
-  /** Items that are not kept: a body in which `mayHoldEvents` finds no others is not decoded. */
+  /** Items that are not kept. With them, a body is decoded only if `mayHoldEvents` returns true for it. */
   dropped?: DroppedItems;
   ofProtobuf: (bytes: Uint8Array) => Promise<Item[]>;
   ofJson: (bytes: Uint8Array) => Promise<Item[]>;
@@ -53,7 +52,7 @@ interface SignalExport<Item> {
   response: typeof spansResponse;
 }
 
-/** Answers in the form of the body what `take` says of it. */
+/** Reads the body, and returns the answer of `take` in the format of the body. */
 async function answerBody(
   context: Context,
   response: typeof spansResponse,
@@ -72,7 +71,7 @@ async function answerBody(
   }
 }
 
-/** The operation takes an export of a signal, by the name of its message. */
+/** Declares an operation for the export of a signal. `message` is the name of the protobuf message. */
 const ExportOperation = (paths: string[], message: string) =>
   applyDecorators(
     Operation(paths, 'writer'),
@@ -88,7 +87,7 @@ const ExportOperation = (paths: string[], message: string) =>
     }),
   );
 
-/** What the exporter is told, as it asked: the class, or the same in protobuf. */
+/** Declares the answer: the class in JSON, or the same message in protobuf. */
 const ApiExported = (answer: NewableFunction) =>
   applyDecorators(
     ApiExtraModels(answer),
@@ -103,7 +102,7 @@ const ApiExported = (answer: NewableFunction) =>
 
 const LANGFUSE = 'api/public/otel/v1/traces';
 
-/** The public key of Langfuse's exporter, if it names a project. */
+/** Returns the public key of Langfuse's exporter, if it names a project. */
 const langfusePublicKey = ({ path, headers }: Context): string | undefined =>
   path.endsWith(LANGFUSE) ? langfuseProjectKey(headers.authorization) : undefined;
 
@@ -115,8 +114,9 @@ export class OtelController {
   ) {}
 
   /**
-   * Takes spans of OTLP/HTTP, in protobuf or JSON, as calls. Bad ones are counted in `partialSuccess`, the rest is stored. The addresses
-   * are those that exporters, Weave and Langfuse use; on the last, a user name of Basic that is a project names it.
+   * Stores spans of OTLP/HTTP, in protobuf or JSON, as calls. Invalid spans are counted in `partialSuccess`; the others
+   * are stored. Exporters, Weave and Langfuse use different paths. On Langfuse's path, the user name of Basic
+   * authentication may name the project.
    */
   @ExportOperation(
     ['otel/v1/traces', 'v1/traces', AGENTS.slice(1), LANGFUSE],
@@ -138,8 +138,9 @@ export class OtelController {
   }
 
   /**
-   * Takes log records of OTLP/HTTP, in protobuf or JSON. Events of generative AI that carry messages give these to the call of their
-   * span, which may come before or after them. Events of coding agents become calls. `partialSuccess` says how many others there were.
+   * Stores messages, evaluations and events of coding agents from log records of OTLP/HTTP, in protobuf or JSON.
+   * Messages are added to the call of their span, in any order of arrival. Events of coding agents become calls. All
+   * other records are counted in `partialSuccess`.
    */
   @ExportOperation(['otel/v1/logs', 'v1/logs'], 'logs.v1.ExportLogsServiceRequest')
   @ApiExported(LogsExportedDto)
@@ -156,7 +157,10 @@ export class OtelController {
     });
   }
 
-  /** Takes metrics of OTLP/HTTP, for exporters that send them along, and keeps nothing of them: `partialSuccess` says how many there were. */
+  /**
+   * Accepts metrics of OTLP/HTTP and keeps nothing of them, for exporters that always send metrics. `partialSuccess`
+   * reports the number of data points.
+   */
   @Operation(['otel/v1/metrics', 'v1/metrics'], 'writer')
   @NoProjectField('keeps nothing')
   @ApiConsumes(PROTOBUF, 'application/json')

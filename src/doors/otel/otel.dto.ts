@@ -1,8 +1,8 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 
-/** Members that are absent are 0, or empty. */
+/** Absent members have the value 0 or an empty text. */
 export class SpansRefusedDto {
-  /** A whole number. */
+  /** A whole number, as a string. */
   @ApiPropertyOptional({ example: '1' }) rejectedSpans?: string;
   @ApiPropertyOptional({ example: 'startTimeUnixNano is required' }) errorMessage?: string;
 }
@@ -12,9 +12,9 @@ export class SpansExportedDto {
   partialSuccess?: SpansRefusedDto;
 }
 
-/** Members that are absent are 0, or empty. */
+/** Absent members have the value 0 or an empty text. */
 export class LogsRefusedDto {
-  /** A whole number. */
+  /** A whole number, as a string. */
   @ApiPropertyOptional({ example: '1' }) rejectedLogRecords?: string;
   errorMessage?: string;
 }
@@ -24,14 +24,14 @@ export class LogsExportedDto {
   partialSuccess?: LogsRefusedDto;
 }
 
-/** Members that are absent are 0, or empty. */
+/** Absent members have the value 0 or an empty text. */
 export class MetricsRefusedDto {
-  /** A whole number. */
+  /** A whole number, as a string. */
   @ApiPropertyOptional({ example: '1' }) rejectedDataPoints?: string;
   errorMessage?: string;
 }
 
 export class MetricsExportedDto {
-  /** Absent when there were no data points: none are kept. */
+  /** Absent when the request had no data points. Skein keeps none. */
   partialSuccess?: MetricsRefusedDto;
 }

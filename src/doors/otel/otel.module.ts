@@ -8,7 +8,7 @@ import { OtelController } from './otel.controller.js';
 import { OtelService } from './otel.service.js';
 import { SpanPartsService } from './span-parts.service.js';
 
-/** Takes OpenTelemetry spans as calls, and messages, evaluations and coding agents' events from log records. */
+/** Stores OpenTelemetry spans as calls, and messages, evaluations and events of coding agents from log records. */
 @Module({
   imports: [CallsModule, CostsModule, FeedbackModule],
   controllers: [OtelController],

@@ -28,9 +28,9 @@ export class OtelService {
   }
 
   /**
-   * Stores what is good of the spans and tells of the rest. `project` is what the request's header names. `isOfAgents` says that all of
-   * them are spans of agents, whatever they say.
-   * @throws ApiError when no span could be stored because its project is missing or not the key's.
+   * Stores the valid spans and returns the report about the others. `project` is the project that the request's header
+   * names. With `isOfAgents`, all spans count as spans of agents.
+   * @throws ApiError when no span could be stored because the project is missing or the key does not reach it
    */
   async export(
     spans: readonly ReceivedSpan[],
@@ -85,7 +85,6 @@ export class OtelService {
   }
 }
 
-/** The call of a span, with the text of the span and its evaluations. */
 function spanCall(
   { span, text }: DecodedSpan,
   origin: Origin,
@@ -97,7 +96,7 @@ function spanCall(
   return { ...call, documents: { ...documents, otel_dump: text }, evaluations };
 }
 
-/** Whether a span says nothing of models, agents or tools, and has not failed. */
+/** Returns true when a span has no data about models, agents or tools, and has not failed. */
 function isEmptySpan({ call, documents, agent, evaluations }: ConvertedSpan): boolean {
   const { inputs, output = 'null' } = documents;
   const { exception = null, summary = {} } = call;
@@ -120,12 +119,11 @@ export class ExportRefusals {
     this.first ??= error instanceof JsonLimit ? toApiError(error) : error;
   }
 
-  /** Tells of what is no item of the request, and so does not count. */
+  /** Reports an error without counting an item of the request. */
   tell(error: Error): void {
     this.add(error, 0);
   }
 
-  /** What the exporter is told of them. */
   get told(): PartialSuccess | null {
     return this.first
       ? { rejectedSpans: this.count, errorMessage: this.first.message.slice(0, 1000) }
@@ -133,7 +131,10 @@ export class ExportRefusals {
   }
 }
 
-/** `projectOf`, asked once for the spans of one origin that follow each other; what it throws is thrown for each. */
+/**
+ * Returns a function that finds the project of an origin. The result for an origin is kept while its spans follow each
+ * other; an error is thrown for each span.
+ */
 export function projectFinder(
   header: string | undefined,
   caller: Caller,
@@ -150,8 +151,9 @@ export function projectFinder(
 }
 
 /**
- * The project of a span: what the header names, else the resource (`project_id`, or `wandb.entity` and
- * `wandb.project`), else the only one that the key reaches; else, in the only entity that it reaches, the one of Phoenix.
+ * Returns the project of a span. The header comes first, then the resource (`project_id`, or `wandb.entity` and
+ * `wandb.project`), then the only project that the key reaches. The last choice is Phoenix's project name within the
+ * only entity that the key reaches.
  */
 function findProject({ resource }: Origin, header: string | undefined, caller: Caller): string {
   const attributes = readAttributes(resource.attributes);

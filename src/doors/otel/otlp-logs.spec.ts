@@ -13,7 +13,6 @@ const ofJson = (...logRecords: unknown[]) =>
 const readAll = async (...records: unknown[]) =>
   (await ofJson(...records)).map((one) => one.read());
 
-/** The bytes that protobufjs makes of records. */
 function asProtobuf(records: readonly LogRecord[]): Uint8Array {
   const bytes = (hex = '') => Buffer.from(hex, 'hex');
   const logRecords = records.map((record) => ({

@@ -23,7 +23,7 @@ const REQUEST = lookupType('collector.logs.v1.ExportLogsServiceRequest');
 const RESPONSE = lookupType('collector.logs.v1.ExportLogsServiceResponse');
 const RECORD = lookupType('logs.v1.LogRecord');
 
-/** A member that is not there has its default: an empty text, 0. */
+/** Absent members have their default: an empty text or 0. */
 export interface LogRecord {
   timeUnixNano?: string | number;
   observedTimeUnixNano?: string | number;
@@ -34,18 +34,24 @@ export interface LogRecord {
   spanId?: string;
 }
 
-/** A record that cannot be about generative AI is left undecoded, and is null: most logs are about other things. */
+/**
+ * A record that is decoded on reading. It is null when it cannot be about generative AI: most logs are about other
+ * things.
+ */
 export type ReceivedLog = ReceivedItem<LogRecord | null>;
 
 const EVENT_PREFIXES = ['gen_ai.', ...AGENT_EVENT_PREFIXES];
 
-/** Whether bytes of a request or of a record may hold messages, or an event of a coding agent. */
+/** Returns true when the bytes of a request or of a record may hold messages or an event of a coding agent. */
 export const mayHoldEvents = (bytes: Uint8Array): boolean => {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return EVENT_PREFIXES.some((mark) => buffer.includes(mark));
 };
 
-/** The log records of a request, all of which are decoded later, one by one. @throws ApiError `invalid_request`, `too_large` */
+/**
+ * Finds the log records of a request. Each record is decoded later.
+ * @throws ApiError `invalid_request`, `too_large`
+ */
 export const logsOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedLog[]> =>
   receiveItems(
     await protobufIndex(bytes, compileMessage(REQUEST), LOGS),
@@ -55,7 +61,7 @@ export const logsOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedLog[]> 
     ),
   );
 
-/** The same of JSON, which must be UTF-8. Unknown members are ignored. */
+/** Finds the log records of a JSON request, which must be UTF-8. Unknown members are ignored. */
 export const logsOfJson = async (bytes: Uint8Array): Promise<ReceivedLog[]> =>
   receiveItems(
     await jsonIndex(bytes, LOGS),
@@ -65,7 +71,7 @@ export const logsOfJson = async (bytes: Uint8Array): Promise<ReceivedLog[]> =>
     ),
   );
 
-/** A record over its limits is refused by itself. */
+/** Refuses a record over its limits without refusing the request. */
 const withinLimits =
   (read: (part: Uint8Array) => LogRecord | null) =>
   (part: SpanBytes): LogRecord | null => {

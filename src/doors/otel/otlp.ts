@@ -22,9 +22,9 @@ import {
 } from './span-index.js';
 
 /*
- * OTLP by its published definitions (`proto/`, unchanged from open-telemetry/opentelemetry-proto v1.11.0), which protobufjs
- * reads. What leaves this file is OTLP/JSON: ProtoJSON, but ids are hexadecimal and enums are numbers. JSON that is spelled as
- * exporters spell it is taken as it is; any other goes through the message and back.
+ * Reads OTLP by its published definitions with protobufjs (`proto/`, unchanged from open-telemetry/opentelemetry-proto
+ * v1.11.0). The result is OTLP/JSON: ProtoJSON, except that ids are hexadecimal and enums are numbers. JSON in the
+ * spelling of exporters is used unchanged; other JSON is converted to the protobuf message and back.
  */
 
 const root = new protobuf.Root();
@@ -46,17 +46,16 @@ export interface KeyValue {
 export interface AnyValue {
   stringValue?: string;
   boolValue?: boolean;
-  /** Decimal digits; in JSON a number is as good. */
+  /** Decimal digits; in JSON also a number. */
   intValue?: string | number;
-  /** "NaN", "Infinity" and "-Infinity" are strings. */
+  /** Strings stand for the values "NaN", "Infinity" and "-Infinity". */
   doubleValue?: number | string;
   arrayValue?: { values?: AnyValue[] };
   kvlistValue?: { values?: KeyValue[] };
-  /** Base64. */
   bytesValue?: string;
 }
 
-/** A member that is not there has its default: an empty text, 0. */
+/** Absent members have their default: an empty text or 0. */
 export interface OtlpSpan {
   traceId?: string;
   spanId?: string;
@@ -71,22 +70,21 @@ export interface OtlpSpan {
   status?: { code?: number; message?: string };
 }
 
-/** Who made a span. */
+/** The source of a span: the resource, and the scope of its instrumentation. */
 export interface Origin {
   resource: { attributes?: KeyValue[] };
   scope: { name?: string; version?: string; attributes?: KeyValue[] };
 }
 
-/** What was not read yet. */
 export interface ReceivedItem<Item> {
   origin: Origin;
-  /** @throws Error when it is none. */
+  /** @throws Error when the bytes are not a valid item */
   read(): Item;
 }
 
 /**
- * A span, and its text: of JSON as it was sent, of protobuf its OTLP/JSON. A span over the limits of decoding is its head (span-head.ts),
- * with what `note` says among its attributes.
+ * A span with its text: JSON as it was sent, or the OTLP/JSON of protobuf. A span over the limits of decoding is
+ * reduced to its head (span-head.ts), and `note` is added to its attributes.
  */
 export interface DecodedSpan {
   span: OtlpSpan;
@@ -95,7 +93,10 @@ export interface DecodedSpan {
 }
 export type ReceivedSpan = ReceivedItem<DecodedSpan>;
 
-/** The spans of a request, all of which are decoded later, one by one. @throws ApiError `invalid_request`, `too_large` */
+/**
+ * Finds the spans of a request. Each span is decoded later.
+ * @throws ApiError `invalid_request`, `too_large`
+ */
 export const spansOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
   receiveItems(
     await protobufIndex(bytes, compileMessage(REQUEST)),
@@ -103,7 +104,7 @@ export const spansOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedSpan[]
     withHeadFallback(readSpanBytes, headOfBytes),
   );
 
-/** The same of JSON, which must be UTF-8. Unknown members are ignored. */
+/** Finds the spans of a JSON request, which must be UTF-8. Unknown members are ignored. */
 export const spansOfJson = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
   receiveItems(
     await jsonIndex(bytes),
@@ -120,13 +121,16 @@ function readSpanBytes(part: Uint8Array): DecodedSpan {
 
 function readSpanText(part: Uint8Array): DecodedSpan {
   const text = decodeText(part);
-  skipValue(text, 0); // throws where it is too deep to be stored
+  skipValue(text, 0); // throws when the span is too deep to be stored
   const json = parseOtlpJson(text);
   const span = isPlain(compileMessage(SPAN), json) ? json : spanJson(spanMessage(json));
   return { span, text: part.length > MAX_SPAN_BYTES ? shortened(json) : text };
 }
 
-/** Reads spans, and of those over the limits of decoding the head: without any attribute where those that it keeps are too deep. */
+/**
+ * Reads a span, or only its head when the span is over the limits of decoding. If the head's attributes are too deep,
+ * it has no attributes.
+ */
 const withHeadFallback = (
   readSpan: (part: Uint8Array) => DecodedSpan,
   headOf: (part: Uint8Array, withAttributes: boolean) => Uint8Array,
@@ -153,7 +157,7 @@ const withHeadFallback = (
       : readHead(part.bytes, part.why);
 };
 
-/** The second where the first is over a limit of decoding. */
+/** Returns the second result when the first read exceeds a limit of decoding. */
 function orElse(read: () => DecodedSpan, readShorter: (why: string) => DecodedSpan): DecodedSpan {
   try {
     return read();
@@ -165,10 +169,13 @@ function orElse(read: () => DecodedSpan, readShorter: (why: string) => DecodedSp
   }
 }
 
-/** Characters of a text that a long span keeps. */
+/** Maximum length of a text in the stored copy of a long span, in characters. */
 const MAX_TEXT = 64 * 1024;
 
-/** A span as it is kept beside its call, which has the long texts: twice they would not fit into the memory for a body. */
+/**
+ * Returns the span without its long texts, which its call stores. Stored twice, they would not fit into the memory for
+ * a body.
+ */
 const shortened = (span: object): string =>
   JSON.stringify(span, (_, value: unknown) =>
     typeof value === 'string' && value.length > MAX_TEXT
@@ -181,7 +188,7 @@ export const originOfBytes: OriginDecoder = (type, part) => jsonOfBytes(compileM
 export const originOfText: OriginDecoder = (type, part) =>
   checkPlain(type, parseOtlpJson(decodeText(part)));
 
-/** Resources and scopes are decoded here: one that is wrong fails the request, and before anything is stored. */
+/** Decodes resources and scopes at once, so that an invalid one refuses the request before anything is stored. */
 export async function receiveItems<Item>(
   groups: readonly SpanGroup[],
   decode: OriginDecoder,
@@ -207,13 +214,13 @@ export async function receiveItems<Item>(
   return items;
 }
 
-/** What the exporter is told: nothing when all spans were stored. */
+/** The report to the exporter about refused spans. It is null when all spans were stored. */
 export interface PartialSuccess {
   rejectedSpans: number;
   errorMessage: string;
 }
 
-/** Answers of one signal, by the name that its response has for how many were refused. */
+/** Returns the writers of a signal's response. `rejected` is the member that counts refused items. */
 export function responseWriters(response: protobuf.Type, rejected: string) {
   const message = (told: PartialSuccess | null) =>
     response.fromObject(
@@ -237,20 +244,22 @@ export const LENIENT = { ignoreUnknownFields: true };
 export const decodeText = (bytes: Uint8Array) =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 
-/** Halves of surrogate pairs, which length limits of SDKs leave behind, are mended in what is read, not in what is kept. */
+/**
+ * Parses OTLP/JSON. Length limits of SDKs cut surrogate pairs in half; the halves are replaced in the parsed values,
+ * but not in the stored text.
+ */
 export const parseOtlpJson = (text: string): DecodedJson =>
   Object(parseBounded(text, hasOpaqueEscapes(text) ? wellFormed : undefined));
 
 const wellFormed = (_key: string, value: unknown) =>
   typeof value === 'string' ? Buffer.from(value).toString() : value;
 
-/** A message without ids or enums. */
+/** Decodes a message that has no ids or enums. */
 const checkPlain = (type: protobuf.Type, json: DecodedJson): DecodedJson =>
   isPlain(compileMessage(type), json)
     ? json
     : protojson.toJson(type, protojson.fromJson(type, json, LENIENT));
 
-/** OTLP/JSON as a message. */
 function spanMessage(json: DecodedJson): SpanMessage {
   const links = Array.isArray(json['links'])
     ? json['links'].map((link) => withIds(Object(link), hexToBase64))
@@ -258,7 +267,6 @@ function spanMessage(json: DecodedJson): SpanMessage {
   return protojson.fromJson(SPAN, withIds({ ...json, links }, hexToBase64), LENIENT);
 }
 
-/** A message as OTLP/JSON. */
 function spanJson(message: SpanMessage): OtlpSpan {
   const json: DecodedJson = protojson.toJson(SPAN, message);
   const links = json['links'] as DecodedJson[] | undefined;

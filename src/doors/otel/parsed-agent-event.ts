@@ -6,17 +6,17 @@ import type { Origin } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
 import { isHexId } from './span-call.js';
 
-/** A coding agent whose log records are events: where these say the session, the prompt and the version. */
+/** A coding agent whose log records are events. `session`, `prompt` and `version` read these values from a record. */
 interface CodingAgent {
   name: string;
-  /** Prefix of the names of its events. An agent that leaves it out is known by its scope. */
+  /** Prefix of the names of its events. An agent that omits the prefix is recognized by its scope. */
   prefix: string;
   scope?: string;
   session: string;
   prompt?: string;
   provider: string;
   version: (own: Attributes, resource: Attributes) => unknown;
-  /** The trace of a record is that of the span of its turn. */
+  /** True when a record has the trace of its turn's span. */
   hasTurnTrace: boolean;
 }
 
@@ -41,7 +41,7 @@ const AGENTS: readonly CodingAgent[] = [
     version: (own) => own.get('app.version'),
     hasTurnTrace: true,
   },
-  // Gemini CLI 0.61: each request is a trace; service.version is that of Node
+  // Gemini CLI 0.61: each request is a trace; service.version is the version of Node
   {
     name: 'gemini-cli',
     prefix: 'gemini_cli.',
@@ -53,9 +53,9 @@ const AGENTS: readonly CodingAgent[] = [
   },
 ];
 
-/** The answer of an assistant, told apart from the call that it belongs to. */
+/** The answer of an assistant. Its event is separate from the event of its call. */
 export const ANSWER_EVENT = 'claude_code.assistant_response';
-/** The only events of the stream of an answer that are kept: its end, and what went wrong. */
+/** Events of a streamed answer. Only its end and its errors are kept. */
 const STREAM = 'codex.sse_event';
 
 interface NamedEvent {
@@ -88,7 +88,7 @@ const digest = (...parts: unknown[]): string =>
 const callId = (...parts: unknown[]) => digest(...parts).slice(0, 16);
 const madeTraceId = (...parts: unknown[]) => digest(...parts).slice(0, 32);
 
-/** Nanoseconds in 20 digits; the time that the event itself tells, where the record has none. */
+/** Returns the time in nanoseconds. A record without a time has the timestamp of its event. */
 function eventTime(record: LogRecord, own: Attributes): bigint {
   const time = BigInt(recordTime(record));
   if (time > 0n) return time;
@@ -97,26 +97,25 @@ function eventTime(record: LogRecord, own: Attributes): bigint {
   return BigInt(told) * 1_000_000n;
 }
 
-/** An event as it is read, before it is a call. */
 export interface ParsedAgentEvent extends NamedEvent {
   own: Attributes;
   origin: Origin;
   session: string;
   prompt: string | undefined;
   at: bigint;
-  /** The call of its prompt, where it names that. */
+  /** Id of the prompt's call, if the event names its prompt. */
   turnId: string | null;
   traceId: string;
   resource: Attributes;
   isPrompt: boolean;
-  /** The span in which a prompt was told: that of its turn, or one of the application that runs the agent. */
+  /** The span in which a prompt was recorded: that of its turn, or one of the application that runs the agent. */
   linkedId: string | null;
 }
 
 /**
- * Null when the record is none that Skein keeps of a coding agent. Ids are made of what the event says, so a record that is sent again
- * is the same call.
- * @throws Error when it says no time
+ * Returns null when the record is not an event of a coding agent that Skein stores. Ids are digests of the event, so a
+ * record that is sent again becomes the same call.
+ * @throws Error when the record has no time
  */
 export function parseAgentEvent(record: LogRecord, origin: Origin): ParsedAgentEvent | null {
   const own = readAttributes(record.attributes);
@@ -157,7 +156,6 @@ function turnOf(
   };
 }
 
-/** The trace and the span in which a record was made. */
 function recordSpan({ traceId = '', spanId = '' }: LogRecord) {
   return isHexId(traceId, 32) ? { traceId, spanId: isHexId(spanId, 16) ? spanId : null } : null;
 }
@@ -172,7 +170,7 @@ export const eventCallId = (
   ...parts: unknown[]
 ) => callId(agent.name, session, prompt ?? null, name, ...parts);
 
-/** Tells events without an id from one another. */
+/** Returns values that distinguish events without an id. */
 export const eventPlace = ({ own, at }: ParsedAgentEvent) => [
   `${at}`,
   own.get('event.sequence') ?? null,

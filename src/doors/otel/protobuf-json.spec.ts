@@ -9,7 +9,7 @@ root.loadSync('opentelemetry/proto/collector/trace/v1/trace_service.proto');
 const lookupType = (name: string) => root.lookupType(`opentelemetry.proto.${name}`);
 const [SPAN, RESOURCE] = [lookupType('trace.v1.Span'), lookupType('resource.v1.Resource')];
 
-/** By protobufjs alone: the message, its ProtoJSON, and what OTLP/JSON spells in another way. */
+/** Reads a message with protobufjs only, and converts its ProtoJSON to OTLP/JSON. */
 function byProtobufjs(type: protobuf.Type, bytes: Uint8Array): DecodedJson {
   const message = type.decode(bytes) as protobuf.Message & {
     kind?: number;
@@ -28,7 +28,7 @@ function byProtobufjs(type: protobuf.Type, bytes: Uint8Array): DecodedJson {
   return json;
 }
 
-/** The JSON as text, which also shows the order of members and negative zeros as they are stored; or that there is none. */
+/** Returns the JSON as text, which also shows the order of members and negative zeros; or that reading was refused. */
 function outcome(read: () => DecodedJson): string {
   try {
     return JSON.stringify(read());
@@ -141,7 +141,10 @@ describe('protobuf', () => {
   });
 });
 
-/** What goes through protobufjs: bytes, numbers that are texts, and 64-bit ones that may be out of range. */
+/**
+ * Returns true when the JSON is read by protobufjs: bytes, numbers as texts, and 64-bit numbers that may be out of
+ * range.
+ */
 const hasRareSpelling = (json: object): boolean =>
   Object.entries(json).some(
     ([name, value]) =>

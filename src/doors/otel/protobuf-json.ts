@@ -3,9 +3,10 @@ import protobuf from 'protobufjs';
 import { isObject } from '../../platform/json/json-object.js';
 
 /*
- * Messages by their published definitions, straight from the wire to OTLP/JSON: ProtoJSON, but ids are hexadecimal and
- * enums are numbers. protobufjs reads the definitions and the wire; its own way, by a message object and then `toJson`, takes
- * several times as long (docs/adr/0053-otlp-in-one-pass.md). The tests hold both ways equal.
+ * Decodes messages by their published definitions directly to OTLP/JSON: ProtoJSON, except that ids are hexadecimal and
+ * enums are numbers. protobufjs reads the definitions and the wire format. Its own way, a message object and then
+ * `toJson`, takes several times as long (docs/adr/0053-otlp-in-one-pass.md). Tests check that both ways give the same
+ * result.
  */
 
 export type DecodedJson = Record<string, unknown>;
@@ -16,28 +17,27 @@ type FieldKind =
 interface Field {
   /** The name in ProtoJSON. */
   name: string;
-  /** Place in the definition, which is the order of JSON. */
+  /** Position in the definition, which is the order of members in JSON. */
   at: number;
   kind: FieldKind;
   wire: number;
   isRepeated: boolean;
   isInOneof: boolean;
-  /** Values that are not written, because absence means the same. */
+  /** The default value. It is not written, because an absent member means the same. */
   standard: unknown;
   message: MessageLayout | undefined;
   read: (reader: protobuf.Reader) => unknown;
 }
 
-/** What a decoder knows of a message. */
 export interface MessageLayout {
   byId: readonly (Field | undefined)[];
   byName: ReadonlyMap<string, Field>;
 }
 
 export const LENGTH_DELIMITED = 2;
-/** Messages inside messages: as deep as protobufjs goes. */
+/** Maximum nesting of messages, the same as in protobufjs. */
 export const MAX_MESSAGES_DEEP = 100;
-/** The message of protobufjs 8 for a deeper one, which it tells by no class of errors. */
+/** Error message of protobufjs 8 for deeper nesting. The error has no class of its own. */
 export const TOO_DEEP = 'max depth exceeded';
 
 const messages = new Map<protobuf.Type, MessageLayout>();
@@ -48,7 +48,7 @@ export function compileMessage(type: protobuf.Type): MessageLayout {
   const byId: (Field | undefined)[] = [];
   const byName = new Map<string, Field>();
   const message = { byId, byName };
-  messages.set(type, message); // before its fields, since messages hold themselves
+  messages.set(type, message); // registered before its fields, because messages may contain themselves
   for (const [at, field] of type.fieldsArray.entries()) {
     const made = compileField(field.resolve(), at);
     byId[field.id] = made;
@@ -58,7 +58,7 @@ export function compileMessage(type: protobuf.Type): MessageLayout {
 }
 
 const ID_FIELDS = ['traceId', 'spanId', 'parentSpanId'];
-/** The types that the definitions use: what they become, wire type, default, reader. */
+/** Scalar types of the definitions: kind, wire type, default and reader. */
 const SCALARS: Record<string, [FieldKind, wire: number, standard: unknown, Field['read']]> = {
   string: ['string', LENGTH_DELIMITED, '', readText],
   bytes: ['bytes', LENGTH_DELIMITED, '', (reader) => readBytes(reader, 'base64')],
@@ -92,7 +92,7 @@ function compileField(field: protobuf.Field, at: number): Field {
   };
 }
 
-/** @throws Error when the bytes are no such message */
+/** @throws Error when the bytes are not a message of this type */
 export function jsonOfBytes(message: MessageLayout, bytes: Uint8Array): DecodedJson {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return new Decoder(protobuf.Reader.create(buffer)).message(message, bytes.length, {});
@@ -103,7 +103,7 @@ class Decoder {
 
   constructor(private readonly reader: protobuf.Reader) {}
 
-  /** Reads into `json`, since parts of one message may come apart. */
+  /** Reads into `json`, because one message may arrive in several parts. */
   message({ byId }: MessageLayout, end: number, json: DecodedJson): DecodedJson {
     const { reader } = this;
     if (this.depth > MAX_MESSAGES_DEEP) throw new Error(TOO_DEEP);
@@ -136,7 +136,7 @@ class Decoder {
     else {
       const value = field.read(this.reader);
       if (isInOneof || !Object.is(value, field.standard)) json[name] = value;
-      else if (json[name] !== undefined) delete json[name]; // the last one counts
+      else if (json[name] !== undefined) delete json[name]; // the last value counts
     }
   }
 
@@ -149,7 +149,9 @@ class Decoder {
   }
 }
 
-/** Of the members of a oneof the last one counts. All members of such a message are of its only oneof. */
+/**
+ * Removes the other members of a oneof: the last one counts. All members of such a message belong to its only oneof.
+ */
 function clearOthers(json: DecodedJson, name: string): void {
   for (const other in json) if (other !== name) delete json[other];
 }
@@ -161,7 +163,7 @@ function sorted(json: DecodedJson, byId: MessageLayout['byId']): DecodedJson {
   );
 }
 
-/** @throws Error when it is not UTF-8 */
+/** @throws Error when the text is not UTF-8 */
 function readText(reader: protobuf.Reader): string {
   const [start, end] = readSpan(reader);
   const bytes = reader.buf as Buffer;
@@ -185,14 +187,12 @@ function readSpan(reader: protobuf.Reader): [start: number, end: number] {
   return [start, end];
 }
 
-/** Decimal digits. */
 function readInt64(reader: protobuf.Reader): string {
   const { high, low } = reader.int64() as { high: number; low: number };
   if (high === 0 && low >= 0) return `${low}`;
   return ((BigInt(high) << 32n) | BigInt(low >>> 0)).toString();
 }
 
-/** Decimal digits. */
 function readFixed64(reader: protobuf.Reader): string {
   const low = reader.fixed32();
   const high = reader.fixed32();
@@ -204,13 +204,13 @@ function readDouble(reader: protobuf.Reader): number | string {
   return Number.isFinite(number) ? number : String(number);
 }
 
-/** 64-bit numbers that are in range by their length; `int64` may be negative. */
+/** Texts of 64-bit numbers that are too short to be out of range; `int64` may be negative. */
 const FIXED64 = /^\d{1,19}$/;
 const INT64 = /^-?\d{1,18}$/;
 const HEX = /^(?:[0-9a-f]{2})*$/;
 const MAX_INT32 = 2 ** 31 - 1;
 
-/** How exporters spell values of JSON. */
+/** Checks whether a JSON value is spelled as exporters spell it. */
 const IS_PLAIN: Record<FieldKind, (value: unknown) => boolean> = {
   string: (value) => typeof value === 'string',
   id: (value) => typeof value === 'string' && HEX.test(value),
@@ -228,8 +228,8 @@ const IS_PLAIN: Record<FieldKind, (value: unknown) => boolean> = {
 };
 
 /**
- * Whether a JSON value is such a message, spelled as exporters spell it. One that is not may still be one: ProtoJSON has
- * other names, spellings and rules.
+ * Returns true when a JSON value is a message in the spelling of exporters. Other values may still be messages:
+ * ProtoJSON allows more names and spellings.
  */
 export function isPlain({ byName }: MessageLayout, json: unknown, depth = 0): boolean {
   if (!isObject(json) || depth > MAX_MESSAGES_DEEP) return false;

@@ -24,7 +24,6 @@ const aSpan = (attributes: object = {}, overrides: Partial<OtlpSpan> = {}): Otlp
   ...overrides,
 });
 const ORIGIN = { resource: {}, scope: {} };
-/** The call with its documents. */
 const parseCall = ({ call, documents }: ReturnType<typeof toCall>): any => ({
   ...call,
   ...Object.fromEntries(Object.entries(documents).map(([name, text]) => [name, JSON.parse(text)])),

@@ -15,12 +15,11 @@ import type { UsageEntry } from '../../tracing/usage/usage-counts.js';
 import { reportedUsage } from '../../tracing/usage/usage.js';
 import type { Origin, OtlpSpan } from './otlp.js';
 
-/** A span that cannot become a call; the message says why. */
 export class InvalidSpan extends Error {}
 
 const MAX_NAME = 1024;
 
-/** The free-form members as JSON texts; those of an end are there when the span has ended. */
+/** Free-form members as JSON texts. `output` and `summary` exist when the span has ended. */
 interface SpanDocuments {
   attributes: string;
   inputs: string;
@@ -29,8 +28,8 @@ interface SpanDocuments {
 }
 
 /**
- * The call that a span is, without `otel_dump`. Contents move from the attributes to `inputs` and `output`; all other
- * attributes stay under their own names. A span without an end is a call that runs.
+ * Converts a span to a call, without `otel_dump`. Contents move from the attributes to `inputs` and `output`; all other
+ * attributes keep their names. A span without an end becomes a running call.
  * @throws InvalidSpan
  */
 export function toCall(
@@ -61,7 +60,7 @@ export function toCall(
     started_at: toTimestamp(span.startTimeUnixNano, 'startTimeUnixNano'),
     thread_id: thread,
     turn_id: isTurn ? id : null,
-    // the summary stands beside its text, so that nobody has to parse that
+    // the parsed summary is passed along with its text, so that it is not parsed again
     ...(ended && { ...ended, summary }),
   };
   const documents: SpanDocuments = {
@@ -82,7 +81,6 @@ export function toCall(
   return { call, documents, responseId: findId(), agent, source, movesTurn: !isAlwaysTurn };
 }
 
-/** The source that the span says, or else its resource. */
 function sourceOf(call: SourcedCall, own: Attributes, origin: Origin): CallSource | null {
   let resource = resources.get(origin);
   if (!resource) {
@@ -95,10 +93,10 @@ function sourceOf(call: SourcedCall, own: Attributes, origin: Origin): CallSourc
 
 type SourcedCall = { op_name: string; parent_id: string | null };
 
-/** The attributes of resources, which spans share. */
+/** Parsed attributes of resources, which many spans share. */
 const resources = new WeakMap<Origin, object>();
 
-/** When and how the call ended; null while it runs. */
+/** Returns the end of the call and its exception; null while the call is running. */
 function endOf(span: OtlpSpan, values: SpanContent['values']) {
   if (!isSet(span.endTimeUnixNano)) return null;
   return {
@@ -107,7 +105,7 @@ function endOf(span: OtlpSpan, values: SpanContent['values']) {
   };
 }
 
-/** The ids of the call and of its parent, which are those of the span unless it stands for another one. */
+/** Returns the ids of the call and its parent. A pending span has those of the span that it announces. */
 function idsOf(span: OtlpSpan, real: [id: string, parentId: string] | undefined) {
   const [spanId, parentSpanId] = real ?? [span.spanId, span.parentSpanId];
   const id = checkedId(spanId, 16, 'spanId');
@@ -118,8 +116,9 @@ function idsOf(span: OtlpSpan, real: [id: string, parentId: string] | undefined)
 }
 
 /**
- * Logfire (4.41, `PendingSpanProcessor`) announces a span as it starts by another one, which is its child and ends at once. It says the
- * same as the span, so it is taken for that, still running. The ids of the span and of its parent.
+ * Logfire (4.41, `PendingSpanProcessor`) announces a starting span by a child span that ends at once. The child has the
+ * same data, so it is stored as the announced span, still running. Returns the ids of the announced span and of its
+ * parent.
  */
 function pendingSpanIds(
   span: OtlpSpan,
@@ -130,7 +129,6 @@ function pendingSpanIds(
   return [span.parentSpanId, isHexId(parentId, 16) ? parentId : ''];
 }
 
-/** The provider's id of the response that a span tells of. */
 function findResponse({ values, output }: SpanContent): string | null {
   const named = firstText(values.get('response'));
   if (named !== undefined) return named;
@@ -139,22 +137,22 @@ function findResponse({ values, output }: SpanContent): string | null {
   return responseIdOf(whole ? whole.value : Object.fromEntries(members));
 }
 
-/** Whether AG2 tells of the request by another span too: `idOfPair`. */
+/** Returns true when AG2 reports the request in a second span too: see `idOfPair`. */
 function isReportedTwice(found: SpanContent, own: Attributes, record: string | undefined): boolean {
   const isOfModel = own.has(AG2_TYPE) && operationsOf(found).includes('llm');
   return record === MODEL_CALL || (isOfModel && !found.values.has('response'));
 }
 
 /**
- * The client of Langfuse for OpenAI (`langfuse.openai`, 3 to 5) tells no id, and its span stands around that of another instrumentation, beside
- * it: it does not become the parent.
+ * Returns a generated response id for the span of Langfuse's client for OpenAI (`langfuse.openai`, 3 to 5). This client
+ * reports no id. Its span covers the time of another instrumentation's span, but is its sibling and not its parent.
  */
 const twinResponseId = ({ scope }: Origin, parentId: string | null, id: string): string | null =>
   parentId !== null && scope.name === 'langfuse-sdk' ? idOfTwin(parentId, id) : null;
 
 /**
- * AG2 1.2 tells of each request twice: by a span of type `llm`, and beside it by one that its accounting makes (`record_usage model_call`).
- * Neither has the id of the response, so both get one of what they have in common.
+ * AG2 1.2 reports each request in two spans: one of type `llm`, and a sibling from its accounting (`record_usage
+ * model_call`). Neither has the id of the response, so both get an id of the values that they share.
  */
 function idOfPair({ traceId, parentSpanId = '' }: OtlpSpan, usage: object): string {
   const [counts] = Object.values(usage) as [Record<string, number>];
@@ -175,7 +173,7 @@ function opName(name: string | undefined): string {
 
 const quotedNames = new Map<string, string>();
 
-/** `"name":`; the names of attributes are few and come again. */
+/** Returns `"name":` from a cache, because few attribute names are in use. */
 function quoted(name: string): string {
   const known = quotedNames.get(name);
   if (known) return known;
@@ -190,7 +188,7 @@ function objectText(members: Map<string, Content>): string {
   return text ? `${text}}` : '{}';
 }
 
-/** An output that is one value is that value, an empty one null. */
+/** Returns a single whole value as it is, several members as an object, and null without members. */
 const outputText = (members: Map<string, Content>): string =>
   members.size === 0
     ? 'null'
@@ -198,7 +196,10 @@ const outputText = (members: Map<string, Content>): string =>
       ? members.get(WHOLE_MEMBERS.output)!.text
       : objectText(members);
 
-/** The remaining attributes after resource and scope; an attribute of the span replaces one of those of the same name. */
+/**
+ * Returns the attributes that were not moved, after resource and scope. An attribute of the span with one of these
+ * names replaces them.
+ */
 function attributesText(own: Attributes, taken: Set<string>, origin: Origin): string {
   let text = own.has('resource') || own.has('scope') ? '' : originText(origin);
   if (!text) {
@@ -220,14 +221,14 @@ export const describeOrigin = ({ resource, scope }: Origin) => ({
 
 const originTexts = new WeakMap<Origin, string>();
 
-/** `{"resource":…,"scope":…`, the same for all spans of an origin. */
+/** Returns `{"resource":…,"scope":…`, which is the same for all spans of an origin. */
 function originText(origin: Origin): string {
   let text = originTexts.get(origin);
   if (!text) originTexts.set(origin, (text = JSON.stringify(describeOrigin(origin)).slice(0, -1)));
   return text;
 }
 
-/** The first of the values that is a text or a number, as text; empty ones do not count. */
+/** Returns the first value that is a number or a non-empty text, as text. */
 function firstText(values: readonly unknown[] = []): string | undefined {
   const value = values.find(
     (one) => typeof one === 'number' || (typeof one === 'string' && one !== ''),
@@ -236,8 +237,8 @@ function firstText(values: readonly unknown[] = []): string | undefined {
 }
 
 /**
- * Logfire replaces sessions as if they were secrets, unless it is told not to: they would all be one thread. A name that is too long
- * for a thread is none.
+ * Rejects session names that Logfire replaced because they looked like secrets: all of them would become one thread.
+ * Names that are too long for a thread are rejected too.
  */
 const isThreadName = (value: unknown): boolean =>
   typeof value !== 'string' ||
@@ -246,7 +247,10 @@ const isThreadName = (value: unknown): boolean =>
     isStorable(value) &&
     Buffer.byteLength(value) <= MAX_THREAD_BYTES);
 
-/** LiteLLM makes a chain of its own for a request that names none, of the ids that the request has anyway. */
+/**
+ * Returns the thread of a span. LiteLLM generates a `chain` for a request that names none, from ids that the request
+ * already has. Such a chain is ignored.
+ */
 function threadOf(values: SpanContent['values'], own: Attributes, traceId = ''): string | null {
   const isOwn = (value: unknown) =>
     String(value).replaceAll('-', '') === traceId || value === own.get('litellm.call_id');
@@ -261,13 +265,16 @@ function threadOf(values: SpanContent['values'], own: Attributes, traceId = ''):
   );
 }
 
-/** Members of metadata that name a session, in the order in which they count: LiteLLM 1.110, and openinference-instrumentation-langchain 0.1. */
+/**
+ * Members of metadata that name a session, in order of precedence: LiteLLM 1.110, and
+ * openinference-instrumentation-langchain 0.1.
+ */
 const SESSIONS = ['session_id', 'litellm_session_id', 'conversation_id', 'thread_id', 'sessionId'];
 const PRINTED = SESSIONS.map(
   (name) => new RegExp(`["']${name}["']: ?(["'])([^"'\\\\]{1,1280})\\1`),
 );
 
-/** The session that metadata name: an object, or one as JSON or Python print it. */
+/** Returns the session that metadata names. Metadata is an object, or an object that JSON or Python printed. */
 function sessionInMetadata(metadata: unknown): unknown {
   const names =
     typeof metadata === 'string'
@@ -276,14 +283,16 @@ function sessionInMetadata(metadata: unknown): unknown {
   return names.find((name) => name !== undefined && name !== null);
 }
 
-/** The name under which the prices know a model of a provider. */
+/** Returns the name of a provider's model in the price lists. */
 export type ModelNamer = (model: string, provider: string | undefined) => string;
 
 interface Summary {
   usage?: object;
 }
 
-/** A sum that tells none of these adds nothing up: steps of Vercel's SDK 7 tell only the thoughts of their chat. */
+/**
+ * A sum without any of these counts is ignored: steps of Vercel's SDK 7 report only the reasoning tokens of their chat.
+ */
 const COUNTS = [
   'prompt_tokens',
   'completion_tokens',
@@ -307,7 +316,7 @@ function makeSummary(found: SpanContent, isOfOthers: boolean, opName: ModelNamer
 
 const [USAGE, ADK_RESPONSE] = ['usage.', 'gcp.vertex.agent.llm_response'] as const;
 
-/** What the attributes tell one by one comes before what they tell in an object. */
+/** Merges the reported counts. Single attributes take precedence over an object of counts. */
 function countTokens(found: SpanContent, isOfOthers: boolean): Record<string, unknown> {
   const { values } = found;
   const object = values.get('usage')?.map(usageObject).find(isObject);
@@ -324,8 +333,9 @@ function countTokens(found: SpanContent, isOfOthers: boolean): Record<string, un
 }
 
 /**
- * Usage as the provider answered it, which SDKs hand on beside counts of their own. Vercel's SDK before 6 counts Anthropic's cached tokens
- * beside the input, and tells cache writes only here. Google ADK before 2.3 tells thoughts and cached tokens only here.
+ * Returns the provider's own usage, which SDKs pass on in addition to their counts. Vercel's SDK before 6 counts
+ * Anthropic's cached tokens outside of the input, and reports cache writes only here. Google ADK before 2.3 reports
+ * thoughts and cached tokens only here.
  */
 function rawUsage({ values, output, taken }: SpanContent): UsageEntry | undefined {
   if (taken.has(ADK_RESPONSE)) {
@@ -342,7 +352,10 @@ function rawUsage({ values, output, taken }: SpanContent): UsageEntry | undefine
   return undefined;
 }
 
-/** Adds the provider's usage. If it tells the prompt, its total decides. Its output may be that of the beginning of a stream. */
+/**
+ * Adds the provider's usage. If it reports prompt tokens, its total replaces the SDK's. Its completion tokens may be
+ * those of the beginning of a stream, so the SDK's take precedence.
+ */
 function mergeRawUsage(own: Record<string, unknown>, raw: UsageEntry): Record<string, unknown> {
   const { completion_tokens: completion, ...reported } = reportedUsage(raw);
   if (reported['prompt_tokens'] === undefined) return { ...raw, ...own };
@@ -350,7 +363,7 @@ function mergeRawUsage(own: Record<string, unknown>, raw: UsageEntry): Record<st
   return { completion_tokens: completion, ...others, ...reported };
 }
 
-/** A number, also where an exporter sent it as a text. */
+/** Some exporters send a number as a text. */
 const countOf = (value: unknown): unknown =>
   typeof value !== 'string'
     ? value
@@ -358,7 +371,7 @@ const countOf = (value: unknown): unknown =>
       ? Number(value)
       : parseContent(value).value;
 
-/** Python prints it with other quotation marks: names of Python and numbers, which are as easily JSON. */
+/** Matches a dict as Python prints it: simple names and numbers, which become JSON by replacing the quotes. */
 const PYTHON_DICT = /^\{'[\w\s{}:,'.-]{0,4000}\}$/;
 
 const usageObject = (value: unknown): unknown =>
@@ -373,16 +386,19 @@ const INTERNAL = 1; // SPAN_KIND_INTERNAL
 const operationsOf = ({ values }: SpanContent): string[] =>
   (values.get('operation') ?? []).map((operation) => String(operation).toLowerCase());
 
-/** Requests to models, whatever else is said of the span. */
+/** Operations that are requests to models, whatever other operations the span names. */
 const MODEL_OPERATION =
   /^(?:llm|chat|chat_model|text_completion|completion|generate_content|generation|embeddings?|reranker|ai\.[^.]+\.do[a-z]+)$/;
-/** What runs around requests: kinds of OpenInference, OpenLLMetry, Langfuse, LangSmith, MLflow and AG2, and Vercel's operations. */
+/**
+ * Operations that wrap requests: kinds of OpenInference, OpenLLMetry, Langfuse, LangSmith, MLflow and AG2, and Vercel's
+ * operations.
+ */
 const WRAPPER_OPERATION =
   /^(?:agent|chain|workflow|task|tool|span|prompt|parser|guardrail|evaluator|conversation|invoke_workflow|agent_step|execute_tool|ai\.[^.]+)$/;
 
 /**
- * Whether the usage of a span adds up that of spans below or beside it: of operations of Vercel above the calls of models, and of agents, their
- * steps, tools and workflows that run in the process. An agent elsewhere is one request.
+ * Returns true when the usage of a span sums up that of spans below or beside it. This holds for Vercel's operations
+ * above the requests, and for agents, steps, tools and workflows in the process. A remote agent counts as one request.
  */
 function isUsageSum(found: SpanContent, span: OtlpSpan, record: string | undefined): boolean {
   if (record !== undefined) return record === MODEL_CALL;
@@ -400,7 +416,10 @@ function isUsageSum(found: SpanContent, span: OtlpSpan, record: string | undefin
 const [AG2_TYPE, AG2_KIND, MODEL_CALL] = ['ag2.span.type', 'ag2.usage.kind', 'model_call'] as const;
 const USAGE_RECORD = /^record_usage(?: (\w+))?$/;
 
-/** What a span of AG2's accounting is about: a request to a model, of which another span tells too, or what no other span tells. */
+/**
+ * Returns the subject of a span of AG2's accounting. For `model_call`, another span reports the same request; any other
+ * subject is reported only here.
+ */
 function accountingKind(own: Attributes, { name = '' }: OtlpSpan): string | undefined {
   const [record, kind = MODEL_CALL] = USAGE_RECORD.exec(name) ?? [];
   const said = own.get(AG2_KIND);
@@ -410,7 +429,7 @@ function accountingKind(own: Attributes, { name = '' }: OtlpSpan): string | unde
 
 const ERROR = 2; // STATUS_CODE_ERROR
 
-/** Of a span that failed: its exception event, or what its status says. */
+/** Returns the exception of a failed span: its exception event, or the message of its status. */
 function findException(
   { status = {}, events = [] }: OtlpSpan,
   values: SpanContent['values'],
@@ -425,11 +444,13 @@ function findException(
   return (text || message || 'error').replaceAll('\0', '');
 }
 
-/** Whether a hexadecimal id has so many digits, not all of them 0. */
+/** Returns true when a hexadecimal id has `length` digits and not only zeros. */
 export const isHexId = (hex: string, length: number): boolean =>
   hex.length === length && !/^0+$/.test(hex);
 
-/** Some exporters send zeros where there is no parent: OTLP calls them an invalid id, and ProtoJSON may leave the member empty. */
+/**
+ * Some exporters send zeros for a missing parent. OTLP calls zeros an invalid id, and ProtoJSON may omit the member.
+ */
 const isZeroId = (hex: string | undefined): boolean => !hex || /^0+$/.test(hex);
 
 function checkedId(hex: string | undefined, length: number, name: string): string {
@@ -438,14 +459,14 @@ function checkedId(hex: string | undefined, length: number, name: string): strin
   return hex;
 }
 
-/** Nanoseconds since 1970 as ISO 8601 with microseconds; finer ones are cut off. */
+/** Converts nanoseconds since 1970 to ISO 8601 with microseconds, cutting off the rest. */
 export function toTimestamp(nanos: string | number | undefined, name: string): string {
   if (!isSet(nanos)) throw new InvalidSpan(`${name} is required`);
   const digits = (typeof nanos === 'number' ? BigInt(nanos).toString() : nanos!).padStart(9, '0');
   return `${printSecond(digits.slice(0, -9))}.${digits.slice(-9, -3)}Z`;
 }
 
-/** The last one: spans that come together began at about the same time. */
+/** The last printed second. Spans of one request start at about the same time. */
 let second = { digits: '', text: '' };
 
 function printSecond(digits: string): string {

@@ -1,7 +1,6 @@
 import type { KeyValue } from './otlp.js';
 import { toCall } from './span-call.js';
 
-/** The documents of a span with these attributes, texts and whole numbers, and its thread. */
 function mapped(attributes: Record<string, string | number>): any {
   const list = Object.entries(attributes).map(([key, value]): KeyValue => ({
     key,
@@ -46,7 +45,7 @@ it.each<[Record<string, string>, string | null]>([
   [{ 'session.id': ' ', 'langfuse.session.id': 'c' }, 'c'],
   [{ metadata: 'c' }, null],
   [{ metadata: '{"session_id": 7}' }, null],
-  [{ 'litellm.trace_id': '0af76519-16cd-43dd-8448-eb211c80319c' }, null], // that of the span
+  [{ 'litellm.trace_id': '0af76519-16cd-43dd-8448-eb211c80319c' }, null], // the id of the span's trace
   [{ 'litellm.trace_id': 'r1', 'litellm.call_id': 'r1' }, null],
   [{ 'session.id': 'x'.repeat(1281), 'litellm.trace_id': 'c' }, 'c'],
   [{ 'session.id': 'é'.repeat(641) }, null],

@@ -17,18 +17,18 @@ import {
 import type { OtlpSpan } from './otlp.js';
 
 interface AttributeRule {
-  /** Place in the table. */
+  /** Position of the row in the table. */
   rank: number;
   target: AttributeTarget;
   form: AttributeForm;
-  /** The attribute that must be there too. */
+  /** An attribute that must be present too. */
   beside: string | null;
-  /** Which content it is, and which member of that; null is all of it. */
+  /** The content and its member that the attribute sets; a null member stands for the whole content. */
   side: 'inputs' | 'output' | null;
   member: string | null;
 }
 
-/** The rules by attribute; those of lists by what stands before the first number. */
+/** Rules keyed by attribute. Rules for lists are keyed by the name before the first number. */
 const [RULES, LISTS] = [new Map<string, AttributeRule[]>(), new Map<string, AttributeRule>()];
 for (const [rank, [attribute, target, form = 'json', beside = null]] of [
   ...CONVENTIONS,
@@ -40,32 +40,31 @@ for (const [rank, [attribute, target, form = 'json', beside = null]] of [
   else RULES.set(attribute, [...(RULES.get(attribute) ?? []), rule]);
 }
 
-/** An attribute that a rule is about. */
 interface RuleMatch {
   rule: AttributeRule;
   name: string;
   value: unknown;
-  /** Of a list: its attributes, by what follows the prefix. */
+  /** Attributes of a list, keyed by the rest of the name after the prefix. */
   entries?: Map<string, unknown>;
 }
 
 export interface SpanContent {
-  /** Values of what stays in the attributes, by target, the first one first. */
+  /** Values that stay in the attributes, keyed by target, in the order of precedence. */
   values: Map<AttributeTarget, unknown[]>;
   inputs: Map<string, Content>;
   output: Map<string, Content>;
-  /** Names of the attributes that have become contents. */
+  /** Names of the attributes that became inputs or output. */
   taken: Set<string>;
 }
 
-/** The values of the attributes, in the order of the table. Each attribute is read once. */
+/** Reads the values of the attributes, in the order of the table. Each attribute is read once. */
 export function readSpanContent(own: Attributes, span: OtlpSpan): SpanContent {
   const hits: RuleMatch[] = [];
   const lists = new Map<AttributeRule, Map<string, unknown>>();
   const look = (value: unknown, name: string) => {
     for (const rule of RULES.get(name) ?? [])
       if (rule.beside === null || own.has(rule.beside)) hits.push({ rule, name, value });
-    const at = name.search(NUMBER); // <prefix>.<number>.…
+    const at = name.search(NUMBER);
     const prefix = name.slice(0, Math.max(at, 0));
     const rule = LISTS.get(prefix);
     if (!rule) return;
@@ -85,12 +84,12 @@ export function readSpanContent(own: Attributes, span: OtlpSpan): SpanContent {
   return found;
 }
 
-/** Of Claude Code. */
+/** Event of Claude Code. */
 const TOOL_OUTPUT = 'tool.output';
 
 const NUMBER = /\.\d/;
 
-/** Contents that older instrumentations put into events. */
+/** Returns contents that older instrumentations send in events. */
 function contentsOfEvents({ events = [] }: OtlpSpan): Attributes {
   const contents: Attributes = new Map();
   for (const { name, attributes } of events)
@@ -101,7 +100,7 @@ function contentsOfEvents({ events = [] }: OtlpSpan): Attributes {
 
 export const MESSAGE_EVENT = /^gen_ai\.(?:(system|user|assistant|tool)\.message|choice)$/;
 
-/** Messages that are events of their own, as the conventions had them before 2026. */
+/** Adds messages that are events of their own, as the conventions defined them before 2026. */
 function addMessageEvents({ events = [] }: OtlpSpan, { inputs, output }: SpanContent): void {
   const messages: Record<'inputs' | 'output', unknown[]> = { inputs: [], output: [] };
   for (const { name, attributes } of events) {
@@ -121,7 +120,7 @@ function addMessageEvents({ events = [] }: OtlpSpan, { inputs, output }: SpanCon
     if (list.length > 0 && !side.has('messages')) side.set('messages', toContent(list));
 }
 
-/** Logfire lists such events in one attribute; those of the assistant at the end are the answer. */
+/** Adds the message events that Logfire lists in one attribute. The assistant's messages at the end are the answer. */
 function addEventsOfLogfire(own: Attributes, { inputs, output, taken }: SpanContent): void {
   const said = own.has('logfire.span_type')
     ? messagesOf(parseContent(own.get('events')).value)
@@ -135,7 +134,7 @@ function addEventsOfLogfire(own: Attributes, { inputs, output, taken }: SpanCont
     output.set('messages', toContent(messages.slice(asked)));
 }
 
-/** Messages of a list of events; none when it holds something else. */
+/** Returns the messages of a list of events, or none when the list holds anything else. */
 function messagesOf(events: unknown): { role: string; message: object }[] {
   const said = [];
   for (const event of Array.isArray(events) ? (events as unknown[]) : []) {
@@ -147,7 +146,10 @@ function messagesOf(events: unknown): { role: string; message: object }[] {
   return said;
 }
 
-/** As lists have it: a choice is its message, and the answer of a tool names its call as chats do. */
+/**
+ * Returns a message in the shape of a list's entry. A choice becomes its message; the result of a tool names its call
+ * as in chats.
+ */
 function readMessage(role: string, { message, ...members }: Record<string, unknown>): object {
   if (isObject(message)) return { ...members, ...message, role: message['role'] ?? role };
   const { id, ...others } = members;
@@ -177,7 +179,10 @@ function collectContent(hits: readonly RuleMatch[], own: Attributes): SpanConten
   return found;
 }
 
-/** Of two values for one member the first one stays. A whole that is no object becomes the member named `WHOLE_MEMBERS`. */
+/**
+ * Adds the content of a match. If two matches set the same member, the first one wins. A whole content that is not an
+ * object becomes the member named in `WHOLE_MEMBERS`.
+ */
 function addContent(
   hit: RuleMatch,
   to: Map<string, Content>,
@@ -204,7 +209,7 @@ function membersOf(rule: AttributeRule, content: Content): [string, Content][] {
   return [[isAll ? wholeName(rule, content) : member, content]];
 }
 
-/** LiteLLM tells the calls of a message that has no other content only in the list that is spelled one by one. */
+/** Adds the tool calls of a message without content. LiteLLM sends them only in the spelled-out list. */
 function withToolCalls(before: Content, list: unknown): Content {
   const messages = before.value;
   if (!Array.isArray(messages) || !Array.isArray(list)) return before;
@@ -221,7 +226,10 @@ const wholeName = ({ side }: AttributeRule, { value }: Content): string =>
 
 export const WHOLE_MEMBERS = { inputs: 'input', output: 'output' };
 
-/** A body as it was sent is whole; spelled as attributes, messages lose parts such as the `type` of tool calls. */
+/**
+ * Returns true for messages of a request body, which are complete. Messages that are spelled out as attributes lack
+ * members such as the `type` of tool calls.
+ */
 const isWholeMessages = (member: string, value: unknown) =>
   member === 'messages' &&
   Array.isArray(value) &&

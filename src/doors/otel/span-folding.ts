@@ -1,7 +1,6 @@
 import { registerCounter } from '../../platform/process/metrics.js';
 import type { Origin } from './otlp.js';
 
-/** Folded spans, by the name of their scope. */
 export const foldedSpans = registerCounter(
   'skein_otlp_folded_spans_total',
   'Spans that were not stored because OTLP_FOLD names them and they say nothing of models, agents or tools, by scope.',
@@ -14,7 +13,6 @@ interface FoldRule {
   isKept: boolean;
 }
 
-/** A pattern in which `*` stands for any text. */
 const wildcardPattern = (text: string) =>
   new RegExp(
     `^${text
@@ -24,8 +22,8 @@ const wildcardPattern = (text: string) =>
   );
 
 /**
- * Whether spans are folded by `OTLP_FOLD`: rules `<scope>` or `<scope>/<name>` between commas, of which the last that matches counts;
- * one that begins with `!` keeps its spans.
+ * Decides which spans `OTLP_FOLD` folds. The setting is a list of rules `<scope>` or `<scope>/<name>`, separated by
+ * commas. The last matching rule counts; a rule that begins with `!` keeps its spans.
  */
 export class SpanFolding {
   private readonly rules: readonly FoldRule[];

@@ -3,25 +3,27 @@ import { CODES, Cursor, UNLIMITED } from '../../platform/json/json-grammar.js';
 import { LENGTH_DELIMITED } from './protobuf-json.js';
 
 /*
- * A span over the limits of decoding is stored without most of its payload: its children would have no parent else, and its trace
- * no cost. The head of a span is a shorter span, which the same decoders read.
+ * A span over the limits of decoding is stored as its head, without most of its payload. Otherwise its children would
+ * have no parent, and its trace no cost. The head is a shorter span that the same decoders read.
  */
 
-/** Bytes of an attribute, or another member, that the head keeps; of all attributes; of all other members. */
+/**
+ * Maximum bytes of one attribute or other member in the head. `MAX_MEMBERS` limits all attributes together, and all
+ * other members together.
+ */
 const MAX_MEMBER = 4096;
 const MAX_MEMBERS = 64 * 1024;
 
-/** Members of a span by their numbers in trace/v1/trace.proto of opentelemetry-proto v1.11.0. */
+/** Member numbers of a span in trace/v1/trace.proto of opentelemetry-proto v1.11.0. */
 const ATTRIBUTES = 9;
 const PAYLOAD = { attributes: ATTRIBUTES, events: 11, links: 13 };
 const isPayload = (number: number) => number === PAYLOAD.events || number === PAYLOAD.links;
 
 const { OPEN_BRACE, OPEN_BRACKET } = CODES;
 
-/** The attribute that says why the rest is not there. */
+/** The attribute that names the reason for the missing rest. */
 export const LEFT_OUT_ATTRIBUTE = 'skein.left_out';
 
-/** The bytes that a head may still take. */
 class HeadRoom {
   private attributes: number;
   private others = MAX_MEMBERS;
@@ -30,7 +32,7 @@ class HeadRoom {
     this.attributes = withAttributes ? MAX_MEMBERS : 0;
   }
 
-  /** Takes the room for an attribute, or for another member, if there is enough. */
+  /** Takes the bytes of an attribute or another member. Returns false when not enough bytes are left. */
   take(length: number, isAttribute: boolean): boolean {
     if (length > MAX_MEMBER) return false;
     const room = isAttribute ? 'attributes' : 'others';
@@ -40,7 +42,10 @@ class HeadRoom {
   }
 }
 
-/** The head of a span in protobuf. @throws Error when the bytes are no message */
+/**
+ * Returns the head of a span in protobuf.
+ * @throws Error when the bytes are not a message
+ */
 export function headOfBytes(bytes: Uint8Array, withAttributes: boolean): Uint8Array {
   const reader = protobuf.Reader.create(bytes);
   const room = new HeadRoom(withAttributes);
@@ -57,7 +62,7 @@ export function headOfBytes(bytes: Uint8Array, withAttributes: boolean): Uint8Ar
   return Buffer.concat(kept);
 }
 
-/** The head of a span in JSON, of a text that is valid JSON. */
+/** Returns the head of a span in JSON. The text must be valid JSON. */
 export function headOfText(text: string, withAttributes: boolean): string {
   const room = new HeadRoom(withAttributes);
   const members: string[] = [];
@@ -76,7 +81,7 @@ export function headOfText(text: string, withAttributes: boolean): string {
   return `{${members.join()}}`;
 }
 
-/** The attributes for which there is room. Moves the cursor behind all of them. */
+/** Returns the attributes that fit into the head, and moves the cursor behind all attributes. */
 function attributesIn(cursor: Cursor, room: HeadRoom): string[] {
   const kept: string[] = [];
   const elements = cursor.inside();
@@ -89,7 +94,6 @@ function attributesIn(cursor: Cursor, room: HeadRoom): string[] {
   return kept;
 }
 
-/** The text of the attribute that says what a head is. */
 export const leftOut = (why: string): string =>
   `Skein left out the events and links of this span, its attributes of more than ${MAX_MEMBER} bytes, and those behind the ` +
   `first ${MAX_MEMBERS} bytes of attributes: ${why}`;

@@ -6,22 +6,24 @@ import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { LENGTH_DELIMITED, MAX_MESSAGES_DEEP, type MessageLayout } from './protobuf-json.js';
 
 /*
- * Where the spans of an export request lie in its bytes. This comes before anything is decoded, since eight kilobytes
- * can inflate to millions of empty spans, and each would become objects a hundred times its size. Exporters send 512
- * spans by default and some thousands at most. Log records lie in their requests as spans do, and have the same limits.
+ * Finds the spans of an export request in its bytes. This happens before anything is decoded: eight kilobytes can
+ * inflate to millions of empty spans, each of which would become objects a hundred times its size. Exporters send 512
+ * spans by default, and a few thousand at most. Log records are found in the same way and have the same limits.
  */
 
 export const MAX_SPANS = 10_000;
-/** Fields of the whole request: an attribute with a text is four of them, a number in a list two. */
+/** Fields of the whole request. An attribute with a text counts as four, a number in a list as two. */
 export const MAX_FIELDS = 1_000_000;
-/** Fields of one span, which is decoded in one go. A span with more is stored as its head. */
+/** Fields of one span, which is decoded in one go. A span with more fields is stored as its head. */
 export const MAX_SPAN_FIELDS = 50_000;
-/** Of a log record, a resource or a scope. A span may fill the body: of a longer one the long texts are stored once. */
+/**
+ * Maximum bytes of a log record, a resource or a scope. Spans may be longer; the long texts of such a span are stored
+ * once.
+ */
 export const MAX_SPAN_BYTES = 8 * 1024 * 1024;
-/** Resources and scopes, each counted for every span that it is stored with. */
+/** Resources and scopes, counted for each span that they are stored with. */
 export const MAX_ORIGIN_BYTES = 64 * 1024 * 1024;
 
-/** The names in a signal of OTLP of the containers of its items, and of an item. */
 export interface OtlpSignal {
   resources: string;
   scopes: string;
@@ -42,14 +44,14 @@ export const LOGS: OtlpSignal = {
   item: 'log record',
 };
 
-/** The spans of one scope. The bytes are parts of the body, and absent where the body has none. */
+/** Spans of one scope, as parts of the body. `resource` and `scope` are absent when the body has none. */
 export interface SpanGroup {
   owner: { resource?: Uint8Array };
   scope?: Uint8Array;
   spans: SpanBytes[];
 }
 
-/** An item over its limits is not decoded as a whole: `receiveItems` says what becomes of it. */
+/** An item over its limits has a reason and is not decoded as a whole. `receiveItems` decides how it is stored. */
 export type SpanBytes = Uint8Array | { bytes: Uint8Array; why: string };
 
 export const invalidExport = (why: string) =>
@@ -76,7 +78,7 @@ class SpanCounts {
     this.fieldsBefore = this.fields;
   }
 
-  /** The bytes of the item that ends. If it is over a limit, the reason stands beside them. */
+  /** Returns the bytes of the item that ends, with a reason when it is over a limit. */
   end(kind: DecodedPart, bytes: Uint8Array): SpanBytes {
     const fields = this.fields - this.fieldsBefore;
     const what = kind === 'span' ? this.signal.item : kind;
@@ -89,10 +91,9 @@ class SpanCounts {
   }
 }
 
-/** What is decoded in one go. */
+/** Parts that are decoded in one go. */
 type DecodedPart = 'resource' | 'scope' | 'span';
 
-/** The groups of spans under way. */
 class Groups {
   list: SpanGroup[] = [];
   private owner: SpanGroup['owner'] = {};
@@ -126,7 +127,9 @@ function checkOrigins(groups: readonly SpanGroup[]): void {
     );
 }
 
-/** What the walk does at the messages on the way to the spans; the fields of all others are only counted. */
+/**
+ * Messages that the walk enters or keeps on the way to the spans. The fields of all other messages are only counted.
+ */
 type MessageKind = 'request' | 'resourceSpans' | 'scopeSpans' | DecodedPart;
 
 /** @throws ApiError `invalid_request`, `too_large` */
@@ -162,7 +165,7 @@ class ProtobufWalk {
     this.reader = protobuf.Reader.create(bytes);
   }
 
-  /** Pauses after each message on the way to the spans. */
+  /** Yields after each message on the way to the spans, so that the caller can pause. */
   *inside(message: MessageLayout, kind: MessageKind, end: number): Generator<void> {
     const { reader } = this;
     while (reader.pos < end) {
@@ -193,7 +196,7 @@ class ProtobufWalk {
 
   private count(message: MessageLayout, end: number, depth: number): void {
     const { reader } = this;
-    if (depth > MAX_MESSAGES_DEEP) return; // what lies deeper is never decoded, and fails its span
+    if (depth > MAX_MESSAGES_DEEP) return; // deeper messages are never decoded: their span is refused
     while (reader.pos < end) {
       const field = this.nextField(message, end);
       if (!field) continue;
@@ -202,7 +205,7 @@ class ProtobufWalk {
     }
   }
 
-  /** Counts a field. One that holds a message stands before it then, of any other it is behind. */
+  /** Counts a field. The reader then stands at the start of a message, or after any other field. */
   private nextField({ byId }: MessageLayout, end: number) {
     const { reader } = this;
     this.counts.addField();
@@ -230,7 +233,7 @@ const protobufKinds = ({ resources, scopes, items }: OtlpSignal): Record<string,
   [`scopeSpans.${items}`]: 'span',
 });
 
-/** Bytes that are scanned between two looks at the clock. */
+/** Number of bytes that are scanned between two checks of the time. */
 const SCANNED_AT_ONCE = 256 * 1024;
 
 /** @throws ApiError `invalid_json`, `invalid_request`, `too_large` */
@@ -251,7 +254,7 @@ export async function jsonIndex(bytes: Uint8Array, signal = SPANS): Promise<Span
   return walk.groups.list;
 }
 
-/** The members and elements that are gone into, or kept; a list has `*` for its elements. */
+/** Members and elements that are entered or kept. `*` stands for the elements of a list. */
 const jsonKinds = ({ resources, scopes, items }: OtlpSignal): Record<string, string> => ({
   [`request.${resources}`]: 'resources',
   'resources.*': 'resourceSpans',
@@ -262,7 +265,7 @@ const jsonKinds = ({ resources, scopes, items }: OtlpSignal): Record<string, str
   [`scopeSpans.${items}`]: 'spans',
   'spans.*': 'span',
 });
-/** Lists by the name that the client knows. */
+/** Names of lists for error messages. */
 const listNames = ({ resources, scopes, items }: OtlpSignal): Record<string, string> => ({
   resources,
   scopes,
@@ -279,14 +282,14 @@ class JsonWalk implements ScanListener {
   private readonly kinds: Record<string, string>;
   private readonly lists: Record<string, string>;
   private readonly scanner = new JsonScanner(this);
-  /** What was gone into. */
+  /** Kinds of the entered containers. */
   private readonly path: string[] = [];
-  /** Containers around the next value. */
+  /** Number of containers around the next value. */
   private depth = 0;
   private name = '';
   private chunkAt = 0;
   private kept: { kind: DecodedPart; start: number } | null = null;
-  /** Groups before the resource under way: a list that comes twice replaces the first one. */
+  /** Number of groups before the current resource. A repeated list replaces the first one. */
   private groupsBefore = 0;
 
   constructor(

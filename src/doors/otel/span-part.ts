@@ -3,7 +3,10 @@ import { AGENT_SPANS, type WholeCall } from '../../tracing/calls/calls.service.j
 import type { Evaluation } from './evaluations.js';
 import type { toCall } from './span-call.js';
 
-/** Spans, and what log records say, are stored in parts: one resource may be repeated in thousands of calls, and what waits to be stored is bounded. */
+/**
+ * Limits of a part. Spans and log messages are stored in parts, because a resource may be repeated in thousands of
+ * calls, and the data that waits in memory must be bounded.
+ */
 export const PART_CALLS = 500;
 export const PART_CHARACTERS = 4 * 1024 * 1024;
 
@@ -12,22 +15,20 @@ export interface ConvertedSpan extends WholeCall {
   evaluations: Evaluation[];
 }
 
-/** Spans of a request that are stored together. */
 export class SpanPart {
   readonly calls: ConvertedSpan[] = [];
-  /** Traces by project, in which turns may move. */
+  /** Ids of traces in which turns may change, keyed by project. */
   readonly turnTraces = new Map<string, Set<string>>();
-  /** Traces by project with spans of a coding agent, of which there may be events too. */
+  /** Ids of traces with spans of a coding agent, keyed by project. Such traces may also have events. */
   readonly agentTraces = new Map<string, Set<string>>();
   readonly evaluations: Evaluation[] = [];
-  /** Spans by project that are not stored. */
+  /** Spans that are not stored, keyed by project. */
   readonly folded = new Map<string, FoldedSpanKey[]>();
-  /** Traces by project with folded spans, or with calls that may be below some. */
+  /** Ids of traces with folded spans, or with calls that may lie below folded spans, keyed by project. */
   readonly belowTraces = new Map<string, Set<string>>();
   private characters = 0;
   private foldedCount = 0;
 
-  /** Spans of the request that are in it. */
   get length(): number {
     return this.calls.length + this.foldedCount;
   }

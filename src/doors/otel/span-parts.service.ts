@@ -6,13 +6,12 @@ import { FoldedSpans } from '../../tracing/calls/folded/folded-spans.service.js'
 import { EvaluationsService } from './evaluations.service.js';
 import type { SpanPart } from './span-part.js';
 
-/** Why calls and evaluations of a part could not be stored. */
 interface PartErrors {
   ofCalls: Error[];
   ofEvaluations: Error[];
 }
 
-/** Stores parts of requests: the calls of spans first, then the turns and the feedback that follow from them. */
+/** Stores parts of requests: first the calls of spans, then the turns and the feedback that depend on them. */
 @Injectable()
 export class SpanPartsService {
   constructor(
@@ -38,7 +37,10 @@ export class SpanPartsService {
     };
   }
 
-  /** Notes the folded spans of a part, and finds what is above calls that are below folded ones. Answers the traces of those. */
+  /**
+   * Stores the folded spans of a part, and moves calls below folded spans to the nearest stored call above. Returns the
+   * traces of these calls.
+   */
   private async unfold(part: SpanPart, { owner }: Caller): Promise<Map<string, Set<string>>> {
     for (const [projectId, spans] of part.folded) await this.folded.fold(projectId, spans, owner);
     const unfolded = new Map<string, Set<string>>();

@@ -6,21 +6,27 @@ import { type InnerAnswer, InnerRequest } from '../../../platform/http/inner-req
 import type { ConnectionsService } from '../../../platform/operations/connections.service.js';
 import { answerGrpc } from './grpc-request.js';
 
-/** Requests of one connection at once. Each is counted as a connection too. */
+/** Maximum number of concurrent requests of a connection. Each request also counts as a connection. */
 const MAX_STREAMS = 100;
-/** A connection without a request for so long is closed, in the way that tells its client to open another for the next. */
+/**
+ * A connection without requests is closed after this time. GOAWAY makes its client open a new one for the next request.
+ */
 const IDLE_MS = 300_000;
-/** Requests that have not ended so long after a stop began are cut. */
+/** Requests that are still running this long after a stop began are aborted. */
 const CUT_MS = 30_000;
 const LOOK_EVERY_MS = 50;
-/** In this time a client learns of the end, and what it had sent before that arrives. Most close the connection themselves. */
+/**
+ * Time between GOAWAY and the close of a session: requests that the client had already sent still arrive. Most clients
+ * close the connection themselves.
+ */
 const LAST_MS = 1000;
-/** Says that a stop is near while requests that are on their way are still taken. */
+/** Stream id for GOAWAY that still accepts all requests that are on their way. */
 const ANY_STREAM = 2 ** 31 - 1;
 
 /**
- * Takes OTLP over gRPC: connections of HTTP/2, each of whose streams is done by the HTTP server of this process. A session is open, or
- * told that it ends (GOAWAY), and closed a second later, when nothing is on its way any more.
+ * Receives OTLP over gRPC. It accepts HTTP/2 connections, and the HTTP server of this process handles each of their
+ * streams. When a session ends, GOAWAY announces it. The session closes a second later, when its running requests have
+ * ended.
  */
 export class GrpcDoor {
   private readonly sessions = new Set<ServerHttp2Session>();
@@ -32,7 +38,7 @@ export class GrpcDoor {
     private readonly firstMs: number,
   ) {}
 
-  /** Takes a connection that nothing was read from. */
+  /** Accepts a connection of which nothing has been read. */
   accept(socket: Socket): void {
     socket.on('error', () => {});
     if (!this.connections.add(socket)) return;
@@ -62,7 +68,7 @@ export class GrpcDoor {
     return inner;
   }
 
-  /** From now on each connection ends with what is under way on it. */
+  /** Ends each connection after its running requests. */
   startDraining(): void {
     this.isDraining = true;
     for (const session of this.sessions) endSoon(session);
@@ -74,7 +80,7 @@ export class GrpcDoor {
     while (this.sessions.size > 0) await sleep(LOOK_EVERY_MS);
   }
 
-  /** The same, but not for ever. */
+  /** Ends all connections. Those that are still open after `CUT_MS` are destroyed. */
   async close(): Promise<void> {
     this.startDraining();
     const start = performance.now();

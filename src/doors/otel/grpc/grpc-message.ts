@@ -1,6 +1,5 @@
 const PREFIX_BYTES = 5;
 
-/** What the prefix of a message says of it. */
 export interface MessagePrefix {
   isCompressed: boolean;
   length: number;
@@ -9,18 +8,21 @@ export interface MessagePrefix {
 export class InvalidGrpcMessage extends Error {}
 
 /**
- * Cuts the one message of a unary request out of its bytes: five bytes of prefix (a flag, a length), and the message. Keeps nothing but the
- * prefix, so that a length costs nothing that is only claimed.
+ * Extracts the message of a unary request from its bytes: a prefix of five bytes (a flag and a length) and the message.
+ * It buffers only the prefix, so a length that is only claimed costs no memory.
  */
 export class MessageCutter {
   private readonly prefix = Buffer.alloc(PREFIX_BYTES);
   private prefixBytes = 0;
-  /** Of the message, after the prefix. */
+  /** Bytes of the message that are still missing. */
   private left = 0;
 
   constructor(private readonly onPrefix: (prefix: MessagePrefix) => void) {}
 
-  /** The part of the message in the chunk; undefined before the prefix is complete. @throws NoMessage */
+  /**
+   * Returns the part of the message in the chunk; undefined before the prefix is complete.
+   * @throws InvalidGrpcMessage
+   */
   cut(chunk: Buffer): Buffer | undefined {
     let rest = chunk;
     if (this.prefixBytes < PREFIX_BYTES) {
@@ -45,7 +47,6 @@ export class MessageCutter {
   }
 }
 
-/** A message with its prefix. */
 export function framed(message: Uint8Array): Buffer {
   const frame = Buffer.alloc(PREFIX_BYTES + message.length);
   frame.writeUInt32BE(message.length, 1);

@@ -15,22 +15,22 @@ import {
   trailersOf,
 } from './grpc-status.js';
 
-/** The operations of HTTP that do what the methods of gRPC ask for. */
+/** HTTP operations, keyed by the gRPC method that they implement. */
 const PATHS: Record<string, string> = {
   '/opentelemetry.proto.collector.trace.v1.TraceService/Export': '/otel/v1/traces',
   '/opentelemetry.proto.collector.logs.v1.LogsService/Export': '/otel/v1/logs',
   '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export': '/otel/v1/metrics',
 };
 
-/** Encodings of messages, which HTTP calls the same. */
+/** Encodings of messages, which have the same names in HTTP. */
 const ENCODINGS = ['gzip', 'deflate'];
 const ACCEPTED = { 'grpc-accept-encoding': ['identity', ...ENCODINGS].join(',') };
 
-/** An answer is short. A client that does not read it for this long is left. */
+/** A client that does not read its answer within this time is disconnected. Answers are short. */
 const UNREAD_MS = 60_000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** What belongs to the connection, or is said in another way. */
+/** Headers that concern only the connection, or that are set from other values. */
 const UNFORWARDED_HEADERS =
   /^(:.*|grpc-.*|.*-bin|te|trailer|upgrade|expect|connection|keep-alive|proxy-.*|transfer-encoding|content-.*|host|cookie)$/;
 
@@ -39,8 +39,9 @@ const NO_MESSAGE: MessagePrefix = { isCompressed: false, length: 0 };
 type OpenInner = (onEnd: (answer: InnerAnswer | null) => void) => InnerRequest;
 
 /**
- * One request of gRPC, done by the operation of HTTP: headers and the bytes of the message go on as they come, the answer comes back as a
- * status of gRPC. So a message waits for its key, its turn and its memory before it is read, and no second set of rules exists.
+ * Handles one gRPC request with an HTTP operation. Headers and bytes of the message are forwarded as they arrive, and
+ * the answer becomes a gRPC status. So authentication, queues and memory limits apply before the message is read, as
+ * they do for HTTP.
  */
 class GrpcRequest {
   private deadline: NodeJS.Timeout | undefined;
@@ -67,7 +68,7 @@ class GrpcRequest {
     });
     if (inner.socket.destroyed) return;
     this.watchDeadline(inner);
-    // without a key nothing of a message is read
+    // without a key, nothing of the message is read
     if (this.headers.authorization === undefined) this.pass(inner, NO_MESSAGE);
     else this.passMessage(inner);
   }
@@ -95,7 +96,7 @@ class GrpcRequest {
     inner.abort();
   }
 
-  /** Begins the request of HTTP when the prefix is there, and passes on what follows. */
+  /** Begins the HTTP request when the prefix is complete, and forwards the bytes that follow. */
   private passMessage(inner: InnerRequest): void {
     const { stream } = this;
     const cutter = new MessageCutter((prefix) => this.pass(inner, prefix));
@@ -118,7 +119,7 @@ class GrpcRequest {
     this.firstWait(inner);
   }
 
-  /** A prefix is as late as a head of HTTP may be. */
+  /** Limits the time until the prefix arrives, like the time for the head of an HTTP request. */
   private firstWait(inner: InnerRequest): void {
     const late = () => {
       if (!inner.hasBegun) this.fail(inner, GRPC.deadlineExceeded, 'the message does not come');
@@ -127,7 +128,6 @@ class GrpcRequest {
     this.stream.once('close', () => clearTimeout(timer));
   }
 
-  /** Begins the request of HTTP. */
   private pass(inner: InnerRequest, { isCompressed, length }: MessagePrefix): void {
     const encoding = isCompressed ? header(this.headers, 'grpc-encoding') : undefined;
     if (isCompressed && !ENCODINGS.includes(encoding ?? ''))
@@ -148,7 +148,6 @@ class GrpcRequest {
     if (this.headers.authorization === undefined) inner.pushEnd();
   }
 
-  /** Answers what the operation of HTTP has answered. */
   private answerAs(answer: InnerAnswer | null): void {
     if (!answer) return this.answer(CUT);
     const { status, body } = answer;
@@ -172,21 +171,21 @@ class GrpcRequest {
     };
     if (!message) {
       stream.respond({ ...headers, ...trailersOf(outcome) }, { endStream: true });
-      return stream.close(constants.NGHTTP2_NO_ERROR); // what is still sent of the message is not read
+      return stream.close(constants.NGHTTP2_NO_ERROR); // the rest of the message is not read
     }
     stream.respond(headers, { waitForTrailers: true });
     stream.once('wantTrailers', () => stream.sendTrailers(trailersOf(outcome)));
     stream.end(framed(message));
   }
 
-  /** As gRPC wants it for what is not its own. */
+  /** Answers a request that is not gRPC, as the gRPC specification requires. */
   private refuseMedia(): void {
     if (!this.begin()) return;
     this.stream.respond({ ':status': 415 }, { endStream: true });
     this.stream.close(constants.NGHTTP2_NO_ERROR);
   }
 
-  /** Whether there is still somebody to answer, who then has a time to read it. */
+  /** Returns true when the stream can still be answered. Starts the time limit for reading the answer. */
   private begin(): boolean {
     const { stream } = this;
     if (this.isAnswered || stream.destroyed || stream.closed) return false;
@@ -197,7 +196,7 @@ class GrpcRequest {
   }
 }
 
-/** Answers a stream. Its message must begin within `firstMs`. */
+/** Answers a gRPC stream. Its message must begin within `firstMs`. */
 export function answerGrpc(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
@@ -207,7 +206,7 @@ export function answerGrpc(
   new GrpcRequest(stream, headers, firstMs).start(openInner);
 }
 
-/** The server has cut the request: there is no room for it, or the service stops. */
+/** Outcome when the server closed the request, because it has no capacity or is stopping. */
 const CUT: GrpcOutcome = {
   code: GRPC.unavailable,
   message: 'the request was cut',
@@ -219,7 +218,6 @@ function header(headers: IncomingHttpHeaders, name: string): string | undefined 
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** The metadata that HTTP calls headers. */
 function forwardedHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers))
@@ -228,7 +226,6 @@ function forwardedHeaders(headers: IncomingHttpHeaders): Record<string, string> 
   return { ...passed, host: typeof host === 'string' ? host : 'localhost' };
 }
 
-/** What a problem document tells. */
 function problemDetail(body: Buffer): string {
   try {
     const { detail } = JSON.parse(body.toString()) as { detail?: unknown };

@@ -1,6 +1,5 @@
 import protobuf from 'protobufjs';
 
-/** The codes of gRPC that are answered. */
 export const GRPC = {
   ok: 0,
   unknown: 2,
@@ -17,7 +16,10 @@ export const GRPC = {
 
 export type GrpcCode = (typeof GRPC)[keyof typeof GRPC];
 
-/** By the status of HTTP. What exporters send again over HTTP has a code that they send again here, and nothing else has. */
+/**
+ * gRPC codes keyed by HTTP status. A status that exporters retry over HTTP has a code that they retry too, and no other
+ * status has.
+ */
 const CODES: Record<number, GrpcCode> = {
   200: GRPC.ok,
   401: GRPC.unauthenticated,
@@ -35,18 +37,17 @@ const CODES: Record<number, GrpcCode> = {
 export const codeOfStatus = (status: number): GrpcCode =>
   CODES[status] ?? (status < 500 ? GRPC.invalidArgument : GRPC.internal);
 
-/** How a request ended. */
 export interface GrpcOutcome {
   code: GrpcCode;
   message?: string;
-  /** When the client may send the same again. */
+  /** Seconds after which the client may send the request again. */
   retrySeconds?: number | undefined;
 }
 
 const MAX_MESSAGE = 1000;
 const RETRY_INFO = 'type.googleapis.com/google.rpc.RetryInfo';
 
-/** The trailers, or the headers of an answer that has nothing else. */
+/** Returns the trailers, or the headers of an answer without a message. */
 export function trailersOf({ code, message, retrySeconds }: GrpcOutcome): Record<string, string> {
   return {
     'grpc-status': String(code),
@@ -57,13 +58,19 @@ export function trailersOf({ code, message, retrySeconds }: GrpcOutcome): Record
   };
 }
 
-/** Visible ASCII stays, but for the percent sign; the rest is bytes of UTF-8 in hexadecimal. */
+/**
+ * Percent-encodes a text as gRPC requires: visible ASCII except `%` stays, other characters become UTF-8 bytes in
+ * hexadecimal.
+ */
 const percentEncoded = (text: string): string =>
   text.replaceAll(/[^\x20-\x24\x26-\x7e]+/g, (part) =>
     Buffer.from(part).toString('hex').toUpperCase().replaceAll(/../g, '%$&'),
   );
 
-/** google.rpc.Status with a google.rpc.RetryInfo, as base64: without it exporters do not send again what was RESOURCE_EXHAUSTED. */
+/**
+ * Returns a google.rpc.Status with a google.rpc.RetryInfo in base64. Without RetryInfo, exporters do not retry after
+ * RESOURCE_EXHAUSTED.
+ */
 function statusDetails(code: GrpcCode, message: string, seconds: number): string {
   const duration = protobuf.Writer.create().uint32(8).int64(seconds).finish();
   const retryInfo = protobuf.Writer.create().uint32(10).bytes(duration).finish();
@@ -93,7 +100,7 @@ const UNITS_MS: Record<string, number> = {
   n: 1e-6,
 };
 
-/** The time that the header `grpc-timeout` gives; undefined when it gives none, null when it is malformed. */
+/** Returns the milliseconds of the header `grpc-timeout`: undefined when it is missing, null when it is malformed. */
 export function timeoutMs(header: string | undefined): number | undefined | null {
   if (header === undefined) return undefined;
   const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(header) ?? [];
