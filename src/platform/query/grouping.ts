@@ -1,4 +1,4 @@
-/** Items by a key, in their order. */
+/** Groups items by a key, and keeps their order. */
 export function groupBy<Key, Item>(
   items: Iterable<Item>,
   groupKey: (item: Item) => Key,
