@@ -5,7 +5,6 @@ import { sql, type Sql } from '../query/sql.js';
 export type ChangeKind = DeclaredName<'kind of change'>;
 export const { names: KINDS, declare: changeKind } = declarations('kind of change');
 
-/** Kinds of changes, keyed by project id. */
 export type NotedChanges = Map<string, Set<ChangeKind>>;
 
 export function noteChange(noted: NotedChanges, projectId: string, kind: ChangeKind): void {
@@ -35,7 +34,6 @@ const ANY_PROJECT = '*';
 export class Changes {
   private noted: NotedChanges = new Map();
   private isOverflown = false;
-  /** The notifying statement that is under way. */
   private telling: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
 

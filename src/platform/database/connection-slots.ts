@@ -75,7 +75,6 @@ export class ConnectionSlots {
     }
   }
 
-  /** Returns a slot if one is free now. */
   takeNow(key: string): ConnectionSlot | undefined {
     const slot = makeSlot(key);
     return this.lend(slot) ? slot : undefined;

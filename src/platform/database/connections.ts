@@ -25,7 +25,6 @@ export class Connections {
   private readonly lent: Shares;
   private readonly line: FairQueue;
 
-  /** `watch` is called for each statement on a lent connection. */
   constructor(
     private readonly pool: Pool,
     private readonly watch?: StatementWatch,

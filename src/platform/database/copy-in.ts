@@ -2,7 +2,6 @@ import type { Submittable } from 'pg';
 import type { CopyRows } from '../query/binary-copy.js';
 import { type PgConnection, sendTogether } from './portal.js';
 
-/** Called by pg when the statement has ended. */
 type EndCallback = (error: Error | null) => void;
 
 /**

@@ -31,7 +31,6 @@ interface StatementScope {
   /** Returns the owner of the work, as defined by `Shares`. */
   key: () => string;
   client?: PoolClient;
-  /** Changes made in the transaction. */
   noted?: NotedChanges;
   /** Set where the connection may be held for long. `statementMs` is the limit of one statement on it. */
   slot?: ConnectionSlot;
@@ -110,7 +109,6 @@ export class Database {
     return (this.lender ??= new Connections(this.pool as Pool, this.watch));
   }
 
-  /** Number of statements that wait for a connection. */
   get waitingCount(): number {
     return this.connections.waitingCount;
   }

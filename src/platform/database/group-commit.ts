@@ -10,7 +10,6 @@ interface WaitingRow<Row> {
 /** Called when the row is committed, or with the error when it was refused. */
 type RowCallback<Row> = (row: Row, error?: unknown) => void;
 
-/** Key and project that a row belongs to. */
 interface Owner {
   /** The owner, as defined by `Shares`. */
   key: string;
@@ -33,7 +32,6 @@ interface Limits {
   /** Most rows and bytes of one write. */
   maxRows: number;
   maxBytes: number;
-  /** Most writes under way at once. */
   maxWrites: number;
   /** Time in milliseconds that rows of an unfilled write wait for the running write of their project. */
   patienceMs: number;
@@ -77,7 +75,6 @@ export class GroupCommit<Row> {
   private readonly turns = new Map<string, Map<string, Set<string>>>();
   /** Waiting rows and their bytes. */
   private readonly waitingShares: Shares;
-  /** Writes under way. */
   private readonly writesOfOwner: Shares;
   private readonly writesOfProject: Shares;
   /** Start time of the last write of each project that has a write under way. */

@@ -4,10 +4,9 @@ import type { RowBatcher } from './row-stream.js';
 /**
  * One member of the JSON object that a row becomes. The member is read from the next values of the row.
  * - `text` and `time` are values of these types; `json` is already JSON.
- * - `extended` reads an object and adds the member `member` to it. If `by` is `json`, the added value is the next JSON
- *   value of the row, and null adds nothing. If `by` is a list, the added value is an object of these pieces. When the
- *   object already has a member of that name, the added one replaces it. Members of the replaced object that no piece
- *   names are kept, and come first.
+ * - `extended` with `by: 'json'` reads an object and a JSON value, and adds the value as `member`. Null adds nothing.
+ * - `extended` with a list reads an object, and adds an object of these pieces as `member`. It replaces an existing
+ *   member of that name. Members of the replaced object that no piece names are kept, and come first.
  * - `computed` passes the next `values` values to a function, which returns JSON.
  */
 export type RowPiece =
@@ -15,7 +14,6 @@ export type RowPiece =
   | { name: string; kind: 'computed'; values: number; by: Computation }
   | { name: string; kind: 'extended'; member: string; by: 'json' | readonly RowPiece[] };
 
-/** Returns JSON computed from values of the row. */
 export type Computation = (values: (string | null)[]) => string;
 
 /** Rows as JSON objects, one after the other. Each ends at one of `ends`, where one byte is free for a separator. */
@@ -74,7 +72,6 @@ export class JsonRowWriter implements RowBatcher<JsonRows> {
   /** Expected size of the next batch. Its buffer is allocated with the first row. */
   private size = FIRST_SIZE;
   private at = 0;
-  /** End of each row of the batch. */
   private ends: number[] = [];
   /** The row being read, and the offset of its next value. */
   private row: Buffer = this.out;
@@ -130,7 +127,6 @@ export class JsonRowWriter implements RowBatcher<JsonRows> {
     return length;
   }
 
-  /** Ensures room for this many more bytes. */
   private reserve(bytes: number): void {
     if (this.at + bytes <= this.out.length) return;
     const larger = Buffer.allocUnsafe(Math.max(this.size, 2 * this.out.length, this.at + bytes));

@@ -12,7 +12,6 @@ const REST = 4;
 
 /** Stored statistics, and the marks that name what is out of date. */
 export interface MarkedStatistics {
-  /** Table of the marks. */
   marks: Sql;
   /** Lock of a project. */
   lock: AdvisoryLock;

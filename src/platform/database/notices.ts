@@ -38,7 +38,6 @@ export class Notices implements OnModuleDestroy {
     return () => void wakes.delete(wake);
   }
 
-  /** Number of listeners of all channels. */
   get listeners(): number {
     return [...this.channels.values()].reduce((sum, { size }) => sum + size, 0);
   }

@@ -69,7 +69,6 @@ export class Portal implements Submittable {
     });
   }
 
-  /** Requests the next batch. */
   read(rows: number): void {
     this.together((sent) => {
       sent.execute({ rows });

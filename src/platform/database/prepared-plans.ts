@@ -21,7 +21,6 @@ export class PreparedPlans {
   }
 }
 
-/** Statements that a connection has prepared, keyed by name. */
 const PREPARED = new WeakMap<object, Map<string, { text: string; until: number }>>();
 
 /**

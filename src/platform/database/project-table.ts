@@ -36,7 +36,6 @@ export const ProjectTable =
     Entity(name)(target);
   };
 
-/** The facts of TypeORM's entity metadata that are needed here. */
 export interface EntityInfo {
   tableName: string;
   target: Function | string;

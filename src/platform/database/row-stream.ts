@@ -16,7 +16,6 @@ const MAX_BATCH = 512;
 /** A reader that takes no batch for this long is considered gone. */
 export const STALLED_AFTER_MS = 60_000;
 
-/** Builds batches of rows. */
 export interface RowBatcher<Batch> {
   /**
    * Adds a row in the protocol's format: an int16 count of values, then for each value its length (-1 for null) and
@@ -82,7 +81,6 @@ interface RowStreamOptions {
   /** Name under which connections keep the plan. */
   keptAs: string | undefined;
   limits: { readMs: number; maxRowBytes: number };
-  /** Called when the statement has ended. */
   ended: ((outcome: StatementOutcome) => void) | undefined;
 }
 

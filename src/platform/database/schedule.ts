@@ -23,7 +23,6 @@ interface Options {
   rest?: number;
 }
 
-/** Progress of recurring work. */
 export interface ScheduleProgress {
   /** Upper limit of the next pause. */
   pauseMs: number;
@@ -37,7 +36,6 @@ interface Work extends ScheduleProgress {
   run: () => Promise<unknown>;
   options: Options;
   isAsked: boolean;
-  /** Ends the current pause. */
   wake: () => void;
 }
 

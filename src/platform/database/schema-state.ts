@@ -2,7 +2,6 @@ import type { DataSource } from 'typeorm';
 import { logger } from '../process/logger.js';
 import { COMMIT, VERSION } from '../config/version.js';
 
-/** Most migrations that a message lists. */
 const NAMED = 5;
 
 /** The part of a data source that is available before it connects. */

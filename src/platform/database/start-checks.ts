@@ -33,7 +33,6 @@ async function backendPid(client: PoolClient): Promise<number> {
   return rows[0]!.pid;
 }
 
-/** Settings of the server, keyed by name. */
 type ServerSettings = Partial<Record<string, string>>;
 
 const NAMES = [

@@ -52,7 +52,6 @@ export const isPartList = (value: unknown): value is ChatObject[] =>
   value.length > 0 &&
   value.every((one) => isObject(one) && isText(one['type']));
 
-/** Returns the pieces of the value of a member. */
 export function readPieces(value: unknown, member = 'content'): MessagePiece[] {
   if (isEmpty(value)) return [];
   if (isText(value)) {
@@ -103,7 +102,6 @@ const TEXTS = [
   'retry-prompt',
 ];
 
-/** Readers of parts, keyed by the type that a part names. */
 const READERS = new Map<string, (part: ChatObject) => MessagePiece | undefined>([
   ...CALLS.map((type) => [type, readToolCall] as const),
   ...RESULTS.map((type) => [type, readToolResult] as const),

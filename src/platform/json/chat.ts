@@ -92,7 +92,6 @@ export const readTrajectoryMessages = (items: unknown): ChatMessage[] =>
     return message === undefined ? said : { ...said, isTrained: true };
   });
 
-/** Joins the texts of a message's pieces with line breaks. */
 export const joinPieceTexts = ({ pieces }: ChatMessage): string =>
   pieces.map(({ text }) => text).join('\n');
 

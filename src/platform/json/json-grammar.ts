@@ -210,7 +210,6 @@ function skipScalar(text: string, start: number): number {
  * reads an item in another way must set `at` to its end. After the last item, `at` is the end of the container.
  */
 export class Cursor {
-  /** Start of the value. */
   at: number;
   /** Start and end of the key of the value, including the quotation marks. */
   keyAt = 0;

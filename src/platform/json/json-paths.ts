@@ -33,7 +33,6 @@ class PathNode {
     return this.below;
   }
 
-  /** Returns the range at the end of the path. */
   findSpan(path: Path): TextRange | undefined {
     if (path.length === this.depth) return this.span;
     const place = this.below?.get(path[this.depth]!);

@@ -21,11 +21,9 @@ export function memberSpans(text: string, at: number, depth = 1): Map<string, Te
   return spans;
 }
 
-/** Returns the texts of an object's members, keyed by name. */
 export const memberTexts = (object: string): Map<string, string> =>
   new Map([...memberSpans(object, 0)].map(([name, span]) => [name, object.slice(...span)]));
 
-/** Returns the JSON text of an object with these members. */
 export const objectText = (members: Iterable<[name: string, text: string]>): string =>
   `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
 

@@ -152,7 +152,6 @@ class WeightEstimate {
     return isKey ? next + 1 : end;
   }
 
-  /** Counts a string that is long or contains escapes. */
   private otherValue(from: number, to: number): void {
     const isShort = this.isShort(from, to);
     this.value(isShort, isShort ? hashRange(this.text, from, to) : 0);

@@ -27,7 +27,6 @@ export function readPlainConversation(
   };
 }
 
-/** Returns a document as a JSON message, or nothing for a blank document. */
 const documentOf = (role: string, value: unknown): ChatMessage[] =>
   isBlank(value) ? [] : [makeMessage(role, 'data', JSON.stringify(value))];
 

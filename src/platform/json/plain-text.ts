@@ -67,7 +67,6 @@ export function plainText(document: unknown, names: readonly string[]): string |
   return undefined;
 }
 
-/** Returns a text, or the only text of a list. */
 function onlyText(value: unknown): string | undefined {
   const [one, ...more]: unknown[] = Array.isArray(value) ? value : [value];
   return isText(one) && more.length === 0 ? one : undefined;

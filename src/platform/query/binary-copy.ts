@@ -58,7 +58,6 @@ export class CopyRows {
     this.count++;
   }
 
-  /** Removes the row that `begin` started last. */
   undo(): void {
     this.at = this.rowAt;
     this.count--;
@@ -175,7 +174,6 @@ function offsetMs(text: string, at: number): number {
   return (text.charCodeAt(at) === MINUS ? -offset : offset) * MINUTE_MS;
 }
 
-/** Returns the number that two digits spell. */
 const two = (text: string, at: number) =>
   10 * text.charCodeAt(at) + text.charCodeAt(at + 1) - 11 * ZERO;
 

@@ -200,7 +200,6 @@ export function orderBy<Name extends string>(
   return sql`ORDER BY ${join(keys)}`;
 }
 
-/** Returns the keys of an order, including the tie-breaker. */
 export function sortedOperands<Name extends string>(
   columns: Columns<Name>,
   sorts: readonly Sort[] | null | undefined,
@@ -238,7 +237,6 @@ interface Page {
   offset?: number | null | undefined;
 }
 
-/** Limits the rows to a page. Without a limit all rows are returned. */
 export const page = ({ limit, offset }: Page) =>
   sql`LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint`;
 
@@ -275,7 +273,6 @@ export class NameBudget {
 export const nameBudget = () => new NameBudget(MAX_NAME_BYTES, 'bytes for all field names');
 export const MAX_NAME_BYTES = 32 * 1024;
 
-/** Parses a field name of a request into its steps. */
 export function pathSteps(name: unknown, path: string, names: NameBudget): string[] {
   if (typeof name !== 'string') throw new InvalidQuery(path, 'must be the name of a field');
   if (name.length > MAX_NAME)

@@ -104,7 +104,6 @@ class ExtractedValues {
     return sql`taken.${as}[${place}::int]`;
   }
 
-  /** Wraps a condition with a subquery that extracts the values it uses. */
   around(condition: Sql): Sql {
     const documents = Array.from(
       this.documents.values(),
@@ -263,7 +262,6 @@ const comparison = (operator: Comparison) => (argument: ExpressionNode) => {
   return operands.compare(operator, a.value(), b.value());
 };
 
-/** Operators that return a boolean or NULL. */
 const CONDITIONS: Readonly<Record<string, (argument: ExpressionNode) => Sql>> = {
   $and: joinConditions(' AND '),
   $or: joinConditions(' OR '),
@@ -278,7 +276,6 @@ const CONDITIONS: Readonly<Record<string, (argument: ExpressionNode) => Sql>> = 
   $contains: contains,
 };
 
-/** Operators that return a value. */
 const VALUES: Readonly<Record<string, (argument: ExpressionNode) => Value>> = {
   $literal: (argument) => ({ literal: argument.scalar() }),
   $getField: (argument) => argument.field(),

@@ -1,4 +1,3 @@
-/** Groups items by a key, and keeps their order. */
 export function groupBy<Key, Item>(
   items: Iterable<Item>,
   groupKey: (item: Item) => Key,

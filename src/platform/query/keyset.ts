@@ -20,7 +20,6 @@ export const MAX_POSITION_BYTES = 4 * 1024 * 1024;
 /** Position where a list continues: the values of the last row in sort order, as they were returned. */
 export type ListPosition = readonly Scalar[];
 
-/** Order of a list, as `orderBy` accepts it. */
 export interface ListOrder<Name extends string = string> {
   columns: Columns<Name>;
   sorts: readonly Sort[];
@@ -125,7 +124,6 @@ function readKeys<Name extends string>(
   });
 }
 
-/** Value of the last row, as it is bound. */
 type KeysetValue = string | boolean | null;
 
 interface PositionKind {
@@ -182,8 +180,8 @@ function keysetValue(operand: Operand, value: Scalar, path: string): KeysetValue
 }
 
 /**
- * Returns the sort keys of one operand. A value inside JSON has two keys: a number, then a text. For a number the
- * second key is equal in all rows. A text sorts after all numbers.
+ * Returns the sort keys of one operand. A value inside JSON is sorted by a number and then by a text, so that a text comes
+ * after all numbers. A number needs only the first key, because the second one is equal for all numbers.
  */
 function keysAt(
   operand: Operand,

@@ -12,7 +12,6 @@ export interface Literal {
 export type Scalar = string | number | boolean | null;
 export type Value = Operand | Literal;
 type Type = Operand['type'];
-/** Types that a value can be cast to. */
 export type OperandTarget = Exclude<Type, 'json'>;
 
 const PG_TYPES: Record<OperandTarget, Sql> = {

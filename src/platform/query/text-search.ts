@@ -13,11 +13,9 @@ export interface SearchedText {
   at?: { column: JsonColumn; path: readonly string[] } | undefined;
 }
 
-/** The text to find. */
 export interface Needle {
   /** In lower case when `folds` is set. */
   text: Sql;
-  /** The characters of `text`, if they are known. */
   letters?: readonly string[];
   /** Set when case is ignored: capitals beyond ASCII, and the letters that replace them. */
   folds: { capitals: string; letters: string } | null;

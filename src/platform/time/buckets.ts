@@ -75,7 +75,6 @@ export async function bucketStarts(
 /** A Monday on the clock of the zone, from which days are counted. */
 const MONDAY = Date.UTC(1970, 0, 5);
 
-/** Returns the bucket starts within one day of the zone. */
 function within(zone: Zone, since: number, until: number, step: number): number[] {
   const starts: number[] = [];
   const midnight = zone.wallTime(since);
@@ -92,7 +91,6 @@ function within(zone: Zone, since: number, until: number, step: number): number[
   return starts;
 }
 
-/** The clock of an IANA time zone. */
 class Zone {
   private readonly format: Intl.DateTimeFormat;
 
