@@ -94,7 +94,7 @@ export class ConnectionSlots {
 
   /**
    * True when the holder can give up a slot for the waiter. The holder must keep at least as many as the waiter then
-   * has. A waiter without any slot is always served.
+   * has, unless the waiter has none now.
    */
   private isRicher(holder: string, waiter: string): boolean {
     const held = (owner: string) =>

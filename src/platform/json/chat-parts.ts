@@ -67,7 +67,7 @@ export function readPieces(value: unknown, member = 'content'): MessagePiece[] {
       .map((one) => (isObject(one) && readToolCall(one)) || dataPiece('tool_call', one));
   const part = (one: unknown) =>
     readPart(one, member === 'content' || member === 'parts' ? '' : member);
-  // Vercel's `step-start` marks the begin of a step of a message.
+  // Vercel's `step-start` marks the beginning of a step of a message.
   const isSaid = (one: unknown) => !isObject(one) || one['type'] !== 'step-start';
   return Array.isArray(value) ? value.filter(isSaid).map(part) : [part(value)];
 }

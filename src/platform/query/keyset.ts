@@ -180,8 +180,8 @@ function keysetValue(operand: Operand, value: Scalar, path: string): KeysetValue
 }
 
 /**
- * Returns the sort keys of one operand. A value inside JSON is sorted by a number and then by a text, so that a text comes
- * after all numbers. A number needs only the first key, because the second one is equal for all numbers.
+ * Returns the sort keys of one operand. A value inside JSON is sorted by a number and then by a text, so that a text
+ * comes after all numbers. A number needs only the first key, because the second one is equal for all numbers.
  */
 function keysAt(
   operand: Operand,

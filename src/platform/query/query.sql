@@ -13,8 +13,8 @@
 -- A plpgsql exception block is as fast while no cast fails (1017 / 836), but opens a subtransaction for each row.
 
 -- Returns the same JSON with U+FFFD in place of `\u0000` and of half surrogate pairs. `(?<!\\)((?:\\\\)*)` finds the
--- backslashes that begin an escape: those after an even number of others. Whole pairs are replaced by `\p`, which is no
--- JSON escape, while the rest is replaced.
+-- backslashes that begin an escape: those after an even number of others. Whole pairs are rewritten with `\p`, which is
+-- no JSON escape, while the other escapes are replaced, and are restored at the end.
 CREATE OR REPLACE FUNCTION skein_safe_json(document json) RETURNS json
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT regexp_replace(regexp_replace(regexp_replace(document::text,

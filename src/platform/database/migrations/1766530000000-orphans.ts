@@ -5,7 +5,7 @@ const VISIBLE = 'op_name IS NOT NULL AND deleted_at IS NULL';
 const LATENCY = `(((EXTRACT(epoch FROM (ended_at - started_at)) * 1000)::double precision)) DESC NULLS LAST`;
 
 /**
- * Makes calls whose parent is not stored roots too (docs/adr/0018-lists-of-calls.md). The indexes of roots contain
+ * Treats calls whose parent is not stored as roots (docs/adr/0018-lists-of-calls.md). The indexes of roots contain
  * them. A process of the previous version reads its roots from the same indexes. Existing rows are checked in the
  * background.
  */
