@@ -168,7 +168,6 @@ export function assertNone(violations: Violation[]): void {
   if (violations.length > 0) throw invalidRequest(violations);
 }
 
-/** Entry in the answer to a batch for an item that was refused. */
 export interface RefusedItem {
   error: { code: ErrorCode; detail: string };
 }

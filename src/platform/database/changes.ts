@@ -22,7 +22,6 @@ const RETRY_MS = 1000;
 const MAX_PROJECTS = 1000;
 /** PostgreSQL accepts less than 8,000 bytes. One project id with its kinds takes up to 330. */
 const MAX_NOTICE_BYTES = 7500;
-/** Notice that any project may have changed in any way. */
 const ANY_PROJECT = '*';
 
 /**
@@ -39,7 +38,6 @@ export class Changes {
 
   constructor(private readonly run: (statement: Sql) => Promise<unknown>) {}
 
-  /** Records a committed change. */
   note(projectId: string, kind: ChangeKind): void {
     if (this.noted.size < MAX_PROJECTS || this.noted.has(projectId))
       noteChange(this.noted, projectId, kind);

@@ -16,7 +16,6 @@ export interface ConnectionSlot {
   readonly key: string;
   /** Time in milliseconds since which the holder waits for its reader. It is null while the database works. */
   idleSince: number | null;
-  /** Makes the holder give the slot back. */
   cut: () => void;
 }
 

@@ -73,7 +73,6 @@ export class GroupCommit<Row> {
   private readonly waiting = new Map<string, ProjectRows<Row>>();
   /** Projects with waiting rows of each key, grouped by entity. The longest-waiting comes first. */
   private readonly turns = new Map<string, Map<string, Set<string>>>();
-  /** Waiting rows and their bytes. */
   private readonly waitingShares: Shares;
   private readonly writesOfOwner: Shares;
   private readonly writesOfProject: Shares;

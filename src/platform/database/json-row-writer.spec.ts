@@ -1,6 +1,5 @@
 import { JsonRowWriter, type RowPiece } from './json-row-writer.js';
 
-/** Returns the JSON of one row. */
 function written(pieces: RowPiece[], values: (string | null)[]): string {
   const writer = new JsonRowWriter(pieces);
   const parts = values.map((value) => {

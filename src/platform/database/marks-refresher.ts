@@ -13,7 +13,6 @@ const REST = 4;
 /** Stored statistics, and the marks that name what is out of date. */
 export interface MarkedStatistics {
   marks: Sql;
-  /** Lock of a project. */
   lock: AdvisoryLock;
   /** Most marks, or items named by marks, that one transaction processes. */
   atOnce: number;

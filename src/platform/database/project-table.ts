@@ -1,6 +1,5 @@
 import { Entity } from 'typeorm';
 
-/** Rule for counting the rows of a table in the size of a project. */
 export interface CountRule {
   /** SQL expression for the bytes of a row. Without it only the number of rows counts. */
   bytes?: string;

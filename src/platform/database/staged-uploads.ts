@@ -52,7 +52,6 @@ export class StagedUploads {
       SELECT ${projectId}, id, '-infinity' FROM unnest(${ids}::uuid[]) AS u (id)`);
   }
 
-  /** Removes abandoned uploads, and uploads of processes that died. */
   async sweep(): Promise<void> {
     const stale = await this.database.query(
       sql<{ project_id: string; id: string }>`

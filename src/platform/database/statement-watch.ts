@@ -8,7 +8,6 @@ export type StatementWatch = (name: string) => (outcome: StatementOutcome) => vo
 export interface StatementSubject {
   /** Returns fields for the log: `operation` or `work`, and more. They never contain values from a client. */
   tell: () => Record<string, string | undefined>;
-  /** The trace of the request, in which its statements become spans. */
   trace?: RequestTrace | undefined;
 }
 

@@ -46,7 +46,6 @@ export function decodeJsonText(value: unknown): unknown {
   return inner;
 }
 
-/** True for a list of parts that all name their type. */
 export const isPartList = (value: unknown): value is ChatObject[] =>
   Array.isArray(value) &&
   value.length > 0 &&

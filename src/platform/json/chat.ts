@@ -101,7 +101,6 @@ export const isQuestion = ({ role, pieces }: ChatMessage): boolean =>
 
 interface FoundMessages {
   said: ChatMessage[];
-  /** Names of the members that were read. */
   taken: string[];
 }
 
@@ -157,7 +156,6 @@ function findInputMessages(document: unknown, isAnswered: boolean): FoundMessage
   };
 }
 
-/** Returns the question of the first wrapped document that has one. */
 function findWrappedInput(inputs: ChatObject, isAnswered: boolean): FoundMessages | undefined {
   for (const name of WRAPPERS) {
     const inner = innerDocument(inputs, name);
@@ -172,7 +170,6 @@ const toFoundMessages = (
   taken: string[],
 ): FoundMessages | undefined => said && { said, taken };
 
-/** Reads the history and the question from members of the inputs. */
 function findInputMembers(inputs: ChatObject, isAnswered: boolean): FoundMessages[] {
   const readList = (name: string) => {
     const value = decodeJsonText(inputs[name]);
@@ -308,7 +305,6 @@ function findOutputMessages(document: unknown): FoundMessages | undefined {
   return undefined;
 }
 
-/** Returns the messages of a member of an output, or undefined when no message is found. */
 function readOutputMember(value: unknown, name: string): ChatMessage[] | undefined {
   const list = listOfMessages(decodeJsonText(value));
   const said = list.map(

@@ -1,7 +1,6 @@
 import { Cursor } from './json-grammar.js';
 import type { TextRange } from './json-text.js';
 
-/** Name of a member or index of an element. */
 export type PathStep = string | number;
 
 type Path = readonly PathStep[];

@@ -254,7 +254,6 @@ export class JsonScanner {
     return text.includes('\\') ? JSON.parse(text) : text.slice(1, -1);
   }
 
-  /** Keeps the start of a key that continues in the next chunk. */
   private keepKeyHead(chunk: Uint8Array): void {
     if (chunk.length - this.keyStart <= MAX_KEY_BYTES)
       this.keyHead += latin1(chunk, this.keyStart, chunk.length);

@@ -27,7 +27,6 @@ export const memberTexts = (object: string): Map<string, string> =>
 export const objectText = (members: Iterable<[name: string, text: string]>): string =>
   `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
 
-/** Returns the ranges of the elements of the array at `at`. */
 export function elementSpans(text: string, at: number, depth = 1): TextRange[] {
   const spans: TextRange[] = [];
   const cursor = new Cursor(text, at);

@@ -180,7 +180,6 @@ class WeightEstimate {
   }
 }
 
-/** Most bytes of memory per byte of text that `parseBounded` accepts. */
 export const MAX_PARSED_WEIGHT = 10;
 /**
  * Parses a part of a body with `JSON.parse`.

@@ -117,7 +117,6 @@ export const PLAIN_VALUES = 3;
 export const MAX_EXTRACTED_BYTES = 128 * 1024 * 1024;
 export const extractedShare = (values: number) => Math.floor(MAX_EXTRACTED_BYTES / values);
 
-/** Returns the value at a path as JSON, as answers contain it. */
 export const jsonValueAt = (column: JsonColumn, path: readonly string[]): Sql =>
   atPath(column, path, sql`#>`);
 

@@ -23,7 +23,6 @@ export const MAX_NODES = 1000;
 /** Most bytes of one text literal, and of all literals of a query. */
 export const MAX_LITERAL = 64 * 1024;
 export const MAX_LITERALS = 1024 * 1024;
-/** Most bytes of the text that `$contains` searches for. */
 export const MAX_SUBSTR = 4096;
 /**
  * Most bytes of a text that `strpos` searches for. In a malicious text `strpos` compares the whole needle at each
@@ -197,7 +196,6 @@ class ExpressionNode {
     return new ExpressionNode(json, this.path + step, this.scope, depth);
   }
 
-  /** Returns this argument as a list of nodes, one level down. */
   list(min: number, max = Infinity): ExpressionNode[] {
     const { json } = this;
     if (!Array.isArray(json) || json.length < min || json.length > max) {

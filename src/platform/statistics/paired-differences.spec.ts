@@ -6,7 +6,6 @@ import {
   signFlipTest,
 } from './paired-differences.js';
 
-/** Enumerates every assignment of signs. */
 function bruteForce(differences: number[], center: number): number {
   const values = differences.map((value) => value - center);
   const observed = Math.abs(values.reduce((sum, value) => sum + value, 0));
