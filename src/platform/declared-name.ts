@@ -1,9 +1,12 @@
 declare const kind: unique symbol;
 
-/** A name that a feature has declared: one that nobody declares does not compile. */
+/** A name that a feature has declared. A name that was never declared does not compile. */
 export type DeclaredName<Of extends string> = string & { readonly [kind]: Of };
 
-/** What features declare of a kind, sorted, for code that knows no feature. It is complete when all modules are loaded. */
+/**
+ * Returns a sorted list of names of one kind, and the function that features call to declare a name. Code that knows no
+ * feature reads the list, which is complete once all modules are loaded.
+ */
 export function declarations<Of extends string>(of: Of) {
   const names: DeclaredName<Of>[] = [];
   /** @throws Error when the name is taken */

@@ -6,8 +6,8 @@ import { JsonLimit } from './json/json-weight.js';
 import { Busy, RowTooLarge } from './refusals.js';
 
 /**
- * Every code a client can receive, with its status, the short text that never changes, and what to do about it.
- * `docs/errors.md` says the same and more; a test keeps the two equal.
+ * Every error code that a client can receive: its HTTP status, a short title that never changes, and advice for the
+ * client. `docs/errors.md` documents the same codes in more detail; a test compares the two.
  */
 export const ERRORS = {
   invalid_json: {
@@ -104,10 +104,13 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** Path of the page of errors. The `type` of a problem document is this path with the code as its fragment. */
+/**
+ * Path of the page that documents all errors. The `type` of a problem document is this path with the code as its
+ * fragment.
+ */
 export const ERRORS_PATH = 'errors';
 
-/** The page itself. It loads nothing else. */
+/** HTML of the errors page. It loads no other resource. */
 export const ERRORS_PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -122,7 +125,7 @@ ${Object.entries(ERRORS)
 </html>
 `;
 
-/** One refused value: where it stands (`start.project_id`, `batch[3].mode`; empty for the body itself) and why. */
+/** One refused value: its path (`start.project_id`, `batch[3].mode`; empty for the body itself) and the reason. */
 export interface Violation {
   path: string;
   message: string;
@@ -131,12 +134,14 @@ export interface Violation {
 interface Details {
   errors?: (Violation & { id?: string; code?: ErrorCode })[];
   headers?: Record<string, string>;
-  /** Further members of the problem document. */
+  /** Additional members of the problem document. */
   extra?: Record<string, unknown>;
   cause?: unknown;
 }
 
-/** Thrown by services when the request, not the service, is at fault. The message goes to the client as `detail`. */
+/**
+ * Thrown by services when the request is at fault and not the service. The message is sent to the client as `detail`.
+ */
 export class ApiError extends Error {
   constructor(
     readonly code: ErrorCode,
@@ -151,19 +156,18 @@ export class ApiError extends Error {
   }
 }
 
-/** A refusal of one or more fields; the first one is spelled out in `detail`. */
+/** Returns the error for one or more refused fields. `detail` describes the first one. */
 export function invalidRequest(errors: Violation[]): ApiError {
   const [first] = errors;
   const detail = first ? `${first.path} ${first.message}`.trim() : 'the request is not valid';
   return new ApiError('invalid_request', detail, { errors });
 }
 
-/** @throws ApiError when there are any */
+/** @throws ApiError when the list is not empty */
 export function assertNone(violations: Violation[]): void {
   if (violations.length > 0) throw invalidRequest(violations);
 }
 
-/** What a batch answers in the place of an item that is refused. */
 export interface RefusedItem {
   error: { code: ErrorCode; detail: string };
 }
@@ -177,9 +181,10 @@ const isRefusedItem = (answer: unknown): answer is RefusedItem =>
   isObject(answer) && 'error' in answer;
 
 /**
- * Refusals as the answer to the whole batch, for clients that read nothing of a 200 and send the halves of a refused batch again
- * until they have found what is refused. What was stored of the batch stays, so all items must be safe to send again.
- * @throws ApiError `items_refused`; `too_large` when this is what is wrong with all of them
+ * Refuses the whole batch when one of its items was refused. Some clients do not read the body of a 200. They resend
+ * halves of a refused batch until they have found the refused items. Accepted items stay stored, so every item must be
+ * safe to send again.
+ * @throws ApiError `items_refused`, or `too_large` when every refused item is too large
  */
 export function assertNoneRefused(batch: readonly unknown[], answers: readonly unknown[]): void {
   const errors = answers.flatMap((answer, i) => {
@@ -202,13 +207,13 @@ export function assertNoneRefused(batch: readonly unknown[], answers: readonly u
   );
 }
 
-/** Seconds after which a client may try again when the database is away or a queue is full. */
+/** Seconds after which a client may retry when the database is unreachable or a queue is full. */
 const RETRY_AFTER_S = '1';
 
 export const unavailable = (message: string, cause?: unknown) =>
   new ApiError('unavailable', message, { headers: { 'Retry-After': RETRY_AFTER_S }, cause });
 
-/** The single place where anything thrown becomes what the client sees. */
+/** Converts every thrown value to the error that the client receives. No other function does this. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof HttpException) return fromNest(error);
@@ -222,7 +227,7 @@ export function toApiError(error: unknown): ApiError {
   return fromForeign(error);
 }
 
-/** Nest's message for an unknown route. */
+/** Matches Nest's message for an unknown route. */
 const NO_ROUTE = /^Cannot ([A-Z]+) (\/[^?]*)/;
 
 function fromNest(error: HttpException): ApiError {
@@ -232,7 +237,7 @@ function fromNest(error: HttpException): ApiError {
   return new ApiError('not_found', detail);
 }
 
-/** What Express, the driver or PostgreSQL throw. */
+/** Converts errors of Express, the PostgreSQL driver and PostgreSQL. */
 function fromForeign(error: unknown): ApiError {
   const { code, status, message } = (error ?? {}) as ForeignError;
   if (message?.startsWith('timeout exceeded when trying to connect'))
@@ -260,7 +265,7 @@ const INTERNAL = 'the service failed; the request id names the entry in its log'
 export function isConnectionError(error: unknown): boolean {
   const { code, message, severity } = (error ?? {}) as Record<string, unknown>;
   return (
-    severity === 'FATAL' || // the server ended the session, or did not begin it
+    severity === 'FATAL' || // the server ended or refused the session
     ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'ENOTFOUND'].includes(
       String(code),
     ) ||
@@ -283,7 +288,7 @@ function fromStatus(status: number, message: string): ApiError {
 const NO_WRITES =
   'the database takes no writes now: its disk is nearly full, or it was set to be read-only';
 
-/** What is wrong with the database itself, by SQLSTATE; the first match counts. */
+/** Messages for failures of the database itself, keyed by SQLSTATE. The first match is used. */
 const TROUBLE: [RegExp, string][] = [
   [/^25006$/, NO_WRITES],
   [/^53100$/, 'the disk of the database is full: it needs room before it can go on'],
@@ -293,7 +298,7 @@ const TROUBLE: [RegExp, string][] = [
   [/^(08|53|40)/, 'the database is not available'],
 ];
 
-/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
+/** Converts an SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 function fromSqlState(state: string, cause: unknown): ApiError {
   if (state === '23505') return new ApiError('conflict', 'a record with this id already exists');
   if (isRowError({ code: state }))
@@ -307,10 +312,10 @@ function fromSqlState(state: string, cause: unknown): ApiError {
     return unavailable('the database took longer over a statement than it may', cause);
   const trouble = TROUBLE.find(([states]) => states.test(state));
   if (trouble) return unavailable(trouble[1], cause);
-  // PostgreSQL reports a read-only file system as missing permission
+  // PostgreSQL reports a read-only file system as a missing permission.
   if (state === '42501' && /Read-only file system/.test((cause as Error).message))
     return unavailable(NO_WRITES, cause);
-  // Citus has no code of its own for a node that is lost in the middle of a statement
+  // Citus has no code of its own for a node that is lost during a statement.
   if (state === 'XX000' && LOST_NODE.test((cause as Error).message))
     return unavailable('a node of the database is not available', cause);
   return new ApiError('internal', INTERNAL, { cause });
@@ -319,25 +324,25 @@ function fromSqlState(state: string, cause: unknown): ApiError {
 const LOST_NODE =
   /^(failure on connection marked as essential|could not commit transaction for shard)/;
 
-/** True when PostgreSQL cut a statement that ran, or waited for a lock, for too long. */
+/** True when PostgreSQL cancelled a statement because it ran, or waited for a lock, for too long. */
 export function isTimeout(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
   return code === '57014' || code === '55P03';
 }
 
-/** True when a statement needed more memory than its process of PostgreSQL may take: of many rows, one may be too large. */
+/** True when a statement exceeded the memory of its PostgreSQL process. One row of many may be too large. */
 export function isOutOfMemory(error: unknown): boolean {
   return ((error ?? {}) as { code?: unknown }).code === '53200';
 }
 
-/** True when a row with the same key is stored already. */
+/** True when a row with the same key is already stored. */
 export function isConflict(error: unknown): boolean {
   return ((error ?? {}) as { code?: unknown }).code === '23505';
 }
 
 /**
- * True when a row of a copy was refused, the same key or its data. Of what a node refuses of a copy, Citus passes on the message and
- * not the code.
+ * True when PostgreSQL refused a row of a `COPY` because of its key or its data. When a worker node refuses a row,
+ * Citus forwards only the message and not the code.
  */
 export function isRowOfCopy(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: string };
@@ -346,7 +351,10 @@ export function isRowOfCopy(error: unknown): boolean {
   );
 }
 
-/** True when PostgreSQL refused the data of a row (class 22, or nested too deeply), so that its neighbours may pass. */
+/**
+ * True when PostgreSQL refused the data of a row (class 22, or nested too deeply). Other rows of the same statement may
+ * be valid.
+ */
 export function isRowError(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
   return (

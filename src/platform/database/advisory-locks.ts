@@ -1,7 +1,10 @@
 import type { DataSource } from 'typeorm';
 import { sql, type Sql } from '../query/sql.js';
 
-/** A lock, or one for each text. The key is what PostgreSQL's functions take; its three forms never meet. */
+/**
+ * One lock, or one lock for each text. `key` returns the arguments of PostgreSQL's lock functions. Keys of the three
+ * forms below do not collide.
+ */
 export interface AdvisoryLock {
   number: number;
   key: (text: string) => Sql;
@@ -10,9 +13,9 @@ export interface AdvisoryLock {
 const numbers = new Set<number>();
 
 /**
- * Declares an advisory lock: whoever takes it says what it protects. Never change a number: processes of two versions
- * exclude each other by it. Most are words in ASCII.
- * @throws Error when the number is taken
+ * Declares an advisory lock. The caller documents what the lock protects. Never change a number: processes of two
+ * versions exclude each other by it. Most numbers are words in ASCII.
+ * @throws Error when the number is already in use
  */
 function declareLock(number: number, key: AdvisoryLock['key']): AdvisoryLock {
   if (numbers.has(number)) throw new Error(`two advisory locks have the number ${number}`);
@@ -29,19 +32,19 @@ export const textLock = (number: number) =>
 export const lock = ({ key }: AdvisoryLock, text = '') =>
   sql`SELECT pg_advisory_xact_lock(${key(text)})`;
 
-/** The same, together with others that share it. */
+/** Waits for the lock and shares it with other holders of `lockShared`, until the end of the transaction. */
 export const lockShared = ({ key }: AdvisoryLock, text = '') =>
   sql`SELECT pg_advisory_xact_lock_shared(${key(text)})`;
 
-/** The same, unless somebody holds it: then `is_mine` is false. */
+/** Takes the lock until the end of the transaction if it is free. Otherwise `is_mine` is false. */
 export const tryLock = ({ key }: AdvisoryLock, text = '') =>
   sql<{ is_mine: boolean }>`SELECT pg_try_advisory_xact_lock(${key(text)}) AS is_mine`;
 
-/** The same until the end of the session. */
+/** Takes the lock until the end of the session if it is free. Otherwise `is_mine` is false. */
 export const trySessionLock = ({ key }: AdvisoryLock, text = '') =>
   sql<{ is_mine: boolean }>`SELECT pg_try_advisory_lock(${key(text)}) AS is_mine`;
 
-/** Runs `work` while a session holds the lock; it is released even when the process dies. */
+/** Runs `work` while a session holds the lock. PostgreSQL releases the lock even when the process dies. */
 export async function withLock<T>(
   dataSource: DataSource,
   { number }: AdvisoryLock,

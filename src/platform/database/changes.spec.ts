@@ -7,7 +7,7 @@ const JOBS = changeKind('jobs');
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-/** What was told: the notices of each statement, and `refuse` makes the next one fail. */
+/** Records the notices of each statement. `refuse` makes the next statement fail. */
 function changesTo(told: string[][]) {
   const at = { isAway: false };
   const changes = new Changes(async (statement) => {

@@ -1,11 +1,10 @@
 import { type DeclaredName, declarations } from '../declared-name.js';
 import { sql, type Sql } from '../query/sql.js';
 
-/** A kind of change in a project. A feature declares its own beside its table; what follows from other rows has none. */
+/** A kind of change in a project. A feature declares its kinds beside its table. Derived rows have no kind. */
 export type ChangeKind = DeclaredName<'kind of change'>;
 export const { names: KINDS, declare: changeKind } = declarations('kind of change');
 
-/** Kinds by project. */
 export type NotedChanges = Map<string, Set<ChangeKind>>;
 
 export function noteChange(noted: NotedChanges, projectId: string, kind: ChangeKind): void {
@@ -15,33 +14,30 @@ export function noteChange(noted: NotedChanges, projectId: string, kind: ChangeK
 }
 
 export const CHANGES = 'skein_changes';
-/** Between two statements of a process, whatever it commits. */
+/** Shortest time between two notifying statements of a process, however many commits it makes. */
 export const TICK_MS = 250;
-/** A database that took no notices is asked again after this time. */
+/** Time until the next attempt after the database did not accept notices. */
 const RETRY_MS = 1000;
-/** Of more, no list is kept: all projects may have changed. */
+/** Most projects that are listed. Above this number, one notice reports that all projects may have changed. */
 const MAX_PROJECTS = 1000;
-/** PostgreSQL takes less than 8,000 bytes. The names of a project and its kinds take up to 330. */
+/** PostgreSQL accepts less than 8,000 bytes. One project id with its kinds takes up to 330. */
 const MAX_NOTICE_BYTES = 7500;
-/** Any project may have changed in any way. */
 const ANY_PROJECT = '*';
 
 /**
- * Tells all processes what was committed, by NOTIFY, and keeps it away from those that commit: a transaction that
- * notifies waits at its commit for all others that do. So changes are noted in memory, and one statement each `TICK_MS`
- * tells them, in a transaction of its own. The first change after a pause is told at once. What a process has noted when
- * it is killed is lost (docs/adr/0032-events.md).
+ * Notifies all processes of committed changes with NOTIFY, outside of the transactions that made them. A transaction
+ * that notifies waits at its commit for all others that notify. So changes are collected in memory, and one statement
+ * per `TICK_MS` sends them in a transaction of its own. The first change after a pause is sent at once. Changes that a
+ * process has not sent when it is killed are lost (docs/adr/0032-events.md).
  */
 export class Changes {
   private noted: NotedChanges = new Map();
   private isOverflown = false;
-  /** The statement under way. */
   private telling: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly run: (statement: Sql) => Promise<unknown>) {}
 
-  /** Something of the kind was committed. */
   note(projectId: string, kind: ChangeKind): void {
     if (this.noted.size < MAX_PROJECTS || this.noted.has(projectId))
       noteChange(this.noted, projectId, kind);
@@ -49,7 +45,7 @@ export class Changes {
     if (!this.telling && !this.timer) this.begin();
   }
 
-  /** Tells what is left, if the database takes it. */
+  /** Sends the remaining changes. They are lost if the database does not accept them. */
   async flush(): Promise<void> {
     await this.telling;
     clearTimeout(this.timer);
@@ -82,12 +78,12 @@ export class Changes {
   }
 }
 
-/** Its commit does not wait for the disk: it leaves nothing behind. */
+/** The commit does not wait for the disk, because it writes no data. */
 const notifyChanges = (notices: string[]) => sql`
   SELECT set_config('synchronous_commit', 'off', true), pg_notify(${CHANGES}, notice)
   FROM unnest(${notices}::text[]) AS n(notice)`;
 
-/** One line a project: its name and the kinds, with blanks between. */
+/** Builds notices with one line per project: its id and its kinds, separated by blanks. */
 function makeNotices(noted: NotedChanges): string[] {
   const notices: string[] = [];
   let notice = '';
@@ -102,7 +98,7 @@ function makeNotices(noted: NotedChanges): string[] {
   return [...notices, notice];
 }
 
-/** The content of a notice without kinds of other versions; null when everything may have changed. */
+/** Parses a notice, and drops kinds that this version does not know. Returns null when everything may have changed. */
 export function changesIn(notice: string): NotedChanges | null {
   if (notice === ANY_PROJECT) return null;
   return new Map(

@@ -1,7 +1,6 @@
 import { Busy } from '../refusals.js';
 import { ConnectionSlots } from './connection-slots.js';
 
-/** Takes a slot, and says whether it was given. */
 function asked(slots: ConnectionSlots, key: string) {
   const state = { isGiven: false, key };
   const slot = slots.take(key).then((given) => {

@@ -1,29 +1,32 @@
 import { allButLastRule, ownerEntity, FairQueue, Shares } from '../process/fair-queue.js';
 import { Busy } from '../refusals.js';
 
-/** A request waits for a slot no longer than this, as for a connection. */
+/** Longest time that a request waits for a slot. It equals the limit for a connection. */
 export const WAIT_MS = 5000;
-/** A reader that takes no batch for this long loses its slot when another key needs it: about 170 KiB a second. */
+/**
+ * A reader that takes no batch for this long loses its slot when another key needs it. That is about 170 KiB per
+ * second.
+ */
 export const SLOW_AFTER_MS = 3000;
 const LOOK_EVERY_MS = 250;
 
-/** The right to one of the connections that may be held for long. */
+/** Permission to hold one of the connections that may be held for long. */
 export interface ConnectionSlot {
-  /** The owner, as of `Shares`. */
+  /** The owner of the slot, as defined by `Shares`. */
   readonly key: string;
-  /** Since when the holder waits for its reader, in milliseconds; null while the database works. */
+  /** Time in milliseconds since which the holder waits for its reader. It is null while the database works. */
   idleSince: number | null;
-  /** Makes the holder give the slot back. */
   cut: () => void;
 }
 
 export const tooManyLong = () => new Busy('too many long reads and writes are under way');
 
 /**
- * Shares the slots of a process fairly by entity, then by key. A free slot goes to the waiting entity that holds the
- * fewest, and in it to such a key; of several, to the one that was served longest ago. An entity never holds the last slot,
- * so that its keys together cannot keep the others out. While an entity waits that holds fewer than another, the slowest
- * reader of the other one is cut, if it is slow; so it is between the keys of an entity.
+ * Shares the slots of a process fairly between entities, then between the keys of an entity. A free slot goes to the
+ * waiting entity that holds the fewest slots, and within it to the key that holds the fewest. A tie goes to the one
+ * that was served longest ago. An entity never holds the last slot, so that its keys together cannot lock out others.
+ * While an entity waits that holds fewer slots than another, the slowest reader of the other one is cut if it is slow.
+ * The same rule holds between the keys of an entity.
  */
 export class ConnectionSlots {
   private readonly held = new Set<ConnectionSlot>();
@@ -49,7 +52,7 @@ export class ConnectionSlots {
     return this.queue.count;
   }
 
-  /** @throws Busy when none comes free in time */
+  /** @throws Busy when no slot becomes free in time */
   async take(key: string): Promise<ConnectionSlot> {
     const slot = makeSlot(key);
     const turn = this.queue.enter(key, slot);
@@ -58,7 +61,10 @@ export class ConnectionSlots {
     return slot;
   }
 
-  /** Runs the work with a slot. @throws Busy when none comes free in time */
+  /**
+   * Runs the work with a slot.
+   * @throws Busy when no slot becomes free in time
+   */
   async with<T>(key: string, work: () => Promise<T>): Promise<T> {
     const slot = await this.take(key);
     try {
@@ -68,7 +74,6 @@ export class ConnectionSlots {
     }
   }
 
-  /** A slot that is free now. */
   takeNow(key: string): ConnectionSlot | undefined {
     const slot = makeSlot(key);
     return this.lend(slot) ? slot : undefined;
@@ -86,7 +91,10 @@ export class ConnectionSlots {
     return isFree;
   }
 
-  /** Whether the holder can spare a slot for one who waits, and so keeps at least as many as that one then has, unless that one has none. */
+  /**
+   * True when the holder can give up a slot for the waiter. The holder must keep at least as many as the waiter then
+   * has, unless the waiter has none now.
+   */
   private isRicher(holder: string, waiter: string): boolean {
     const held = (owner: string) =>
       ownerEntity(holder) === ownerEntity(waiter)
@@ -95,7 +103,7 @@ export class ConnectionSlots {
     return held(holder) > (held(waiter) === 0 ? 0 : held(waiter) + 1);
   }
 
-  /** Cuts the slowest of the readers that are too slow, for those who wait. */
+  /** Cuts the slowest of the readers that are too slow, in favour of the waiting keys. */
   private relieve(): void {
     if (this.queue.count === 0) {
       clearInterval(this.timer);

@@ -1,7 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { Connections } from './connections.js';
 
-/** A pool of two connections that are always there. */
 function twoConnections(waitMs = 1000) {
   const lent = { most: 0, now: 0 };
   const client = () => {

@@ -5,7 +5,7 @@ import { perKeyRule, FairQueue, Shares } from '../process/fair-queue.js';
 import { CopyIn } from './copy-in.js';
 import { statementName, type StatementWatch } from './statement-watch.js';
 
-/** A statement as the pool takes it, with what `Sql` or its author calls it. */
+/** A statement as the pool accepts it. `label` is the name that `Sql` or its author gave it. */
 interface Statement {
   text: string;
   values?: unknown[];
@@ -13,18 +13,18 @@ interface Statement {
   label?: string | undefined;
 }
 
-/** As the pool itself says it, which `errors.ts` knows. */
+/** Returns the error that the pool itself throws, which `errors.ts` recognizes. */
 const noneInTime = () => new Error('timeout exceeded when trying to connect');
 
 /**
- * Lends the connections of a pool, which would lend them in the order of asking: the short statements of one entity would
- * make all others wait. One that becomes free goes to the waiting entity that has the fewest, and in it to such a key.
+ * Lends the connections of a pool fairly. The pool alone would lend them in the order of requests, so the short
+ * statements of one entity could make all others wait. A connection that becomes free goes to the waiting entity that
+ * holds the fewest, and within it to the key that holds the fewest.
  */
 export class Connections {
   private readonly lent: Shares;
   private readonly line: FairQueue;
 
-  /** `watch` is told of each statement of the connections that are lent. */
   constructor(
     private readonly pool: Pool,
     private readonly watch?: StatementWatch,
@@ -43,7 +43,10 @@ export class Connections {
     return this.line.count + this.pool.waitingCount;
   }
 
-  /** One statement. @throws Error when no connection comes free in time */
+  /**
+   * Runs one statement.
+   * @throws Error when no connection becomes free in time
+   */
   async query(owner: string, statement: Statement & { values: unknown[] }): Promise<QueryResult> {
     await this.line.enter(owner, undefined);
     try {
@@ -54,7 +57,10 @@ export class Connections {
     }
   }
 
-  /** Sends rows. The connection stays open when a row is refused. @throws Error when no connection comes free in time */
+  /**
+   * Sends rows with `COPY`. The connection stays open when a row is refused.
+   * @throws Error when no connection becomes free in time
+   */
   async copy(owner: string, rows: CopyRows): Promise<void> {
     const client = await this.connect(owner);
     let failure: Error | undefined;
@@ -72,15 +78,18 @@ export class Connections {
     }
   }
 
-  /** A connection, until it is released. @throws Error when none comes free in time */
+  /**
+   * Lends a connection until it is released.
+   * @throws Error when no connection becomes free in time
+   */
   async connect(owner: string): Promise<PoolClient> {
     await this.line.enter(owner, undefined);
     try {
       const client = await this.pool.connect();
-      const release = client.release.bind(client); // the pool sets one each time
+      const release = client.release.bind(client); // the pool sets a new one each time
       if (this.watch) watchClient(client, this.watch);
       client.release = (error) => {
-        if (this.watch) delete (client as Partial<PoolClient>).query; // the prototype has it
+        if (this.watch) delete (client as Partial<PoolClient>).query; // restores the method of the prototype
         release(error);
         this.free(owner);
       };
@@ -97,7 +106,7 @@ export class Connections {
   }
 }
 
-/** Watches what is asked with a promise for the answer: streams watch their batches themselves. */
+/** Watches queries that return a promise. Streams watch their batches themselves. */
 function watchClient(client: PoolClient, watch: StatementWatch): void {
   const query = client.query.bind(client) as (...sent: unknown[]) => unknown;
   client.query = (...sent: unknown[]) => {

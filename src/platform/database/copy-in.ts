@@ -2,16 +2,16 @@ import type { Submittable } from 'pg';
 import type { CopyRows } from '../query/binary-copy.js';
 import { type PgConnection, sendTogether } from './portal.js';
 
-/** pg calls it when the statement has ended. */
 type EndCallback = (error: Error | null) => void;
 
 /**
- * Sends a `COPY` and its rows as one write, without waiting until PostgreSQL asks for them: it leaves aside what comes behind
- * a statement that it refused (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY). pg
- * calls the methods that begin with `handle`, and `submit`.
+ * Sends a `COPY` and its rows as one write, without waiting until PostgreSQL is ready for the rows. If PostgreSQL
+ * refuses the statement, it ignores the rows that follow
+ * (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY). pg calls `submit` and the methods that
+ * begin with `handle`.
  */
 export class CopyIn implements Submittable {
-  /** For those who watch what is asked. */
+  /** Read by code that watches statements. */
   readonly text: string;
 
   constructor(

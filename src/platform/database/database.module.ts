@@ -8,7 +8,10 @@ import { Schedule } from './schedule.js';
 import { StagedUploads } from './staged-uploads.js';
 import { UnfilledRows } from './unfilled-rows.js';
 
-/** The one connection pool of the process, for repositories and for `Database`. Closing the app closes it. */
+/**
+ * Provides the only connection pool of the process, for repositories and for `Database`. Closing the app closes the
+ * pool.
+ */
 @Global()
 @Module({})
 export class DatabaseModule {

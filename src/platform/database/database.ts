@@ -20,24 +20,26 @@ import {
   watchStatements,
 } from './statement-watch.js';
 
-/** Connections that nothing may hold for long: two fifths, at least one. Of ten, the four that `GroupCommit` uses. */
+/**
+ * Number of connections that no work may hold for long: two fifths of the pool, at least one. Of ten connections these
+ * are the four that `GroupCommit` uses.
+ */
 const keptConnections = (poolSize: number) => Math.max(1, Math.floor(0.4 * poolSize));
 
-/** The state that the statements of an asynchronous context share. */
+/** State shared by the statements of an asynchronous context. */
 interface StatementScope {
-  /** Whose work it is: the owner, as of `Shares`. */
+  /** Returns the owner of the work, as defined by `Shares`. */
   key: () => string;
   client?: PoolClient;
-  /** What the transaction changes. */
   noted?: NotedChanges;
-  /** Set where the connection may be held for long, and for how long a statement may run there. */
+  /** Set where the connection may be held for long. `statementMs` is the limit of one statement on it. */
   slot?: ConnectionSlot;
   statementMs?: number;
   isUrgent?: boolean | undefined;
   subject?: StatementSubject | undefined;
 }
 
-/** A connection of its own, outside of transactions. In the text that `run` takes, values are quoted already. */
+/** A connection outside the pool's transactions. Values in the text passed to `run` must be quoted already. */
 export interface DedicatedConnection {
   run: (statement: string) => Promise<void>;
   query: <Row>(query: Sql<Row>) => Promise<Row[]>;
@@ -49,16 +51,16 @@ interface StreamOptions {
   rows?: RowBatcher<unknown>;
   maxBatch?: number;
   firstBatch?: number;
-  /** Connections keep its plan, which must suit all values: a statement whose text varies little. */
+  /** Connections keep the plan of the statement. The plan must suit all values, and the text must vary little. */
   isPlanKept?: boolean;
 }
 
 /**
- * Statements on the pool that TypeORM opened. Inside `transaction` every `query` of the same asynchronous context goes
- * to the transaction's connection, and so does a `repository` that was asked for there.
+ * Runs statements on the pool that TypeORM opened. Inside `transaction` every `query` of the same asynchronous context
+ * uses the transaction's connection, and so does a `repository` that was created inside it.
  *
- * Work that may hold a connection for long goes through `long` or `stream`: they share a part of the pool fairly by
- * entity and key, and the rest is kept for short statements.
+ * Work that may hold a connection for long goes through `long` or `stream`. It shares a part of the pool fairly by
+ * entity and key. The rest of the pool is kept for short statements.
  */
 @Injectable()
 export class Database {
@@ -68,12 +70,14 @@ export class Database {
   readonly changes = new Changes((statement) =>
     this.connections.query(OURS(), statement.toQuery()),
   );
-  /** The end of the queue for each lock that is wanted. */
+  /** The last queued work for each lock, keyed by the lock's statement. */
   private readonly queues = new Map<string, Promise<unknown>>();
 
-  /** How long a statement of a long read may take, a batch of a stream too. */
+  /** Time limit in milliseconds of one statement of a long read, and of one batch of a stream. */
   readonly readMs: number;
-  /** No row is larger: the start and the end of a call, each a body, and what is derived from them. */
+  /**
+   * Upper limit of a row in bytes: the start and the end of a call, each a request body, and 64 MiB for derived values.
+   */
   readonly maxRowBytes: number;
   private readonly watch: StatementWatch | undefined;
 
@@ -87,30 +91,29 @@ export class Database {
     this.maxRowBytes = 2 * maxBodyBytes + 64 * 1024 * 1024;
     const { poolSize } = dataSource.options as { poolSize: number };
     this.slots = new ConnectionSlots(poolSize - keptConnections(poolSize));
-    // repositories would take one from the pool, in the order of asking
+    // Repositories would otherwise take connections from the pool in the order of requests.
     (dataSource.driver as PostgresDriver).obtainMasterConnection = async () => {
       const client = await this.connections.connect(this.key());
       return [client, (error?: Error) => client.release(error)];
     };
   }
 
-  /** The state and options of the pool. It takes no statements, whose values might not be bound. */
+  /** Exposes the state and options of the pool, but no way to run statements, whose values might then not be bound. */
   get pool(): Pick<Pool, 'totalCount' | 'idleCount' | 'options'> {
     return (this.dataSource.driver as PostgresDriver).master as Pool;
   }
 
   private lender: Connections | undefined;
-  /** The pool is there once the data source is. */
+  /** Created on first use, because the pool exists only once the data source is initialized. */
   private get connections(): Connections {
     return (this.lender ??= new Connections(this.pool as Pool, this.watch));
   }
 
-  /** How many statements wait for a connection. */
   get waitingCount(): number {
     return this.connections.waitingCount;
   }
 
-  /** How many connections are held for long, and how many requests wait to hold one. */
+  /** Number of connections that are held for long, and of requests that wait to hold one. */
   get longCounts(): { held: number; waiting: number } {
     return { held: this.slots.heldCount, waiting: this.slots.waitingCount };
   }
@@ -124,8 +127,9 @@ export class Database {
   }
 
   /**
-   * Runs `work` for an owner, who need not be known before the first slot is taken. Without one it is the service's own. `subject` says
-   * what it is, to those who are told of statements; within a request that is traced it stays in its trace.
+   * Runs `work` for an owner. The owner need not be known before the first slot is taken; an empty one is the service
+   * itself. `subject` describes the work to statement watchers. Within a traced request the work stays in the request's
+   * trace.
    */
   runFor<T>(key: () => string, work: () => T, subject?: StatementSubject): T {
     const { isUrgent, subject: outer } = this.scope ?? {};
@@ -134,22 +138,22 @@ export class Database {
   }
 
   /**
-   * Transactions that begin within `work` may write although the database begins them as read-only, as it does while its
-   * disk is nearly full: for what makes room, and for what is small and must not wait. Statements outside of a transaction
-   * may not.
+   * Lets transactions that begin within `work` write while the database is read-only by default, as it is when its disk
+   * is nearly full. Use it for work that frees space, and for small writes that must not wait. It does not apply to
+   * statements outside of a transaction.
    */
   urgently<T>(work: () => T): T {
     return this.scopes.run({ key: this.key, ...this.scope, isUrgent: true }, work);
   }
 
-  /** Whose work this asynchronous context is: for callbacks of other contexts, which pass it to `runFor`. */
+  /** Returns the owner of the asynchronous context. Callbacks that run in other contexts pass it to `runFor`. */
   get key(): () => string {
     return this.scope?.key ?? OURS;
   }
 
   /**
-   * Tells those who watch a project, in every process, that something of the kind was written: when the transaction has
-   * committed, or else now.
+   * Notifies watchers of a project, in every process, that something of the kind was written. Inside a transaction the
+   * notice is sent after the commit, otherwise now.
    */
   note(projectId: string, kind: ChangeKind): void {
     const noted = this.scope?.noted;
@@ -157,17 +161,17 @@ export class Database {
     else this.changes.note(projectId, kind);
   }
 
-  /** `owner` is for routes with `@ShortWrites()`, which no asynchronous context knows. */
+  /** Runs a statement. `owner` is for routes with `@ShortWrites()`, which run outside of any asynchronous context. */
   async query<Row>(query: Sql<Row> | PreparedStatement<Row>, owner?: string): Promise<Row[]> {
     return (await this.ask('toQuery' in query ? query.toQuery() : query, owner)).rows as Row[];
   }
 
-  /** How many rows a statement wrote. */
+  /** Runs a statement and returns how many rows it wrote. */
   async write(query: Sql): Promise<number> {
     return (await this.ask(query.toQuery())).rowCount ?? 0;
   }
 
-  /** Stores rows in a transaction of their own, all or none. */
+  /** Stores all rows or none of them, in a transaction of its own. */
   async copy(rows: CopyRows): Promise<void> {
     if (this.inTransaction) throw new Error('rows are copied outside of transactions');
     await this.connections.copy(this.key(), rows);
@@ -178,8 +182,8 @@ export class Database {
   }
 
   /**
-   * For rows by their keys and small lists. Ingest, streams, statistics and guarded transitions are a `query`. The key of a project's
-   * row has its `project_id`.
+   * Returns a repository for small lists and for rows looked up by key. Use `query` for ingest, streams, statistics and
+   * guarded state transitions. The key of a row of a project includes its `project_id`.
    */
   repository<Row extends ObjectLiteral>(entity: EntityTarget<Row>): Repository<Row> {
     const client = this.scope?.client;
@@ -189,7 +193,7 @@ export class Database {
     return runner.manager.getRepository(entity);
   }
 
-  /** As `query`, on a connection of its own, with the rows as `rows` makes them. */
+  /** Runs a query on a connection of its own, and returns its rows as the batcher `rows` builds them. */
   async rows<T>(query: Sql, rows: RowBatcher<T>): Promise<T> {
     const client = await this.connections.connect(this.key());
     let failure: Error | undefined;
@@ -219,7 +223,7 @@ export class Database {
     }
   }
 
-  /** Runs `work` in one transaction, or in the one already open. Commits before it resolves. */
+  /** Runs `work` in the open transaction, or in a new one that is committed before this resolves. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     return this.inTransaction
       ? work()
@@ -227,10 +231,10 @@ export class Database {
   }
 
   /**
-   * Runs `work` in a transaction that begins with `lock`, a statement that takes an advisory lock. Those of this
-   * process that want the same lock queue up here first, so that a busy one takes one connection and not the pool;
-   * work that holds one already (a request with an Idempotency-Key) goes straight to the lock. Work that is `long` takes a
-   * slot when it is its turn.
+   * Runs `work` in a transaction that begins with `lock`, a statement that takes an advisory lock. Work of this process
+   * that wants the same lock queues here first, so that a busy lock uses one connection and not the whole pool. Work
+   * inside an open transaction (a request with an Idempotency-Key) skips the queue and waits for the lock itself.
+   * `long` work takes a slot when its turn comes.
    */
   async alone<T>(lock: Sql, work: () => Promise<T>, kind: 'short' | 'long' = 'short'): Promise<T> {
     const lockedWork = async () => {
@@ -252,10 +256,9 @@ export class Database {
   }
 
   /**
-   * Runs `work`, in a transaction, on a connection that may be held for long; each of its statements may take
-   * `statementMs`. In a transaction that is open already it does not wait for a slot, since others may wait for that
-   * connection.
-   * @throws Busy when too much of this kind is under way
+   * Runs `work` in a transaction on a connection that may be held for long. Each of its statements may take
+   * `statementMs`. Inside an open transaction it does not wait for a slot, because others may wait for that connection.
+   * @throws Busy when too much long work is under way
    */
   async long<T>(work: () => Promise<T>, statementMs = this.readMs): Promise<T> {
     const { key, scope } = this;
@@ -273,9 +276,9 @@ export class Database {
   }
 
   /**
-   * Runs the service's own work that cannot be in a transaction, on a connection that is closed afterwards with all
-   * its settings. Ends with an error when the signal is aborted.
-   * @throws Busy when too much is under way that may hold a connection for long
+   * Runs the service's own work that cannot run in a transaction. Its connection is closed afterwards, with all its
+   * settings. The work fails when the signal is aborted.
+   * @throws Busy when too much long work is under way
    */
   async aside(
     work: (session: DedicatedConnection) => Promise<void>,
@@ -298,7 +301,7 @@ export class Database {
     });
   }
 
-  /** Work inside work that has a slot: the longer limit of the two holds. */
+  /** Runs work inside work that has a slot. The longer of the two statement limits is used. */
   private async lengthen<T>(
     scope: StatementScope,
     statementMs: number,
@@ -335,7 +338,9 @@ export class Database {
     }
   }
 
-  /** Runs `work` so that its failure undoes only what it did, and the transaction around it stays usable. */
+  /**
+   * Runs `work` in a savepoint. When it fails, only its own changes are undone and the outer transaction stays usable.
+   */
   async savepoint<T>(work: () => Promise<T>): Promise<T> {
     const client = this.scope?.client;
     if (!client) throw new Error('a savepoint needs a transaction');
@@ -351,11 +356,11 @@ export class Database {
   }
 
   /**
-   * The rows of a query in batches, each at most `maxBatch` rows: of their single text column, unless `rows` says how
-   * else they are put together. The first batch has one row, since rows may be large, or `firstBatch`. Read through a
-   * cursor: memory does not grow with the result. A stream holds its connection until its reader has read, like `long`,
-   * and is cut when its reader is too slow for the others.
-   * @throws Busy when too much of this kind is under way
+   * Streams the rows of a query in batches of at most `maxBatch` rows. A batch contains the single text column of its
+   * rows, unless `rows` builds batches differently. The first batch has `firstBatch` rows, by default one, because rows
+   * may be large. Rows are read through a cursor, so memory does not grow with the result. Like `long`, a stream holds
+   * its connection until its reader has read everything. It is cut when its reader is too slow while others wait.
+   * @throws Busy when too much long work is under way
    */
   async stream(
     query: Sql,

@@ -2,8 +2,8 @@ import type { DataSource } from 'typeorm';
 import type { SchemaSource } from './schema-state.js';
 
 /**
- * What statements on a worker need to answer as on the coordinator, and to be planned as there. The rest of a session is
- * the coordinator's.
+ * Settings that workers need so that statements have the same results and plans as on the coordinator. All other
+ * settings come from the coordinator's session.
  */
 const NODE_SETTINGS = {
   TimeZone: 'UTC',
@@ -12,7 +12,6 @@ const NODE_SETTINGS = {
   random_page_cost: '1.1',
 };
 
-/** Whether the tables of this database are distributed. */
 export async function isDistributed(dataSource: SchemaSource): Promise<boolean> {
   if (!(await hasCitus(dataSource))) return false;
   const rows = await dataSource.query<unknown[]>(
@@ -22,23 +21,23 @@ export async function isDistributed(dataSource: SchemaSource): Promise<boolean> 
 }
 
 /**
- * Sets what each node needs, and distributes the tables that are not yet: those of projects by `project_id`, side by side.
- * Those that no project owns stay on the coordinator. Answers the names of the tables that it distributed. It may be
- * run again, also after it was interrupted.
- * @throws Error that says what is missing
+ * Sets what each node needs, and distributes the tables that are not distributed yet. Tables of projects are
+ * distributed by `project_id` and colocated; tables without a project stay on the coordinator. Returns the names of the
+ * tables that it distributed. It may run again, also after an interruption.
+ * @throws Error that names what the cluster lacks
  */
 export async function distribute(dataSource: DataSource): Promise<string[]> {
   await assertCluster(dataSource);
   const [database] = await dataSource.query<{ name: string }[]>(
     `SELECT quote_ident(current_database()) AS name`,
   );
-  // Citus runs it on every node
+  // Citus runs this on every node.
   for (const [name, value] of Object.entries(NODE_SETTINGS))
     await dataSource.query(`ALTER DATABASE ${database!.name} SET ${name} = '${value}'`);
   return distributeTables(dataSource);
 }
 
-/** The nodes of a cluster that the coordinator cannot reach, as `host:port`. */
+/** Returns the nodes that the coordinator cannot reach, as `host:port`. */
 export async function unreachableNodes(dataSource: SchemaSource): Promise<string[]> {
   const rows = await dataSource.query<{ node: string }[]>(`
     SELECT nodename || ':' || nodeport AS node FROM run_command_on_workers('SELECT 1')
@@ -46,7 +45,7 @@ export async function unreachableNodes(dataSource: SchemaSource): Promise<string
   return rows.map(({ node }) => node);
 }
 
-/** Distributes the tables that are not yet, and what functions workers lack. */
+/** Distributes the tables and functions that the workers lack. */
 export async function distributeTables(dataSource: DataSource): Promise<string[]> {
   await dataSource.query(`
     SELECT create_distributed_function(oid::regprocedure) FROM pg_proc
@@ -55,7 +54,7 @@ export async function distributeTables(dataSource: DataSource): Promise<string[]
   const tables = await dataSource.query<{ name: string }[]>(TABLES);
   for (const { name } of tables)
     await dataSource.transaction(async (manager) => {
-      // rows that are there are copied, not written: they have their marks
+      // Existing rows are copied. Their marks exist, so the triggers must not write them again.
       await manager.query(`ALTER TABLE "${name}" DISABLE TRIGGER USER`);
       await manager.query(
         `SELECT create_distributed_table($1, 'project_id', colocate_with => coalesce(
@@ -68,7 +67,7 @@ export async function distributeTables(dataSource: DataSource): Promise<string[]
   return tables.map(({ name }) => name);
 }
 
-/** A table whose rows are unique across projects cannot be distributed, and stays on the coordinator. */
+/** Lists the tables to distribute. A table with a unique index without `project_id` cannot be distributed. */
 const TABLES = `
   SELECT c.relname AS name FROM pg_class c
   JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'project_id' AND NOT a.attisdropped
@@ -78,7 +77,7 @@ const TABLES = `
       SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND NOT a.attnum = ANY(i.indkey))
   ORDER BY c.relname`;
 
-/** Takes what is in the shards out of the tables that it was copied from. */
+/** Empties the local tables whose rows were copied into shards. */
 const MOVED = `
   SELECT truncate_local_data_after_distributing_table(logicalrelid) FROM pg_dist_partition
   WHERE partmethod = 'h' AND pg_relation_size(logicalrelid) > 0`;

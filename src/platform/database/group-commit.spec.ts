@@ -1,7 +1,7 @@
 import { Busy } from '../refusals.js';
 import { GroupCommit } from './group-commit.js';
 
-/** A write that ends when told to. */
+/** A write that ends on command. */
 function controlled() {
   const batches: number[][] = [];
   const ends: (() => void)[] = [];
@@ -40,7 +40,7 @@ it('collects while as many writes are under way as may be', async () => {
     void group.add(n, OWNER, 1);
     await turn();
   }
-  expect(batches).toEqual([[1], [2]]); // the third is for others
+  expect(batches).toEqual([[1], [2]]); // the third write is for others
   ends[0]!();
   await turn();
   await turn();
@@ -58,7 +58,7 @@ it('keeps rows that fill no write until the one of their project has ended', asy
   await add(99, 'a/other');
   expect(batches).toEqual([[1], [99]]);
   await add(4, 'a/b');
-  expect(batches).toEqual([[1], [99], [2, 3, 4]]); // a full one
+  expect(batches).toEqual([[1], [99], [2, 3, 4]]); // a full write starts at once
   await add(5, 'a/b');
   for (const end of ends.splice(0)) end();
   await turn();
@@ -155,17 +155,17 @@ it('bounds what waits, in rows and in bytes, and a key to half of it', async () 
   const first = add('k', 1);
   await turn();
   const waiting = [add('k', 9)];
-  await expect(add('k', 2)).rejects.toThrow(Busy); // bytes of the key
+  await expect(add('k', 2)).rejects.toThrow(Busy); // limit of the key's bytes
   waiting.push(add('k', 1));
-  await expect(add('k', 0)).rejects.toThrow(Busy); // rows of the key
+  await expect(add('k', 0)).rejects.toThrow(Busy); // limit of the key's rows
   waiting.push(add('l', 9));
-  await expect(add('m', 2)).rejects.toThrow(Busy); // bytes of all
+  await expect(add('m', 2)).rejects.toThrow(Busy); // limit of all bytes
   waiting.push(add('m', 1));
-  await expect(add('n', 0)).rejects.toThrow(Busy); // rows of all
+  await expect(add('n', 0)).rejects.toThrow(Busy); // limit of all rows
   ends[0]!();
   await turn();
   await turn();
-  waiting.push(add('k', 1)); // there is room again
+  waiting.push(add('k', 1)); // room is free again
   expect(group.waitingRows).toBe(1);
   ends[1]!();
   await turn();

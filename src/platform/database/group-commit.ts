@@ -7,12 +7,11 @@ interface WaitingRow<Row> {
   settled: RowCallback<Row>;
 }
 
-/** Is told that the row is committed, or what refused it. */
+/** Called when the row is committed, or with the error when it was refused. */
 type RowCallback<Row> = (row: Row, error?: unknown) => void;
 
-/** Whose a row is. */
 interface Owner {
-  /** The owner, as of `Shares`. */
+  /** The owner, as defined by `Shares`. */
   key: string;
   project: string;
 }
@@ -22,7 +21,7 @@ interface Batch<Row> {
   bytes: number;
 }
 
-/** Rows of one project, by key. */
+/** Waiting rows of one project, keyed by owner. */
 interface ProjectRows<Row> {
   keys: Map<string, WaitingRow<Row>[]>;
   count: number;
@@ -30,21 +29,20 @@ interface ProjectRows<Row> {
 }
 
 interface Limits {
-  /** Rows and bytes of one write. */
+  /** Most rows and bytes of one write. */
   maxRows: number;
   maxBytes: number;
-  /** Writes under way at once. */
   maxWrites: number;
-  /** Rows that do not fill a write wait so long for the one of their project that is under way. */
+  /** Time in milliseconds that rows of an unfilled write wait for the running write of their project. */
   patienceMs: number;
-  /** Rows and bytes that may wait; beyond them `add` throws `Busy`. */
+  /** Most rows and bytes that may wait. Above this `add` throws `Busy`. */
   maxWaitingRows: number;
   maxWaitingBytes: number;
 }
 
 const MIB = 1024 * 1024;
 
-/* Why 200 rows, and 5 ms: docs/adr/0004-write-path.md. */
+/* docs/adr/0004-write-path.md explains the 200 rows and 5 ms. */
 const LIMITS: Limits = {
   maxRows: 200,
   maxBytes: 8 * MIB,
@@ -55,28 +53,30 @@ const LIMITS: Limits = {
 };
 
 /**
- * Turns concurrent single-row writes into few multi-row ones. When the rows of a project fill a write, it starts beside those that are
- * under way. When they do not, they wait until none of the project is, since a write costs as much as some ten rows; but no longer than
- * `patienceMs`, since a lock may hold it up. So latency is one write when idle, and a batch grows with the load. Rows
- * share a write only with rows of the same project, so that a lock or a bad row holds up no other project. Entities take
- * turns, the keys of an entity do, and the projects of a key: an entity waits for one write of each other one, however many
- * keys and projects that has.
- * A write with room takes rows that other keys have for its project. Neither an entity nor a project has the last of the
- * writes that may be under way, so that slow ones (of large rows, with many indexes) leave one to others. `add` settles when its row is committed, or
- * refused; what waits is bounded in rows and bytes, of which an entity has
- * two thirds and a key a half.
+ * Combines concurrent single-row writes into few multi-row writes.
+ *
+ * When the rows of a project fill a write, it starts beside the writes that are under way. Otherwise they wait until no
+ * write of their project is under way, because a write costs as much as some ten rows. They wait at most `patienceMs`,
+ * because a lock may delay the running write. So the latency of an idle service is one write, and batches grow with the
+ * load.
+ *
+ * A write has rows of one project only, so that a lock or an invalid row delays no other project. Entities take turns,
+ * and so do the keys of an entity and the projects of a key. An entity waits for one write of each other entity,
+ * however many keys and projects that one has. A write with room left takes rows of other keys for the same project.
+ *
+ * Neither an entity nor a project may use the last of the `maxWrites` writes. So slow writes (large rows, many indexes)
+ * leave one to others. `add` settles when its row is committed or refused. Waiting rows are limited in number and
+ * bytes; an entity may use two thirds of the limits, and a key half.
  */
 export class GroupCommit<Row> {
-  /** By project. */
+  /** Waiting rows, keyed by project id. */
   private readonly waiting = new Map<string, ProjectRows<Row>>();
-  /** The projects of each key, by entity. What has waited longest comes first. */
+  /** Projects with waiting rows of each key, grouped by entity. The longest-waiting comes first. */
   private readonly turns = new Map<string, Map<string, Set<string>>>();
-  /** Rows and their bytes. */
   private readonly waitingShares: Shares;
-  /** Writes under way. */
   private readonly writesOfOwner: Shares;
   private readonly writesOfProject: Shares;
-  /** When the last write of each project began that has one under way. */
+  /** Start time of the last write of each project that has a write under way. */
   private readonly begun = new Map<string, number>();
   private isScheduled = false;
   private timer?: NodeJS.Timeout | undefined;
@@ -84,9 +84,9 @@ export class GroupCommit<Row> {
   private readonly limits: Limits;
 
   constructor(
-    /** Stores rows; the key is the one whose turn it is, as of `Shares`. */
+    /** Stores rows. `key` is the owner whose turn it is, as defined by `Shares`. */
     private readonly write: (rows: Row[], key: string) => Promise<void>,
-    /** Whether the error may be due to some of the rows, so that the others are tried without them. */
+    /** True when the error may be caused by some of the rows. Then the other rows are tried without them. */
     private readonly isRowError: (error: unknown) => boolean,
     limits: Partial<Limits> = {},
   ) {
@@ -103,7 +103,10 @@ export class GroupCommit<Row> {
     return this.waitingShares.all.count;
   }
 
-  /** `bytes` is what the row weighs, for the limits; one that waits alone may weigh more. @throws Busy */
+  /**
+   * Adds a row that counts as `bytes` towards the limits. A row that waits alone may exceed them.
+   * @throws Busy when no room is left
+   */
   add(row: Row, owner: Owner, bytes: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const settled: RowCallback<Row> = (_, error) =>
@@ -113,8 +116,9 @@ export class GroupCommit<Row> {
   }
 
   /**
-   * The same for many, up to the first one for which there is no room: an error for each of those behind it would keep the
-   * process from others for long. Answers what refused which, when all that were added are settled. @throws Busy
+   * Adds rows up to the first one without room. Failing each of the later ones singly would block the event loop for
+   * long. When all added rows are settled, returns the error of each refused row.
+   * @throws Busy when a row found no room
    */
   async addAll(
     rows: readonly Row[],
@@ -140,7 +144,7 @@ export class GroupCommit<Row> {
     return refused;
   }
 
-  /** Whether there is room for the row. It is settled later. */
+  /** Queues a row. Returns false when no room is left. */
   private enter(
     row: Row,
     { key, project }: Owner,
@@ -162,13 +166,16 @@ export class GroupCommit<Row> {
     return this.writesOfOwner.all.count;
   }
 
-  /** Resolves when everything added so far is settled; call it on shutdown. */
+  /** Resolves when everything added so far is settled. Call it on shutdown. */
   async idle(): Promise<void> {
     if (this.waitingRows === 0 && this.writes === 0) return;
     await new Promise<void>((resolve) => this.idleListeners.push(resolve));
   }
 
-  /** Requests read in the same turn of the event loop share the first batch. */
+  /**
+   * Starts writes in the next `setImmediate`, so that requests read in the same iteration of the event loop share a
+   * batch.
+   */
   private schedule(): void {
     if (this.isScheduled || this.writes >= this.limits.maxWrites) return;
     this.isScheduled = true;
@@ -202,7 +209,7 @@ export class GroupCommit<Row> {
     else if (this.writes === 0) for (const resolve of this.idleListeners.splice(0)) resolve();
   }
 
-  /** The entity that has waited longest, its key and its project that have, of those that may have one more write. */
+  /** Returns the longest-waiting entity, key and project that may start one more write. */
   private next(): Owner | undefined {
     for (const keys of this.turns.values())
       for (const [key, projects] of keys)
@@ -221,7 +228,7 @@ export class GroupCommit<Row> {
     return count >= maxRows || bytes >= maxBytes || performance.now() - begun >= patienceMs;
   }
 
-  /** Rows of the key, then of the others, for the project. */
+  /** Removes the next batch of the project: rows of the key first, then rows of other keys. */
   private nextBatch({ key, project }: Owner): WaitingRow<Row>[] {
     const turns = this.turns.get(ownerEntity(key))!;
     const projects = turns.get(key)!;
@@ -232,13 +239,13 @@ export class GroupCommit<Row> {
       if (batch.rows.length >= this.limits.maxRows) break;
       if (other !== key) this.take(other, project, batch);
     }
-    if (projects.delete(project)) projects.add(project); // to the end of the line
+    if (projects.delete(project)) projects.add(project); // to the end of the queue
     if (turns.delete(key)) turns.set(key, projects);
     if (this.turns.delete(ownerEntity(key))) this.turns.set(ownerEntity(key), turns);
     return batch.rows;
   }
 
-  /** Moves rows of the key and project to the batch while they fit. A batch takes its first row always. */
+  /** Moves rows of the key and project to the batch while they fit. An empty batch always takes one row. */
   private take(key: string, project: string, batch: Batch<Row>): void {
     const ofProject = this.waiting.get(project)!;
     const { keys } = ofProject;
@@ -277,12 +284,12 @@ export class GroupCommit<Row> {
       for (const { row, settled } of batch) settled(row);
     } catch (error) {
       if (batch.length > 1 && this.isRowError(error)) {
-        // One bad row must not fail its neighbours: halve until it stands alone.
+        // One invalid row must not fail the others: split the batch until the row is alone.
         const half = batch.length >> 1;
         await this.commit(batch.slice(0, half), key);
         await this.commit(batch.slice(half), key);
       } else {
-        for (const { row, settled } of batch) settled(row, error); // one bad row, or a server that is gone for all of them
+        for (const { row, settled } of batch) settled(row, error); // one invalid row, or a lost server
       }
     }
   }

@@ -1,6 +1,5 @@
 import { JsonRowWriter, type RowPiece } from './json-row-writer.js';
 
-/** What a row becomes. */
 function written(pieces: RowPiece[], values: (string | null)[]): string {
   const writer = new JsonRowWriter(pieces);
   const parts = values.map((value) => {
@@ -38,7 +37,7 @@ describe('JsonRowWriter', () => {
   });
 
   it('asks for what is computed with the values of the row, as texts', () => {
-    const long = 'ä'.repeat(100_000); // more than the writer has room for
+    const long = 'ä'.repeat(100_000); // longer than the writer's buffer
     const asked: unknown[] = [];
     const computed = (values: (string | null)[]) => {
       asked.push(values);

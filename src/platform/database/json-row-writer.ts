@@ -2,20 +2,21 @@ import { memberTexts, objectText } from '../json/json-text.js';
 import type { RowBatcher } from './row-stream.js';
 
 /**
- * One member of the object that a row is answered as. `text` and `time` are values of these types, `json` is JSON
- * already. `extended` reads an object, and gives it one more member: a JSON value, unless that is null, or an object of
- * further pieces. A member of that name that the object has itself gives way, but for its own members of other names, which stand
- * before these pieces. `computed` is what a function makes of so many `values`.
+ * One member of the JSON object that a row becomes. The member is read from the next values of the row.
+ * - `text` and `time` are values of these types; `json` is already JSON.
+ * - `extended` with `by: 'json'` reads an object and a JSON value, and adds the value as `member`. Null adds nothing.
+ * - `extended` with a list reads an object, and adds an object of these pieces as `member`. It replaces an existing
+ *   member of that name. Members of the replaced object that no piece names are kept, and come first.
+ * - `computed` passes the next `values` values to a function, which returns JSON.
  */
 export type RowPiece =
   | { name: string; kind: 'text' | 'time' | 'json' }
   | { name: string; kind: 'computed'; values: number; by: Computation }
   | { name: string; kind: 'extended'; member: string; by: 'json' | readonly RowPiece[] };
 
-/** Makes JSON of values of the row. */
 export type Computation = (values: (string | null)[]) => string;
 
-/** Rows as JSON objects, one behind the other. Each ends at one of `ends`, where a byte is left for whoever frames them. */
+/** Rows as JSON objects, one after the other. Each ends at one of `ends`, where one byte is free for a separator. */
 export interface JsonRows {
   bytes: Buffer;
   ends: number[];
@@ -24,12 +25,10 @@ export interface JsonRows {
 interface EncodedPiece {
   name: string;
   kind: RowPiece['kind'];
-  /** `,"name":` and the same with null; the first of a row has `{` for the comma. */
+  /** `,"name":` and `,"name":null`. The first piece of a row has `{` instead of the comma. */
   key: Buffer;
   keyNull: Buffer;
-  /** `"member":` */
   member: Buffer;
-  /** `"member"` */
   memberName: Buffer;
   by: EncodedPiece[] | null;
   values: number;
@@ -51,28 +50,30 @@ const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 
 const NULL = -1;
-/** A time is longer on the wire than as PostgreSQL spells it, a text by its quotes, an object by a comma or brace. */
+/**
+ * Most bytes that one value may grow by: a time in its JSON form, the quotes of a text, the comma or brace of an
+ * object.
+ */
 const GROWTH = 16;
-/** Up to here a loop over the bytes is faster than the call that copies them. */
+/** Up to this length a loop over the bytes is faster than a call of `copy`. */
 const SHORT = 32;
 const NONE = Buffer.alloc(0);
 const FIRST_SIZE = 64 * 1024;
 
 /**
- * Writes rows as JSON objects without decoding them: documents stay the bytes that were stored. The result is what
- * `row_to_json` would say, with times in the form of the wire.
+ * Writes rows as JSON objects without decoding them. JSON documents keep the bytes that were stored. The result equals
+ * that of `row_to_json`, except that times have the format of the API.
  */
 export class JsonRowWriter implements RowBatcher<JsonRows> {
   private readonly pieces: EncodedPiece[];
-  /** How much a row grows at most, except by escapes in texts. */
+  /** Upper limit of the growth of a row, without the escapes in its texts. */
   private readonly growth: number;
   private out = NONE;
-  /** What the next batch takes, as it seems; it is made when there is one. */
+  /** Expected size of the next batch. Its buffer is allocated with the first row. */
   private size = FIRST_SIZE;
   private at = 0;
-  /** Where each row of the batch ends. */
   private ends: number[] = [];
-  /** The row that is read, and where. */
+  /** The row being read, and the offset of its next value. */
   private row: Buffer = this.out;
   private next = 0;
 
@@ -119,14 +120,13 @@ export class JsonRowWriter implements RowBatcher<JsonRows> {
     this.out[this.at++] = CLOSE_BRACE;
   }
 
-  /** Reads the length of the next value, which then begins at `next`. */
+  /** Reads the length of the next value, and moves `next` to its first byte. */
   private readLength(): number {
     const length = this.row.readInt32BE(this.next);
     this.next += 4;
     return length;
   }
 
-  /** Makes room for so many more bytes. */
   private reserve(bytes: number): void {
     if (this.at + bytes <= this.out.length) return;
     const larger = Buffer.allocUnsafe(Math.max(this.size, 2 * this.out.length, this.at + bytes));
@@ -160,7 +160,7 @@ export class JsonRowWriter implements RowBatcher<JsonRows> {
     this.writeMade(Buffer.from(JSON.stringify(text)));
   }
 
-  /** Writes JSON that was made here, and is not in the row. */
+  /** Writes JSON that was computed here and does not stand in the row. */
   private writeMade(json: Buffer): void {
     this.reserve(json.length + this.row.length - this.next + this.growth); // the rest of the row keeps its room
     this.put(json, 0, json.length);
@@ -182,8 +182,8 @@ export class JsonRowWriter implements RowBatcher<JsonRows> {
   }
 
   /**
-   * Writes `2026-01-31 12:00:00.5+00`, as PostgreSQL spells it in UTC, as `"2026-01-31T12:00:00.500000Z"`.
-   * @throws Error for any other spelling
+   * Writes PostgreSQL's UTC time `2026-01-31 12:00:00.5+00` as `"2026-01-31T12:00:00.500000Z"`.
+   * @throws Error for any other format
    */
   private writeTime(from: number, to: number): void {
     const { out } = this;
@@ -214,7 +214,7 @@ export class JsonRowWriter implements RowBatcher<JsonRows> {
       if (own) this.writeMade(Buffer.from(own.members));
       const joint = this.at;
       this.writeObject(by);
-      if (joint > start) this.out[joint] = COMMA; // for the brace
+      if (joint > start) this.out[joint] = COMMA; // in place of the brace
       this.out[this.at++] = CLOSE_BRACE;
       return;
     }
@@ -237,8 +237,9 @@ export class JsonRowWriter implements RowBatcher<JsonRows> {
   }
 
   /**
-   * Of an object that has the member itself: the object without it, and the members of this one that are not written here, as an
-   * object without its last brace, or nothing. Few have it, and only these are decoded.
+   * Splits an object that already has the added member. `others` is the object without it. `members` are the members of
+   * the added member that no piece replaces: an object without its closing brace, or an empty text. Returns null when
+   * the object does not have the member. Few objects have it, and only these are decoded.
    */
   private ownMembers(
     { memberName, by }: EncodedPiece,
@@ -258,7 +259,10 @@ export class JsonRowWriter implements RowBatcher<JsonRows> {
     };
   }
 
-  /** Writes an object up to its last brace, and the comma that a further member needs. Nothing counts as an empty object. */
+  /**
+   * Writes an object without its closing brace, and the comma for another member. An empty range counts as an empty
+   * object.
+   */
   private openObject(from: number, to: number, instead?: string): void {
     if (instead !== undefined) {
       this.writeMade(Buffer.from(instead === '{}' ? '{' : `${instead.slice(0, -1)},`));
@@ -274,7 +278,7 @@ export class JsonRowWriter implements RowBatcher<JsonRows> {
   }
 }
 
-/** `2026-01-31 12:00:00+00`, with up to six digits of a second behind a point. */
+/** True for `2026-01-31 12:00:00+00`, with up to six decimals of a second. */
 function isUtc(bytes: Buffer, from: number, to: number): boolean {
   const length = to - from;
   return (

@@ -1,21 +1,26 @@
 const SECOND = 1000;
 
-/** How long one statement may take, in milliseconds, by what it is for; `Database.readMs` has that of a long read. */
+/**
+ * Time limits of one statement in milliseconds, keyed by its purpose. `Database.readMs` holds the limit of long reads.
+ */
 export const STATEMENT_MS = {
-  /** Also of the short reads. It is the default of a session: docs/adr/0008-connections.md. */
+  /** Also the limit of short reads, and the default of a session: docs/adr/0008-connections.md. */
   write: 30 * SECOND,
-  /** Work over many rows that must not be left half done: purges, sweeps, uploads that become visible. */
+  /** For work over many rows that must not stop half done: purges, sweeps, and uploads that become visible. */
   bulk: 600 * SECOND,
-  /** A whole stream, its reader's time included. */
+  /** For a whole stream, including the time that its reader takes. */
   stream: 3600 * SECOND,
 };
 
 /**
- * What every session must have, in PostgreSQL's own spelling: date-times without an offset are UTC, and are answered in
- * the form that `JsonRowWriter` reads; numbers keep all digits; each statement sees what is committed; nothing waits for
- * ever. Statements are too short for JIT to pay, pages come from memory or flash (else a project's calls are sorted on
- * disk instead of read in order from an index), and a query whose client is gone stops within 2 s (not on Windows,
- * where the server cannot watch its sockets).
+ * Settings that every session must have, spelled as PostgreSQL returns them.
+ * - Date-times without an offset are UTC, and are printed in the format that `JsonRowWriter` reads.
+ * - Numbers keep all digits, each statement sees what is committed, and every wait has a limit.
+ * - JIT is off because statements are too short for it to pay off.
+ * - `random_page_cost` assumes that pages come from memory or flash. With the default, PostgreSQL sorts a project's
+ *   calls on disk instead of reading them in order from an index.
+ * - A query stops within 2 s after its client has disconnected. Not on Windows, where the server cannot watch its
+ *   sockets.
  */
 export const SESSION: Record<string, string> = {
   TimeZone: 'UTC',
@@ -30,7 +35,7 @@ export const SESSION: Record<string, string> = {
   ...(process.platform === 'win32' ? {} : { client_connection_check_interval: '2s' }),
 };
 
-/** Of commands and migrations, which run for as long as they need, and wait for each other. */
+/** Settings for commands and migrations, which have no time limits and wait for each other. */
 export const UNLIMITED_SESSION: Record<string, string> = {
   ...SESSION,
   application_name: 'skein command',

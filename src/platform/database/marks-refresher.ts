@@ -5,24 +5,24 @@ import { STATEMENT_MS } from './limits.js';
 import type { Schedule } from './schedule.js';
 
 const PAUSE_MS = 1000;
-/** The pause is at least this many times the run before it, so that one long refresh does not keep a core busy. */
+/**
+ * A pause is at least this many times as long as the previous run, so that one long refresh does not keep a core busy.
+ */
 const REST = 4;
 
-/** Statistics that are stored, and the marks that say which have changed. */
+/** Stored statistics, and the marks that name what is out of date. */
 export interface MarkedStatistics {
-  /** The table of the marks. */
   marks: Sql;
-  /** Of the project. */
   lock: AdvisoryLock;
-  /** How many marks, or things that they name, one transaction takes. */
+  /** Most marks, or items named by marks, that one transaction processes. */
   atOnce: number;
-  /** For the log and the metric. */
+  /** Name of the statistics in the log and the metric. */
   what: string;
 }
 
 /**
- * Brings statistics of projects up to date, so that readers compute few themselves. Answers are exact without it, only
- * slower. Every process of every replica runs one; they share the work by project and do none twice.
+ * Keeps stored statistics of projects up to date, so that readers rarely compute them. Answers are exact without it,
+ * only slower. Every process of every replica runs one. They divide the work by project, and no work is done twice.
  */
 export abstract class MarksRefresher {
   constructor(
@@ -37,19 +37,20 @@ export abstract class MarksRefresher {
   }
 
   /**
-   * Refreshes up to `limit` of what is marked and takes these marks away, no other ones: a mark committed after the first
-   * statement began stays. In a transaction, with the project's lock held. Answers how many were taken.
+   * Refreshes up to `limit` marked items and deletes exactly their marks. A mark that is committed after the first
+   * statement began must stay. Runs in a transaction that holds the project's lock. Returns how many marks were
+   * processed.
    */
   protected abstract take(projectId: string, limit: number): Promise<number>;
 
-  /** Refreshes until nothing is marked but what another process has in hand. */
+  /** Refreshes until the only marks left are those that another process is working on. */
   async refresh(): Promise<void> {
     while (await this.round());
   }
 
   /**
-   * Takes marks of every project that has some; true when a project may have more.
-   * @throws what the first project to fail met, after the others had their turn.
+   * Processes marks of every project that has some. Returns true when a project may have more.
+   * @throws the first error of any project, after all projects had their turn
    */
   private async round(): Promise<boolean> {
     let hasMore = false;
@@ -71,8 +72,8 @@ export abstract class MarksRefresher {
   }
 
   /**
-   * The lock is taken in a statement of its own: one that began before it was held could store what it saw before
-   * another refresh, and take away the marks of what it did not see.
+   * Takes the lock in a statement of its own. A statement that began before the lock was held sees an old state. It
+   * could overwrite a newer refresh, and delete marks of changes that it did not see.
    */
   private takeSome(projectId: string): Promise<number> {
     const { lock, atOnce } = this.marked;
@@ -83,6 +84,6 @@ export abstract class MarksRefresher {
   }
 }
 
-/** The next project with marks, by one look into the index. */
+/** Finds the next project with marks by one index lookup. */
 const nextMarked = (marks: Sql, after: string): Sql<{ project_id: string }> =>
   sql`SELECT m.project_id FROM ${marks} m WHERE m.project_id > ${after} ORDER BY m.project_id LIMIT 1`;

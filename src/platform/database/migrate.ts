@@ -16,15 +16,16 @@ import { logger } from '../process/logger.js';
 import { beginSession } from './session.js';
 import { applySqlFiles } from './sql-files.js';
 
-/** Replicas that start at the same time take turns. */
+/** Serializes migrations of replicas that start at the same time. */
 export const MIGRATIONS = oneLock(495_555_340_654);
 
-/** One connection for the lock, one for the migrations, one that tells how they go. */
+/** One connection for the lock, one for the migrations, one for the progress report. */
 const POOL_SIZE = 3;
 
 /**
- * Without these Citus refuses triggers, and a change of a table after one of its rows. Those of the service write to the project of
- * their rows alone. PostgreSQL ignores both.
+ * Settings of Citus; plain PostgreSQL ignores them. Without them Citus refuses triggers. It also refuses to alter a
+ * table in a transaction that has changed a row of it. The triggers are safe, because they write only to the project of
+ * their rows.
  */
 const SESSION = {
   ...UNLIMITED_SESSION,
@@ -33,8 +34,8 @@ const SESSION = {
 };
 
 /**
- * Brings the schema to the newest migration. A table that is new is distributed where the others are. TypeORM takes no lock
- * of its own, so an advisory one makes replicas that start at the same time wait for each other.
+ * Migrates the schema to the newest migration, and distributes new tables when the others are distributed. TypeORM
+ * takes no lock, so an advisory lock makes replicas that start at the same time wait for each other.
  * @throws Error, before anything is written, when the schema is newer than this build, unless that is allowed.
  */
 export function migrate(
@@ -44,14 +45,14 @@ export function migrate(
   return changingSchema(dataSource, async (unlimited) => {
     await assertSchemaKnown(unlimited, allowed);
     const done = await runMigrations(unlimited);
-    // a migration may have taken away what the texts had made
+    // A migration may have dropped functions or triggers that the SQL files create.
     done.push(...(await applySqlFiles(unlimited, { all: done.length > 0 })));
     if (done.length > 0 && (await isDistributed(unlimited))) await distributeTables(unlimited);
     return done;
   });
 }
 
-/** Makes the tables as of the migrations of a data source, without what the features add to them. */
+/** Runs the migrations of a data source, without the functions and triggers of the features. */
 export const migrateTables = (dataSource: DataSource) => changingSchema(dataSource, runMigrations);
 
 async function runMigrations(dataSource: DataSource): Promise<string[]> {
@@ -68,10 +69,10 @@ async function runMigrations(dataSource: DataSource): Promise<string[]> {
   }
 }
 
-/** One of a large table may take minutes: an index of 10 million calls takes some 20 s. */
+/** Interval of the progress report. A large table may take minutes: an index of 10 million calls takes some 20 s. */
 const TOLD_EVERY_MS = 5000;
 
-/** Says which migration is under way, and how far PostgreSQL is with an index, until it is stopped. */
+/** Logs which migration runs, and the progress of an index build, until the returned function is called. */
 function tellProgress(dataSource: DataSource, waiting: readonly string[]): () => void {
   const began = performance.now();
   const tell = async () => {
@@ -91,13 +92,16 @@ function tellProgress(dataSource: DataSource, waiting: readonly string[]): () =>
   return () => clearInterval(timer);
 }
 
-/** What the builds before the baseline left that nothing uses. */
+/** Drops objects of builds before the baseline that nothing uses. */
 const LEFT_BEHIND = [
   'DROP VIEW IF EXISTS trajectory_uploads',
   'DROP FUNCTION IF EXISTS skein_prices(text, json, boolean, timestamptz)',
 ];
 
-/** Takes over a database whose tables older migrations have made: they are those of the baseline, so no data is touched. */
+/**
+ * Takes over a database whose tables were created by the folded migrations. Its tables equal those of the baseline, so
+ * no data is changed.
+ */
 async function takeOver(dataSource: DataSource): Promise<void> {
   const folded = (await ranMigrations(dataSource)).filter(isFolded);
   if (folded.length === 0) return;
@@ -117,7 +121,7 @@ async function takeOver(dataSource: DataSource): Promise<void> {
   });
 }
 
-/** Runs `work` over connections without time limits, and alone. */
+/** Runs `work` on connections without time limits, while no other process changes the schema. */
 export async function changingSchema<T>(
   { options }: DataSource,
   work: (unlimited: DataSource) => Promise<T>,

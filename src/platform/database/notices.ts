@@ -4,13 +4,12 @@ import { Database } from './database.js';
 
 const RECONNECT_MS = 1000;
 
-/** Called with each notice of a channel; with null when some may have been missed. */
+/** Called with each notice of a channel, and with null when notices may have been missed. */
 type NoticeListener = (notice: string | null) => void;
 
 /**
- * Receives notices between processes. One connection a process, opened for the first listener, serves all channels;
- * when it breaks it is retried every second, and after each reconnect all listeners are told that they may have missed
- * something.
+ * Receives notices of PostgreSQL's `LISTEN`. Each process opens one connection with the first listener, and uses it for
+ * all channels. A broken connection is retried every second. After each reconnect all listeners are called with null.
  */
 @Injectable()
 export class Notices implements OnModuleDestroy {
@@ -24,8 +23,8 @@ export class Notices implements OnModuleDestroy {
   constructor(private readonly database: Database) {}
 
   /**
-   * Calls `wake` at each notice until the function that it answers is called. Resolves when notices can no longer be
-   * missed, or the database is away. `channel` is a name that needs no quotes.
+   * Calls `wake` for each notice until the returned function is called. Resolves when no notice can be missed any more,
+   * or when the database is unreachable. `channel` must be a name that needs no quotes.
    */
   async listen(channel: string, wake: NoticeListener): Promise<() => void> {
     let wakes = this.channels.get(channel);
@@ -39,12 +38,11 @@ export class Notices implements OnModuleDestroy {
     return () => void wakes.delete(wake);
   }
 
-  /** How many listen. */
   get listeners(): number {
     return [...this.channels.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Wakes all that wait, so that their requests are answered before the server closes. */
+  /** Wakes all listeners, so that waiting requests are answered before the server closes. */
   async onModuleDestroy(): Promise<void> {
     this.isStopping = true;
     clearTimeout(this.retry);
@@ -80,7 +78,7 @@ export class Notices implements OnModuleDestroy {
     }
   }
 
-  /** A connection that is lost meanwhile comes back with all channels. */
+  /** Listens on another channel. If the connection is lost, the reconnect includes the channel. */
   private async add(channel: string): Promise<void> {
     await this.connection?.query(`LISTEN ${channel}`).catch(() => {});
   }

@@ -2,7 +2,7 @@ import pg, { type Submittable } from 'pg';
 import { isPrepared } from './prepared-plans.js';
 import { STATEMENT_MS } from './limits.js';
 
-/** What pg has for the messages of the protocol, and declares nowhere; all is its own since version 1. */
+/** Methods of pg's connection for protocol messages. pg's types do not declare them; all have existed since pg 1. */
 export interface PgConnection {
   readonly stream: { cork(): void; uncork(): void; write(bytes: Buffer): void };
   query(text: string): void;
@@ -15,26 +15,29 @@ export interface PgConnection {
   sync(): void;
 }
 
-/** The text of a parameter. */
+/** Converts a value to the text of a parameter. */
 const { prepareValue } = (pg as unknown as { utils: { prepareValue: (value: unknown) => unknown } })
   .utils;
 
-/** PostgreSQL counts the reader's time too, so the limit of a statement is that of a stream. */
+/**
+ * Statements sent first. PostgreSQL counts the reader's time too, so the limit of the statement is that of a stream.
+ */
 const BEFORE = ['BEGIN READ ONLY', `SET LOCAL statement_timeout = ${STATEMENT_MS.stream}`];
 
-/** Is told what comes. `RawRowReader` has the rows themselves. */
+/** Receives the events of a portal. The rows themselves go to `RawRowReader`. */
 interface PortalListener {
-  /** A batch has come; of the last one, which may be empty, `isLast` says that. */
+  /** A batch has arrived. `isLast` is true for the last batch, which may be empty. */
   onBatch: (isLast: boolean) => void;
   onError: (error: Error) => void;
-  /** The transaction has ended, and the connection is free. */
+  /** The transaction has ended and the connection is free. */
   onFree: () => void;
 }
 
 /**
- * Reads the rows of a statement in batches, in a transaction of its own that only reads. What can be sent together goes as one write, since
- * each costs more than what it says: the transaction, the statement and its first batch; then each batch; then the end, which nobody waits
- * for with the rows. pg calls the methods that begin with `handle`, and `submit`.
+ * Reads the rows of a statement in batches, in a read-only transaction of its own. Messages that can be sent together
+ * are one write, because a write costs more than its content. The first write opens the transaction and fetches the
+ * first batch. Each further batch is one write. The last write commits, and the reader does not wait for it. pg calls
+ * `submit` and the methods that begin with `handle`.
  */
 export class Portal implements Submittable {
   readonly text: string;
@@ -43,7 +46,7 @@ export class Portal implements Submittable {
   private connection: PgConnection | undefined;
   private completed = 0;
 
-  /** With `keptAs` the connection keeps the plan under this name. The first batch has at most `firstRows`. */
+  /** With `keptAs` the connection keeps the plan under this name. The first batch has at most `firstRows` rows. */
   constructor(
     { text, values, keptAs }: { text: string; values: unknown[]; keptAs: string | undefined },
     private readonly firstRows: number,
@@ -66,7 +69,6 @@ export class Portal implements Submittable {
     });
   }
 
-  /** Asks for the next batch. */
   read(rows: number): void {
     this.together((sent) => {
       sent.execute({ rows });
@@ -105,7 +107,7 @@ export class Portal implements Submittable {
   handleDataRow(): void {}
 }
 
-/** Sends messages as one write. */
+/** Sends several messages as one write. */
 export function sendTogether(
   connection: PgConnection,
   send: (connection: PgConnection) => void,

@@ -1,9 +1,9 @@
-/** So many statements keep their plans on each connection: some 100 KB of PostgreSQL's memory each. */
+/** Most statements whose plans a connection keeps. Each plan takes some 100 KB of PostgreSQL's memory. */
 const MAX_KEPT = 16;
-/** PostgreSQL may have made a plan while a table was nearly empty: it is made again after this time. */
+/** Time after which a plan is made again. PostgreSQL may have made it while a table was nearly empty. */
 const KEPT_MS = 10_000;
 
-/** The names under which connections keep statements, of which the ones asked for last count. */
+/** Assigns names to the statements whose plans are kept: those that were used last. */
 export class PreparedPlans {
   private readonly names = new Map<string, string>();
 
@@ -21,10 +21,12 @@ export class PreparedPlans {
   }
 }
 
-/** What a connection keeps, by name. */
 const PREPARED = new WeakMap<object, Map<string, { text: string; until: number }>>();
 
-/** Whether the connection has the statement. Afterwards it has: who uses it closes the connection after an error. */
+/**
+ * Returns whether the connection has prepared the statement, and registers it as prepared. The caller prepares it after
+ * false, and must close the connection after an error.
+ */
 export function isPrepared(
   connection: { close(what: { type: 'S'; name: string }): void },
   name: string,

@@ -4,12 +4,13 @@ import { DataSource } from 'typeorm';
 import type { SchemaSource } from './schema-state.js';
 import { Database } from './database.js';
 
-/** A database that does not answer within this time is not reachable. */
+/** A database that does not answer within this time counts as unreachable. */
 export const PROBE_TIMEOUT_MS = 2000;
 
 /**
- * The connection that tells whether the database is well. It is none of the shared ones: those who ask need no key, and must
- * neither wait for requests nor let requests wait. It is opened when it is needed, and closed when it is idle or did not answer.
+ * Checks the health of the database on a connection outside the shared pool. Health checks need no key, and must
+ * neither wait for requests nor delay them. The connection is opened on demand, and closed when it is idle or did not
+ * answer.
  */
 @Injectable()
 export class Probe implements SchemaSource, OnApplicationShutdown {
@@ -25,7 +26,7 @@ export class Probe implements SchemaSource, OnApplicationShutdown {
       query_timeout: PROBE_TIMEOUT_MS,
       connectionTimeoutMillis: PROBE_TIMEOUT_MS,
     });
-    this.connection.on('error', () => {}); // it was lost while idle, and the next question opens another
+    this.connection.on('error', () => {}); // lost while idle; the next query opens another one
   }
 
   get options(): SchemaSource['options'] {

@@ -7,9 +7,9 @@ const TRANSITION = {
 };
 
 /**
- * The functions and triggers that count what projects hold, for `/projects/query`: each statement adds a row of
- * `project_marks` for each project whose rows it changes (docs/adr/0033-projects.md). Calls are counted with their
- * statistics. Citus takes single inserts in triggers only, hence the loops.
+ * Returns the SQL of the functions and triggers that count the rows and bytes of projects, for `/projects/query`. Each
+ * statement adds a row to `project_marks` for each project whose rows it changes (docs/adr/0033-projects.md). Calls are
+ * counted with their statistics. In triggers Citus accepts only inserts of single rows, hence the loops.
  */
 export function countingSql(entities: readonly EntityInfo[]): string {
   const tables = projectTables(entities);

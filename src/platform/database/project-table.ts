@@ -1,31 +1,33 @@
 import { Entity } from 'typeorm';
 
-/** How the rows of a table count in what a project holds. */
 export interface CountRule {
-  /** SQL over a row: its bytes. Without it only the row counts. */
+  /** SQL expression for the bytes of a row. Without it only the number of rows counts. */
   bytes?: string;
-  /** Rows are also edited, so that their bytes may change. */
+  /** True when rows are updated, so that their bytes may change. */
   isEdited?: boolean;
 }
 
 /**
- * What the service must know of a table with project data beside its columns. `rows` says what erasing a project does:
- * `data` is erased; `derived` follows from other rows, and refreshers take it away; `kept` stays; `uploads` are
- * bodies that arrive, ended before all else; `count marks` are what triggers write of rows that come and go.
+ * Facts about a table with project data. `rows` determines what erasing a project does with its rows.
+ * - `data` is erased.
+ * - `derived` follows from other rows, and refreshers remove it.
+ * - `kept` stays.
+ * - `uploads` are bodies that are being received. They are ended before everything else.
+ * - `count marks` are written by triggers when rows are added or removed.
  */
 export type TableFacts =
   | {
       rows: 'data';
-      /** Null when its rows belong to one that counts. */
+      /** Null when the rows belong to a row of another table that counts. */
       counted: CountRule | null;
-      /** The column that names the upload that brings the rows, until it is complete. */
+      /** Column with the id of the upload that stages the rows until it is complete. */
       upload?: string;
     }
   | { rows: 'derived' | 'kept' | 'uploads' | 'count marks' };
 
 const facts = new WeakMap<object, TableFacts>();
 
-/** An entity with project data. Erasing, counting and the sweep of uploads follow from what is said here. */
+/** Declares an entity with project data. Erasing, counting and the sweep of uploads use these facts. */
 export const ProjectTable =
   (name: string, about: TableFacts): ClassDecorator =>
   (target) => {
@@ -33,14 +35,16 @@ export const ProjectTable =
     Entity(name)(target);
   };
 
-/** What TypeORM knows of an entity, as far as it is needed here. */
 export interface EntityInfo {
   tableName: string;
   target: Function | string;
   primaryColumns: readonly { databaseName: string }[];
 }
 
-/** The tables with project data, by name. @throws Error naming an entity that says nothing of its rows */
+/**
+ * Returns the tables with project data, sorted by name.
+ * @throws Error naming an entity that is not declared with `@ProjectTable`
+ */
 export function projectTables<T extends EntityInfo>(
   entities: readonly T[],
 ): { entity: T; facts: TableFacts }[] {

@@ -2,32 +2,34 @@ import type { Socket } from 'node:net';
 import type { PoolClient } from 'pg';
 import { RowTooLarge } from '../refusals.js';
 
-/** pg declares neither; both are its own since version 1. */
+/** Fields of pg's client that its types do not declare. Both have existed since pg 1. */
 interface ClientSocket {
   connection: { stream: Socket };
 }
 
-/** Byte of a `DataRow`; every message is its byte, then an int32 that counts itself and what follows. */
+/** Type byte of a `DataRow` message. A message is a type byte, an int32 length that includes itself, and the body. */
 const DATA_ROW = 'D'.charCodeAt(0);
 const HEADER = 5;
 
 interface Listeners {
   maxRowBytes: number;
-  /** Is given a `DataRow` from its number of values on; must not throw, nor keep the bytes. */
+  /**
+   * Receives a `DataRow` without its header: `start` is at the number of values. It must not throw or keep the buffer.
+   */
   onRow: (bytes: Buffer, start: number, end: number) => void;
-  /** Called for a row that is over the limit. Nothing more is read; the connection must be closed. */
+  /** Called for a row that exceeds the limit. Nothing more is read afterwards; the connection must be closed. */
   onTooLarge: (error: RowTooLarge) => void;
 }
 
 /**
- * Takes rows off a connection as the bytes that came, before pg makes a string of each value: a row that goes on to a
- * client as it is need not be decoded and encoded again (bench/performance.mjs has the rate). All other messages go on
- * to pg's parser, whole. https://www.postgresql.org/docs/current/protocol-message-formats.html
+ * Takes rows off a connection as raw bytes, before pg makes a string of each value. A row that is forwarded to a client
+ * unchanged then needs no decoding and encoding (bench/performance.mjs measures the rate). All other messages go to
+ * pg's parser unchanged. https://www.postgresql.org/docs/current/protocol-message-formats.html
  */
 export class RawRowReader {
   private readonly socket: Socket;
   private readonly parse: (bytes: Buffer) => void;
-  /** Of a message that is not all there. */
+  /** Chunks of a message that has not arrived completely. */
   private parts: Buffer[] = [];
   private missing = 0;
   private isRefused = false;
@@ -43,7 +45,7 @@ export class RawRowReader {
     this.socket.on('data', this.read).off('data', this.parse);
   }
 
-  /** Gives the connection back to pg, with what has begun to come; call it between queries. */
+  /** Gives the connection, and the start of any incomplete message, back to pg. Call it between queries. */
   close(): void {
     this.socket.on('data', this.parse).off('data', this.read);
     for (const part of this.parts.splice(0)) this.parse(part);
@@ -53,7 +55,7 @@ export class RawRowReader {
     if (this.isRefused) return;
     let at = 0;
     while (this.parts.length > 0) {
-      // Only the message that is not all there is copied, and not what follows it.
+      // Copies only the incomplete message, and not the messages after it.
       const part = chunk.subarray(at, at + this.missing);
       this.parts.push(part);
       this.missing -= part.length;
@@ -67,7 +69,7 @@ export class RawRowReader {
     this.take(chunk, at);
   };
 
-  /** Gives away the messages from `at` on, and keeps what has begun. */
+  /** Passes on the complete messages from `from` on, and keeps the start of an incomplete one. */
   private take(bytes: Buffer, from: number): void {
     let at = from;
     while (at < bytes.length) {

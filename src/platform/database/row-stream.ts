@@ -8,23 +8,25 @@ import { RawRowReader } from './raw-row-reader.js';
 import type { ConnectionSlot } from './connection-slots.js';
 
 const BATCH_BYTES = 512 * 1024;
-/** Nothing is known of the sizes yet: a row may be as large as a body. */
+/** Row sizes are unknown at first, and one row may be as large as a request body. */
 const FIRST_BATCH = 1;
-/** A page of 50 takes four batches then. Each costs a round trip to PostgreSQL. */
+/** Most that a batch grows by. A page of 50 rows then takes four batches, each with a round trip to PostgreSQL. */
 const GROWTH = 4;
 const MAX_BATCH = 512;
-/** A reader that takes no batch for this long counts as gone. */
+/** A reader that takes no batch for this long is considered gone. */
 export const STALLED_AFTER_MS = 60_000;
 
-/** Makes batches of rows. */
 export interface RowBatcher<Batch> {
-  /** A row in the protocol's form: an int16 that counts the values; each is its length (-1 for null) and its bytes. */
+  /**
+   * Adds a row in the protocol's format: an int16 count of values, then for each value its length (-1 for null) and
+   * bytes.
+   */
   add(bytes: Buffer, start: number, end: number): void;
-  /** What was added since the last time. */
+  /** Returns the rows added since the last call. */
   take(): Batch;
 }
 
-/** The first value of each row, a text. */
+/** Collects the first value of each row, a text. */
 export class TextRows implements RowBatcher<string[]> {
   private texts: string[] = [];
 
@@ -40,7 +42,10 @@ export class TextRows implements RowBatcher<string[]> {
   }
 }
 
-/** The first value of each row, a JSON text, as bytes: of a page, of whose rows a query reads one more, to tell whether there are more. */
+/**
+ * Collects the first value of each row of a page, a JSON text, as bytes. The query reads one row more than the page
+ * has, which only sets `hasMore`.
+ */
 export class PageRows implements RowBatcher<{ bytes: Buffer; ends: number[] }> {
   private count = 0;
   private parts: Buffer[] = [];
@@ -66,27 +71,26 @@ export class PageRows implements RowBatcher<{ bytes: Buffer; ends: number[] }> {
     return { bytes: Buffer.concat(parts), ends };
   }
 }
-/** Room for a separator. */
+/** Space for a separator behind each text. */
 const BEHIND = Buffer.from(' ');
 
 interface RowStreamOptions {
   slot: ConnectionSlot;
   maxBatch: number | undefined;
   firstBatch: number | undefined;
-  /** The name under which connections keep the plan. */
+  /** Name under which connections keep the plan. */
   keptAs: string | undefined;
   limits: { readMs: number; maxRowBytes: number };
-  /** Is told how the statement ended. */
   ended: ((outcome: StatementOutcome) => void) | undefined;
 }
 
 /**
- * The rows of a query, as batches that `rows` makes. A batch holds about `BATCH_BYTES`, judged by the largest row of
- * the batch before it, and grows by `GROWTH` at most; `maxBatch` bounds it where sizes vary so much that this would
- * judge badly. `firstBatch` is for rows that are known to be small.
+ * Streams the rows of a query, as batches that `rows` builds. A batch holds about `BATCH_BYTES`, estimated from the
+ * largest row of the previous batch, and grows at most by `GROWTH`. `maxBatch` limits it where row sizes vary too much
+ * for this estimate. `firstBatch` is for rows that are known to be small.
  *
- * The connection goes back to the pool when the last row has come. When the reader leaves earlier, or an error
- * occurs, it is closed: PostgreSQL then stops the query at once. The same happens when a batch, its reader, or the
+ * The connection returns to the pool when the last row has arrived. When the reader leaves earlier, or an error occurs,
+ * the connection is closed, and PostgreSQL stops the query at once. The same happens when a batch, its reader or the
  * whole stream takes too long.
  */
 export class RowStream extends Readable {
@@ -96,18 +100,18 @@ export class RowStream extends Readable {
   private rowsPerBatch: number;
   private received = 0;
   private largest = 1;
-  /** The last batch has come, and the connection goes back by itself. */
+  /** The last batch has arrived, and the connection returns to the pool by itself. */
   private isExhausted = false;
   private isReleased = false;
   private readonly maxBatch: number;
   private readonly slot: ConnectionSlot;
   private readonly readMs: number;
-  /** Rows in all, and how long the database took for them. */
+  /** Number of rows so far, and the time that the database took for them. */
   private rowCount = 0;
   private databaseMs = 0;
   private askedAt = performance.now();
   private readonly ended: RowStreamOptions['ended'];
-  /** Time limits of the current turn, and of the whole stream. */
+  /** Timers for the current batch or its reader, and for the whole stream. */
   private turn?: NodeJS.Timeout;
   private readonly end: NodeJS.Timeout;
 
@@ -141,11 +145,11 @@ export class RowStream extends Readable {
     this.portal = new Portal({ text, values, keptAs }, firstBatch, {
       onBatch: this.took,
       onError: (error) => this.lose(error),
-      onFree: () => queueMicrotask(() => this.free()), // the tap has read on by then
+      onFree: () => queueMicrotask(() => this.free()), // the tap has read the rest by then
     });
   }
 
-  /** pg says nothing when the connection ends between two batches. */
+  /** pg reports no error to the statement when the connection ends between two batches. */
   private readonly lost = () => this.lose(new Error('Connection terminated unexpectedly'));
 
   private readonly add = (bytes: Buffer, start: number, end: number): void => {
@@ -155,7 +159,7 @@ export class RowStream extends Readable {
     try {
       this.rows.add(bytes, start, end);
     } catch (error) {
-      this.destroy(error as Error); // a row that no string can hold
+      this.destroy(error as Error); // the row does not fit into a string
     }
   };
 
@@ -203,13 +207,16 @@ export class RowStream extends Readable {
     done(error);
   }
 
-  /** After the last row nobody waits for the connection any more but the pool. */
+  /** Handles a lost connection. After the last row only the pool still needs it. */
   private lose(error: Error): void {
     if (this.isExhausted) this.release(error);
     else this.destroy(error);
   }
 
-  /** A connection that is dropped stays with the tap: pg would read what still comes from the middle of a row. */
+  /**
+   * Returns the connection to the pool. A dropped connection keeps its tap, because pg would start to read in the
+   * middle of a row.
+   */
   private free(): void {
     if (this.isReleased) return;
     this.tap.close();

@@ -6,7 +6,7 @@ const MS = 1000;
 describe('Schedule', () => {
   let schedule: Schedule;
   let runs: number;
-  /** What the work under way waits for. */
+  /** The running work waits for this promise. */
   let held: Promise<void>;
   let release: () => void;
   beforeEach(() => {
@@ -146,7 +146,7 @@ describe('Schedule', () => {
       { work: 1, other: 0.25 },
     ]);
     schedule.onApplicationBootstrap();
-    await pass(3); // it runs for two seconds, or a little more
+    await pass(3); // the work runs for two seconds or a little more
     release();
     await pass(0);
     const { work: succeeded } = await shown('last_success_timestamp_seconds');

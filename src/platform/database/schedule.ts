@@ -8,21 +8,23 @@ import { logger } from '../process/logger.js';
 import { registerCounter, registerLabelledGauge } from '../process/metrics.js';
 import { Database } from './database.js';
 
-/** A pause is shorter by up to this part, so that processes which were started together do not stay in step. */
+/** A pause is shortened by up to this fraction, so that processes that started together do not stay in step. */
 const JITTER = 0.2;
-/** The first run comes within this time however long the pauses are: a service restarted each hour still does its hourly work. */
+/**
+ * The first run starts within this time, however long the pauses are. A service restarted every hour still does its
+ * hourly work.
+ */
 const FIRST_WITHIN_MS = 30_000;
 
 interface Options {
-  /** The first run comes at once, not after a pause. */
+  /** The first run starts at once, without a pause before it. */
   isEager?: boolean;
-  /** A pause is at least this many times the run before it. */
+  /** A pause is at least this many times as long as the previous run. */
   rest?: number;
 }
 
-/** How far recurring work is. */
 export interface ScheduleProgress {
-  /** The next pause takes this long at most. */
+  /** Upper limit of the next pause. */
   pauseMs: number;
   /** When a run last succeeded; 0 when none has. */
   succeededMs: number;
@@ -34,13 +36,12 @@ interface Work extends ScheduleProgress {
   run: () => Promise<unknown>;
   options: Options;
   isAsked: boolean;
-  /** Ends the pause. */
   wake: () => void;
 }
 
 /**
- * The recurring work of a process. Pauses lie between the end of a run and the next one, so no work overlaps with
- * itself. A run that fails is counted, and logged unless the one before it failed the same way.
+ * Runs the recurring work of a process. Pauses lie between the end of a run and the next one, so work never overlaps
+ * with itself. A failed run is counted. It is logged unless the previous run failed with the same message.
  */
 @Injectable()
 export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
@@ -56,7 +57,7 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
     ['work', 'outcome'],
   );
 
-  /** Without a database nothing says whose its statements are. */
+  /** `database` may be missing in unit tests. Then the statements of the work are not attributed to it. */
   constructor(@Optional() private readonly database?: Database) {
     this.show(
       'skein_background_last_success_timestamp_seconds',
@@ -72,14 +73,14 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
     );
   }
 
-  /** Aborted when the process stops: runs that may take long end then. */
+  /** Aborted when the process stops. Long runs must end then. */
   get signal(): AbortSignal {
     return this.stopping.signal;
   }
 
   /**
-   * Does the work every `ms` milliseconds at most, from the start of the application on, or from now on when it has started.
-   * Answers a function that asks for another run soon: now, or right after the one under way.
+   * Repeats the work with pauses of `ms` milliseconds, starting when the application starts, or now if it has started.
+   * Returns a function that requests another run: now, or right after the current one.
    */
   every(ms: number, name: string, run: () => Promise<unknown>, options: Options = {}): () => void {
     if (this.works.some((work) => work.name === name))
@@ -94,7 +95,10 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
     };
   }
 
-  /** Shows work that another process may repeat among that of this one; null: none does. */
+  /**
+   * Adds work that may run in another process to the metrics of this process. `progress` returns null when no process
+   * runs it.
+   */
   showOther(name: string, progress: () => Promise<ScheduleProgress | null>): void {
     this.others.set(name, progress);
   }
@@ -108,11 +112,11 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
     return this.stop();
   }
 
-  /** Begins no further run, and resolves when those under way have ended. */
+  /** Starts no further run, and resolves when the current runs have ended. */
   async stop(): Promise<void> {
     this.stopping.abort();
     for (const work of this.works) {
-      work.isAsked = true; // one that runs makes no pause before it sees the stop
+      work.isAsked = true; // work that is running makes no pause before it sees the stop
       work.wake();
     }
     await Promise.all(this.loops);
@@ -150,7 +154,7 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** A number of every work, from its registration on; `aggregator` says which of the workers' is shown. */
+  /** Registers a gauge over all work. `aggregator` selects which worker's value is shown. */
   private show(
     metric: string,
     help: string,
@@ -169,7 +173,7 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
   }
 }
 
-/** Resolves after the time, or when the work is woken. It does not keep the process alive. */
+/** Resolves after the time, or when the work is woken. The timer does not keep the process alive. */
 const pause = (work: Work, ms: number): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, ms).unref();

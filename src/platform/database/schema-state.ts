@@ -2,33 +2,32 @@ import type { DataSource } from 'typeorm';
 import { logger } from '../process/logger.js';
 import { COMMIT, VERSION } from '../config/version.js';
 
-/** A message names no more migrations than this. */
 const NAMED = 5;
 
-/** What is needed of a data source that may not be connected yet. */
+/** The part of a data source that is available before it connects. */
 type BuildSource = Pick<DataSource, 'options'>;
 
-/** What is asked for the state of the database: a data source, or `Probe`. */
+/** A connection that reads the state of the schema: a data source or `Probe`. */
 export interface SchemaSource extends BuildSource {
   query<Rows>(text: string): Promise<Rows>;
 }
 
-/** Names of the migrations of this build, in their order. */
+/** Names of the migrations of this build, in order. */
 export const ownMigrations = ({ options }: BuildSource): string[] =>
   (options.migrations as { name: string }[]).map(({ name }) => name);
 
-/** The last migration that was folded into the baseline, which is the first of today's. */
+/** The last migration that was folded into the baseline. The baseline is the first migration of this build. */
 export const LAST_FOLDED = 'FirstPlans1765900000000';
 
-/** Whether a migration was folded into the baseline. Names end in the time of the migration. */
+/** True when a migration was folded into the baseline. Names end with the timestamp of the migration. */
 export const isFolded = (name: string) =>
   /176[45]\d{9}$/.test(name) && name.slice(-13) <= LAST_FOLDED.slice(-13);
 
-/** The migration of today that makes the schema that an older build, or a backup of it, names. */
+/** Returns the migration of this build that produces the schema of an older build or of its backup. */
 export const schemaMigration = (described: BuildSource, schema: string) =>
   schema === LAST_FOLDED ? ownMigrations(described)[0]! : schema;
 
-/** What tells this build from others: `schema` is its newest migration. */
+/** Facts that identify a build. `schema` is its newest migration. */
 export const buildFacts = (dataSource: BuildSource) => ({
   version: VERSION,
   commit: COMMIT,
@@ -40,12 +39,12 @@ export function describeBuild(dataSource: BuildSource): string {
   return `Skein ${version} (commit ${commit}, schema ${schema})`;
 }
 
-/** What the database has run, beside what this build has. */
+/** Compares the migrations that the database has run with those of this build. */
 export interface SchemaState {
-  /** Whether it has run any migration of this build, or of those before the baseline. */
+  /** True when the database has run a migration of this build, or one that was folded into the baseline. */
   hasTables: boolean;
   pending: string[];
-  /** Those of a newer build, which this one does not know. */
+  /** Migrations of a newer build, which this build does not know. */
   unknown: string[];
 }
 
@@ -59,7 +58,10 @@ export async function schemaState(dataSource: SchemaSource): Promise<SchemaState
   };
 }
 
-/** A table `migrations` of another program may have other columns. */
+/**
+ * Returns the migrations that the database has run. Reads them as JSON, because the table `migrations` of another
+ * program may have other columns.
+ */
 export async function ranMigrations(dataSource: SchemaSource): Promise<string[]> {
   const [table] = await dataSource.query<{ name: string | null }[]>(
     `SELECT to_regclass('migrations')::text AS name`,
@@ -76,7 +78,10 @@ export interface SchemaPolicy {
   allowNewerSchema: boolean;
 }
 
-/** @throws Error when the database has run migrations that this build does not know; a warning when that is allowed. */
+/**
+ * Logs a warning instead of throwing when `allowNewerSchema` is set.
+ * @throws Error when the database has run migrations that this build does not know
+ */
 export async function assertSchemaKnown(
   dataSource: DataSource,
   { allowNewerSchema }: SchemaPolicy,
@@ -91,7 +96,7 @@ export async function assertSchemaKnown(
   logger.warn(`${what}; ALLOW_NEWER_SCHEMA=1 lets it run`);
 }
 
-/** `a migration that this build does not know: Later9999999999999` */
+/** Returns for example `a migration that this build does not know: Later9999999999999`. */
 export function listMigrations(unknown: readonly string[]): string {
   const named = unknown.slice(0, NAMED).join(', ');
   const more = unknown.length > NAMED ? ` and ${unknown.length - NAMED} more` : '';

@@ -2,16 +2,16 @@ import type { Socket } from 'node:net';
 import type { Client } from 'pg';
 
 /**
- * Makes a new connection fit for use. Settings are set by a statement and read back, since poolers drop those of the
- * start-up message.
- * @throws Error when the server does not take a setting
+ * Prepares a new connection for use. Settings are set by a statement and read back, because poolers drop settings in
+ * the start-up message.
+ * @throws Error when the server does not accept a setting
  */
 export async function beginSession(
   client: Client,
   settings: Record<string, string>,
 ): Promise<void> {
-  // A lost connection fails its query, and emits an error besides. The pool listens for that only while the connection
-  // is idle, and an error without a listener ends the process.
+  // A lost connection makes its query fail and also emits an error. The pool listens for that error only while the
+  // connection is idle, and an error without a listener ends the process.
   client.on('error', () => {});
   guardParser(client);
   const { rows } = await client.query<{ name: string; wanted: string; given: string }>(
@@ -27,8 +27,8 @@ export async function beginSession(
 }
 
 /**
- * pg makes a string of each value as it arrives. A value of 512 MiB does not fit into a string, and the error would end
- * the process. Here it ends the connection, and with it the statement.
+ * Closes the connection when pg's parser throws. pg makes a string of each value as it arrives, and a value of 512 MiB
+ * does not fit into a string. Without this guard the error would end the process.
  */
 function guardParser(client: Client): void {
   const socket = (client as unknown as { connection: { stream: Socket } }).connection.stream;

@@ -1,8 +1,8 @@
 import { DataSource, type QueryRunner, type ReplicationMode } from 'typeorm';
 
 /**
- * Sends the statements of a text one by one, and each drops one thing, as Citus demands it: of a text with several it hands the whole to
- * the workers for each of them. What they answer is lost but for the last.
+ * Sends each statement of a text on its own, and splits a `DROP` of several objects. Citus runs a multi-statement text
+ * once per statement on the workers. Only the result of the last statement is returned.
  */
 export class SingleStatementDataSource extends DataSource {
   override createQueryRunner(mode?: ReplicationMode): QueryRunner {
@@ -17,7 +17,7 @@ export class SingleStatementDataSource extends DataSource {
   }
 }
 
-/** Up to the semicolon that is in no body, no text and no comment. */
+/** Matches up to the next semicolon that is not inside a function body, a string or a comment. */
 const STATEMENT = /((?:[$]{2}[^]*?[$]{2}|'[^']*'|--.*|-(?!-)|[$](?![$])|[^;'$-])+;)/;
 
 const DROPPED = /^(\s*DROP (?:INDEX|TABLE) )(\w+(?:, \w+)+);?$/;

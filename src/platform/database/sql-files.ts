@@ -8,7 +8,10 @@ import { countingSql } from './project-counting.js';
 /** `src/`, where each feature has its functions and triggers beside its code. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The table that says which texts were applied last. Like that of the migrations it belongs to the schema, not to the data. */
+/**
+ * Table with the hashes of the texts that were applied last. Like `migrations` it belongs to the schema and not to the
+ * data.
+ */
 export const SQL_FILES = 'sql_files';
 
 interface SqlFile {
@@ -16,9 +19,7 @@ interface SqlFile {
   text: string;
 }
 
-/**
- * The functions and triggers of all features as they are now. Each text may be applied again and again.
- */
+/** Returns the current functions and triggers of all features. Each text can be applied repeatedly. */
 function sqlFiles({ entityMetadatas }: DataSource): SqlFile[] {
   const names = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
     .map((name) => name.replaceAll('\\', '/'))
@@ -31,8 +32,8 @@ function sqlFiles({ entityMetadatas }: DataSource): SqlFile[] {
 }
 
 /**
- * Applies the texts that have changed since, or all of them, in one transaction. Answers their names. Bodies of functions
- * are not checked, so that texts may name what later ones make.
+ * Applies the texts that have changed, or all of them, in one transaction. Returns their names. PostgreSQL does not
+ * check the bodies of functions here, so that a text may use functions of later texts.
  */
 export function applySqlFiles(dataSource: DataSource, { all = false }): Promise<string[]> {
   return dataSource.transaction(async (manager) => {

@@ -8,24 +8,24 @@ import { STATEMENT_MS } from './limits.js';
 import { projectTables } from './project-table.js';
 import { Schedule } from './schedule.js';
 
-/** No project has this id: an upload is staged under it, unseen by others, while its project is not known. */
+/** Id that no project has. An upload is staged under it while its project is unknown, so nobody can see it. */
 const NO_PROJECT = '';
 
-/** An upload that was not touched for this long has lost its process. */
+/** An upload that was not touched for this long was left behind by a process that died. */
 const STALE = sql`interval '1 hour'`;
 const SWEEP_EVERY_MS = 60_000;
 
 interface StagedTable {
   table: Sql;
   upload: Sql;
-  /** All but the project. */
+  /** All columns except the project. */
   columns: Sql;
 }
 
 /**
- * Large bodies on their way into the database. They are stored while they come, in short transactions that each touch
- * the row of the upload, so that a slow client holds no connection. Staged data is invisible until `keep` hands it
- * over in the caller's transaction; `discard` removes it; leftovers of a dead process are swept by any other.
+ * Stores large bodies while they are received. Each part is stored in a short transaction that also touches the row of
+ * the upload, so a slow client holds no connection. Staged data is invisible until `keep` makes it visible in the
+ * caller's transaction; `discard` removes it. Any process sweeps the uploads of a process that died.
  */
 @Injectable()
 export class StagedUploads {
@@ -40,19 +40,18 @@ export class StagedUploads {
     schedule.every(SWEEP_EVERY_MS, 'uploads', () => this.sweep());
   }
 
-  /** Begins an upload for the key of the asynchronous context. Nothing is stored yet. */
+  /** Begins an upload owned by the key of the asynchronous context. Nothing is stored yet. */
   begin(): StagedUpload {
     return new StagedUpload(this.database, this.places);
   }
 
-  /** Leaves what uploads brought to the next sweep. In the transaction that deletes the rows that name them. */
+  /** Marks uploads for removal by the next sweep. Call it in the transaction that deletes the rows that name them. */
   async abandon(projectId: string, ids: string[]): Promise<void> {
     await this.database.query(sql`
       INSERT INTO uploads (project_id, id, touched_at)
       SELECT ${projectId}, id, '-infinity' FROM unnest(${ids}::uuid[]) AS u (id)`);
   }
 
-  /** Removes uploads that processes left behind when they died, and abandoned ones. */
   async sweep(): Promise<void> {
     const stale = await this.database.query(
       sql<{ project_id: string; id: string }>`
@@ -63,10 +62,10 @@ export class StagedUploads {
   }
 }
 
-/** One upload; `projectId` may change until the first part is stored. */
+/** One upload. `projectId` may change until the first part is stored. */
 export class StagedUpload {
   private readonly logger = new Logger('uploads');
-  /** Its parts may be stored by callbacks of other contexts. */
+  /** The owner, kept because callbacks of other asynchronous contexts may store parts. */
   private readonly key: () => string;
   isBegun = false;
 
@@ -79,12 +78,16 @@ export class StagedUpload {
     this.key = database.key;
   }
 
-  /** Runs what stores a part, under `projectId` and `id`. @throws Busy when the upload was swept */
+  /**
+   * Runs `part`, which stores a part under `projectId` and `id`.
+   * @throws Busy when the upload was swept
+   */
   async store(part: () => Promise<void>): Promise<void> {
     const isFirst = !this.isBegun;
     this.isBegun = true;
     await this.long(async () => {
-      // A crash of the server may lose parts, as it loses the upload: only the commit that keeps it waits for the disk.
+      // A crash of the server may lose parts, but then the upload is lost too. Only the commit of `keep` waits for the
+      // disk.
       await this.database.query(sql`SET LOCAL synchronous_commit = off`);
       const touched = await this.database.query(this.touched(isFirst));
       if (touched.length === 0) throw tookTooLong();
@@ -92,12 +95,15 @@ export class StagedUpload {
     }, STATEMENT_MS.write);
   }
 
-  /** Hands over what is staged, in the transaction of the caller, to a project. @throws Busy when it was swept */
+  /**
+   * Gives the staged data to a project, in the transaction of the caller.
+   * @throws Busy when the upload was swept
+   */
   async keep(projectId: string): Promise<void> {
     const { id, projectId: staged, database } = this;
     if (!(await this.end())) throw tookTooLong();
     if (staged === projectId) return;
-    // not an UPDATE: a row of another project may lie on another node
+    // This cannot be an UPDATE: on Citus a row of another project may lie on another node.
     for (const { table, upload, columns } of this.places)
       await database.query(sql`
         INSERT INTO ${table} (project_id, ${columns}) SELECT ${projectId}, ${columns} FROM ${table}
@@ -105,7 +111,7 @@ export class StagedUpload {
     await this.removeParts();
   }
 
-  /** Removes what is staged and was not kept. It is left to `sweep` when the database is away. */
+  /** Removes an upload that was not kept. When the database is unreachable, `sweep` removes it later. */
   async discard(): Promise<void> {
     if (!this.isBegun) return;
     try {
@@ -115,7 +121,7 @@ export class StagedUpload {
     }
   }
 
-  /** Removes the upload unless it was kept or removed already. */
+  /** Removes the upload unless it was already kept or removed. */
   async remove(): Promise<void> {
     await this.database.urgently(() =>
       this.long(async () => {
@@ -153,7 +159,7 @@ export class StagedUpload {
   }
 }
 
-/** The tables take every column along, whatever is added to them. */
+/** Lists the tables with staged rows. All their columns are copied, including columns that are added later. */
 const stagedTables = ({ entityMetadatas }: DataSource): StagedTable[] =>
   projectTables(entityMetadatas).flatMap(({ entity, facts }) => {
     if (facts.rows !== 'data' || !facts.upload) return [];

@@ -2,9 +2,10 @@ import type { Pool, PoolClient } from 'pg';
 import { InvalidSetting } from '../config/setting.js';
 
 /**
- * What is kept with a session (time limits, the lock of migrations, prepared statements, LISTEN) is lost behind a pooler
- * that gives each transaction another one. Two of our connections then meet the same backend, or one meets several.
- * @throws InvalidSetting
+ * Checks that connections keep their sessions. A pooler in transaction mode gives each transaction another session.
+ * Then the state of a session is lost: time limits, the lock of migrations, prepared statements and LISTEN. Two
+ * connections share one backend, or one connection meets several.
+ * @throws InvalidSetting when a pooler of this kind is found
  */
 export async function assertSessionsLast(pool: Pool): Promise<void> {
   const clients = [await pool.connect()];
@@ -15,7 +16,7 @@ export async function assertSessionsLast(pool: Pool): Promise<void> {
     await other.query('BEGIN');
     const isShared = (await backendPid(other)) === first;
     await other.query('COMMIT');
-    // A pooler hands out the backend that became free last, or each in turn.
+    // A pooler hands out the backend that became free last, or each backend in turn.
     const later = [await backendPid(one), await backendPid(one), await backendPid(one)];
     if (isShared || later.some((backend) => backend !== first)) throw new InvalidSetting(POOLER);
   } finally {
@@ -32,13 +33,12 @@ async function backendPid(client: PoolClient): Promise<number> {
   return rows[0]!.pid;
 }
 
-/** Settings of the server, by name. */
 type ServerSettings = Partial<Record<string, string>>;
 
 const NAMES = [
   'max_connections',
   'superuser_reserved_connections',
-  'reserved_connections', // from version 16 on
+  'reserved_connections', // since PostgreSQL 16
   'fsync',
   'full_page_writes',
   'synchronous_commit',
@@ -52,10 +52,13 @@ export async function serverSettings(pool: Pool): Promise<ServerSettings> {
   return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
 }
 
-/** Of the process that starts workers: it checks, migrates and makes the first key while they connect. */
+/**
+ * Connections of the process that starts workers. It checks, migrates and creates the first key while the workers
+ * connect.
+ */
 const PRIMARY_CONNECTIONS = 2;
 
-/** @throws InvalidSetting when the processes may open more connections than the server allows. */
+/** @throws InvalidSetting when the processes may open more connections than the server allows */
 export function assertConnectionsSuffice(
   settings: ServerSettings,
   { workers, databasePoolSize }: { workers: number; databasePoolSize: number },
@@ -65,7 +68,7 @@ export function assertConnectionsSuffice(
     numericSetting('max_connections') -
     numericSetting('superuser_reserved_connections') -
     numericSetting('reserved_connections');
-  // Of each process one more listens for jobs, and one asks whether the database is well.
+  // Each process also has a connection that listens for jobs, and one that checks the health of the database.
   const needed = workers * (databasePoolSize + 2) + (workers > 1 ? PRIMARY_CONNECTIONS : 0);
   if (needed > free)
     throw new InvalidSetting(
@@ -74,7 +77,7 @@ export function assertConnectionsSuffice(
     );
 }
 
-/** Why a write that was acknowledged may be lost with the server; null when it cannot. */
+/** Returns a warning when acknowledged writes may be lost in a crash of the server, otherwise null. */
 export function durabilityWarning(settings: ServerSettings): string | null {
   const off = ['synchronous_commit', 'fsync', 'full_page_writes'].filter(
     (name) => settings[name] === 'off',

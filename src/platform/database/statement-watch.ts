@@ -1,20 +1,22 @@
 import type { StatementOutcome, RequestTrace } from '../process/request-trace.js';
 import { warnSeldom } from '../process/warn-seldom.js';
 
-/** Is told of a statement by its name when it is sent; what it answers is told of the end. */
+/** Called with the name of a statement when it is sent. The returned function is called when the statement ends. */
 export type StatementWatch = (name: string) => (outcome: StatementOutcome) => void;
 
-/** Whose statements those of an asynchronous context are. */
+/** The request or task that runs the statements of an asynchronous context. */
 export interface StatementSubject {
-  /** For the log: `operation` or `work`, and more. Never a value of a client's. */
+  /** Returns fields for the log: `operation` or `work`, and more. They never contain values from a client. */
   tell: () => Record<string, string | undefined>;
-  /** The request that they are traced below. */
   trace?: RequestTrace | undefined;
 }
 
 const TABLE = /\b(?:FROM|INTO|UPDATE|TABLE|ON) (?:ONLY )?"?([a-z_]+)"?/;
 
-/** What made the statement says its name; of others it is what they do and to which table. It has no value. */
+/**
+ * Returns the name that the author gave the statement. Without one, returns the SQL command and the table, never
+ * values.
+ */
 export function statementName(statement: {
   text: string;
   name?: string;
@@ -28,8 +30,8 @@ export function statementName(statement: {
 }
 
 /**
- * Warns of statements that take longer than `slowMs`, each name at once and then at most every 10 s; 0: of none. Traces those of a
- * request that is traced.
+ * Logs statements that take longer than `slowMs`; 0 turns this off. The same name is logged at most every 10 s.
+ * Statements of a traced request also become spans of its trace.
  */
 export const watchStatements =
   (slowMs: number, subject: () => StatementSubject | undefined): StatementWatch =>

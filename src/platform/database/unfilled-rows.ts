@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { registerLabelledGauge } from '../process/metrics.js';
 
 /**
- * Rows of an older build whose new columns are filled in the background. A feature that adds such columns says how many rows
- * it has left; `/ready` and `/metrics` show that.
+ * Counts rows of an older build whose new columns are still filled in the background. A feature that adds such columns
+ * reports how many rows are left; `/ready` and `/metrics` publish the number.
  */
 @Injectable()
 export class UnfilledRows {
@@ -22,7 +22,7 @@ export class UnfilledRows {
     this.left.set(what, rows);
   }
 
-  /** By what is read, from when it is known on. */
+  /** Rows left, keyed by the name of what is filled. A name is missing until its number is known. */
   get counts(): Record<string, number> {
     return Object.fromEntries(this.left);
   }

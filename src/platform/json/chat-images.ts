@@ -7,14 +7,14 @@ export interface MessageImage {
   base64: string;
 }
 
-/** Members of a part that hold an image in one client or another: as base64, as a `data:` address, or as an object with either. */
+/** Members in which clients store an image of a part: as base64, as a `data:` URL, or as an object with either. */
 const HOLDERS = ['source', 'image_url', 'inline_data', 'inlineData', 'image', 'file'];
 const VALUES = ['data', 'url', 'content', 'image', 'image_url', 'base64'];
 const TYPES = ['media_type', 'mime_type', 'mimeType', 'mediaType'];
 const DATA_URL = /^data:(image\/[\w.+-]+);base64,/;
 const SHORTEST = 64;
 
-/** The image that a part of a message is; an address elsewhere is none, since nothing is asked for there. */
+/** Returns the image of a part. Images at another URL are ignored, because nothing is fetched from there. */
 export function imageIn(part: JsonRecord): MessageImage | undefined {
   const inner = HOLDERS.map((name) => part[name]).find(isObject) ?? part;
   const value = VALUES.map((name) => inner[name]).find((one) => typeof one === 'string');

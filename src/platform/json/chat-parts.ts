@@ -2,15 +2,15 @@ import { imageIn } from './chat-images.js';
 import { isObject } from './json-object.js';
 import { skipValue } from './json-grammar.js';
 
-/* Parts of messages, in the forms of the clients that record them. */
+/* Reads parts of messages in the formats of the clients that record them. */
 
-/** A piece of a message. `data` is what has no other form, as JSON. */
+/** A piece of a message. `data` is the JSON of a part in any other format. */
 export interface MessagePiece {
   kind: 'text' | 'reasoning' | 'call' | 'result' | 'data' | 'exception';
-  /** Of a call and a result the tool, of data what it is; else empty. */
+  /** Name of the tool for a call or a result, and the type of the part for data. Otherwise empty. */
   name: string;
   text: string;
-  /** An image, of which the text says only what it is. */
+  /** The image itself. `text` only describes it. */
   base64?: string;
 }
 
@@ -24,20 +24,20 @@ export const isEmpty = (value: unknown): boolean =>
   value === '' ||
   (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** Empty, or a text of blanks. */
+/** True for an empty value or a text of blanks. */
 export const isVoid = (value: unknown): boolean =>
   isEmpty(value) || (typeof value === 'string' && value.trim() === '');
 
-/** Clients put JSON into strings of JSON; deeper ones stay texts. */
+/** Most levels of JSON inside JSON strings that are decoded. Some clients nest them; deeper ones stay texts. */
 const MAX_QUOTED = 3;
 
-/** The value that a text of JSON holds, if it is an object, a list or a string; any other value as it is. */
+/** Decodes a text that is the JSON of an object, a list or a string. Returns any other value unchanged. */
 export function decodeJsonText(value: unknown): unknown {
   let inner = value;
   for (let depth = 0; depth < MAX_QUOTED; depth++) {
     if (typeof inner !== 'string' || !/^\s*[[{"]/.test(inner)) break;
     try {
-      skipValue(inner, 0); // throws where it is too deep to be shown
+      skipValue(inner, 0); // throws when the value is too deep to be shown
       inner = parseLossless(inner);
     } catch {
       break;
@@ -46,13 +46,11 @@ export function decodeJsonText(value: unknown): unknown {
   return inner;
 }
 
-/** Whether a value is a list of parts, each of which names its type. */
 export const isPartList = (value: unknown): value is ChatObject[] =>
   Array.isArray(value) &&
   value.length > 0 &&
   value.every((one) => isObject(one) && isText(one['type']));
 
-/** What the value of a member says. */
 export function readPieces(value: unknown, member = 'content'): MessagePiece[] {
   if (isEmpty(value)) return [];
   if (isText(value)) {
@@ -68,7 +66,7 @@ export function readPieces(value: unknown, member = 'content'): MessagePiece[] {
       .map((one) => (isObject(one) && readToolCall(one)) || dataPiece('tool_call', one));
   const part = (one: unknown) =>
     readPart(one, member === 'content' || member === 'parts' ? '' : member);
-  // Vercel says where a step of a message begins
+  // Vercel's `step-start` marks the beginning of a step of a message.
   const isSaid = (one: unknown) => !isObject(one) || one['type'] !== 'step-start';
   return Array.isArray(value) ? value.filter(isSaid).map(part) : [part(value)];
 }
@@ -103,7 +101,6 @@ const TEXTS = [
   'retry-prompt',
 ];
 
-/** Readers of the parts that name their type. */
 const READERS = new Map<string, (part: ChatObject) => MessagePiece | undefined>([
   ...CALLS.map((type) => [type, readToolCall] as const),
   ...RESULTS.map((type) => [type, readToolResult] as const),
@@ -118,12 +115,14 @@ const isKnownPart = ({ type }: ChatObject): boolean =>
 const isUiTool = ({ type, ...part }: ChatObject): boolean =>
   /^(?:tool-|dynamic-tool$)/.test(type as string) && ('state' in part || 'toolInvocation' in part);
 
-/** Members in which LlamaIndex 0.12, Semantic Kernel 1 and A2A 0.3 name the type of a part, where it is a known one. */
+/**
+ * Members in which LlamaIndex 0.12, Semantic Kernel 1 and A2A 0.3 name the type of a part. Only known types are used.
+ */
 const TYPES = ['block_type', 'content_type', 'kind'];
 const typeOf = (part: ChatObject): unknown =>
   part['type'] ?? TYPES.map((name) => part[name]).find((type) => READERS.has(type as string));
 
-/** What a part says in the conventions that clients follow; any other part as JSON. */
+/** Reads a part in one of the clients' formats. Any other part becomes JSON. */
 export function readPart(part: unknown, member = ''): MessagePiece {
   if (isText(part)) return { kind: 'text', name: '', text: part };
   if (!isObject(part)) return dataPiece('', part);
@@ -133,7 +132,10 @@ export function readPart(part: unknown, member = ''): MessagePiece {
   return read?.(part) ?? imageOf(part) ?? dataPiece(type, part);
 }
 
-/** A tool in a message of Vercel's UI: `tool-<name>` and `dynamic-tool` of 5, `tool-invocation` of 4. It was called, or has answered. */
+/**
+ * Reads a tool in a UI message of Vercel: `tool-<name>` and `dynamic-tool` of version 5, `tool-invocation` of 4. It is
+ * a result if it has an output, otherwise a call.
+ */
 function readUiTool(part: ChatObject): MessagePiece | undefined {
   const inner = isObject(part['toolInvocation']) ? part['toolInvocation'] : part;
   const name = inner['toolName'] ?? String(part['type']).slice('tool-'.length);
@@ -148,14 +150,14 @@ function imageOf(part: ChatObject): MessagePiece | undefined {
   return image && { ...dataPiece(image.type, part), base64: image.base64 };
 }
 
-/** Readers of the values of parts with one member, by its name. */
+/** Readers of the value of a part with a single member, matched by the name of the member. */
 const WRAPPED: readonly (readonly [RegExp, (value: ChatObject) => MessagePiece | undefined])[] = [
   [/^(?:function_?call|tool_?use)$/i, readToolCall],
   [/^(?:function_?response|tool_?result)$/i, readToolResult],
   [/^message_content$/, (value) => readPart(value)],
 ];
 
-/** Parts that are told by their one member, as Google's and Amazon's are. */
+/** Reads a part without a type by its single member, as Google's and Amazon's parts are written. */
 function readUntyped(part: ChatObject, member: string): MessagePiece {
   const names = Object.keys(part).filter(
     (name) => !isEmpty(part[name]) && !name.startsWith('thought'),
@@ -169,7 +171,7 @@ function readUntyped(part: ChatObject, member: string): MessagePiece {
 const readWrapped = (name: string, value: unknown): MessagePiece | undefined =>
   isObject(value) ? WRAPPED.find(([one]) => one.test(name))?.[1](value) : undefined;
 
-/** AutoGen's calls of functions and their results have no type. */
+/** Reads AutoGen's function calls and their results, which have no type. */
 function readFunction(part: ChatObject): MessagePiece | undefined {
   if (isText(part['name']) && 'arguments' in part) return readToolCall(part);
   return isText(part['call_id']) && 'content' in part ? readToolResult(part) : undefined;
@@ -195,7 +197,7 @@ function readToolCall(part: ChatObject): MessagePiece | undefined {
   if (!isText(name)) return undefined;
   const args = call['arguments'] ?? call['args'] ?? call['input'];
   if (args !== undefined) return { kind: 'call', name, text: asText(args) };
-  // what a tool is, and not a call of it
+  // the definition of a tool, and not a call of it
   if (['description', 'parameters'].some((one) => one in call)) return undefined;
   return { kind: 'call', name, text: '' };
 }
@@ -221,7 +223,7 @@ export const dataPiece = (name: string, value: unknown): MessagePiece => ({
   text: printJson(value),
 });
 
-/** Files inside a part are named, and not printed: so many characters without a blank are no words. */
+/** Matches file contents inside a part, which are shortened. So many characters without a blank are not words. */
 const FILE = /^[\w+/=:;,.-]{400,}$/;
 const printJson = (value: unknown): string =>
   JSON.stringify(value, (_, one: unknown) =>
@@ -230,7 +232,10 @@ const printJson = (value: unknown): string =>
       : one,
   );
 
-/** Numbers that a double cannot hold, and those written in another way, are kept as they were sent, where the browser can. */
+/**
+ * Parses JSON and keeps numbers as they were sent if JavaScript would print them differently, such as numbers beyond a
+ * double. Browsers without `JSON.rawJSON` do not keep them.
+ */
 export function parseLossless(text: string): unknown {
   const { rawJSON } = JSON as { rawJSON?: (source: string) => unknown };
   if (!rawJSON) return JSON.parse(text);

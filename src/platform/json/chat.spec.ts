@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { isQuestion, readChat, readTrajectoryMessages, type ChatMessage } from './chat.js';
 import { parseLossless, type MessagePiece } from './chat-parts.js';
 
-/** Each message as a line for each piece: `role kind name: text`. */
+/** Prints one line per piece of each message: `role kind name: text`. */
 const saidLines = (said: ChatMessage[] = []) =>
   said.flatMap(({ role, pieces }) =>
     pieces.map(
@@ -323,9 +323,9 @@ it('tells the turns of a trajectory that are trained from those that are not', (
 });
 
 const FOLDER = 'test/fixtures/otlp';
-/** Members that name or describe what is said. */
+/** Members that name or describe the content. */
 const ABOUT = /^(?:id|type|role|index|status|finish_reason|(?:tool_?)?call_?id|providerOptions)$/i;
-/** Recordings whose messages stand elsewhere: Claude Code sends prompts alone, the others objects of their own. */
+/** Recordings without chat messages: Claude Code sends only prompts, the others send objects of their own. */
 const NO_CHATS = [
   'claude-code.json',
   'langsmith-langchain.json',
@@ -333,7 +333,7 @@ const NO_CHATS = [
   'autogen.json',
 ];
 
-/** The texts and numbers of a message, but for what describes it. */
+/** Lists the texts and numbers of a message, except those that describe it. */
 function listLeaves(value: any, name = ''): string[] {
   if (ABOUT.test(name)) return [];
   if (typeof value !== 'object') return [String(value)];
@@ -342,7 +342,7 @@ function listLeaves(value: any, name = ''): string[] {
   );
 }
 
-/** What a log record has told of a call, as the call has it. */
+/** Builds the documents of a call from the messages of its log record. */
 function makeDocuments({ said }: any) {
   const documents: any = { inputs: {}, output: {} };
   for (const { side, member, is_part, value } of said) {

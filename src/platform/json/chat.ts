@@ -13,40 +13,46 @@ import {
 import { isObject } from './json-object.js';
 import { ANSWER_MEMBERS, innerDocument, plainText, WRAPPERS } from './plain-text.js';
 
-/* Conversations in the documents of calls. The console shows them, and the service finds the question and the answer of a turn with it. */
+/*
+ * Conversations in the documents of calls. The console shows them, and the service finds the question and the answer of
+ * a turn in them.
+ */
 
-/** A message. It has at least one piece, and all of it is blank only when nothing was sent. */
+/** A message. It has at least one piece. All pieces are blank only when nothing was sent. */
 export interface ChatMessage {
   role: string;
   pieces: MessagePiece[];
-  /** A choice of a trajectory: the policy is trained on it. */
+  /** Set for a choice of a trajectory, on which the policy is trained. */
   isTrained?: true;
 }
 
 export interface Conversation {
   said: ChatMessage[];
-  /** The members of the documents that are not part of it. */
+  /** Members of the documents that are not part of the conversation. */
   others: string[];
 }
 
-/** Whether a document says nothing: all that is in it is empty. */
+/** True when a document contains only empty values. */
 export const isBlank = (document: unknown): boolean =>
   isEmpty(document) ||
   (typeof document === 'object' && Object.values(document as object).every(isBlank));
 
-/** The messages that came in; undefined when there are none. A text counts as one if an answer follows it. */
+/**
+ * Returns the input messages, or undefined when no message is found. A plain text is a message only if the call has an
+ * answer.
+ */
 export const readInputMessages = (inputs: unknown, output: unknown): ChatMessage[] | undefined =>
   findInputMessages(inputs, findOutputMessages(output) !== undefined)?.said;
 
-/** The messages that came out and are new; undefined when there are none. */
+/** Returns the output messages that are not repeated inputs, or undefined when no message is found. */
 export function readOutputMessages(inputs: unknown, output: unknown): ChatMessage[] | undefined {
   const answers = findOutputMessages(output);
   return answers && newMessages(answers.said, findInputMessages(inputs, true)?.said ?? []);
 }
 
 /**
- * The messages of a call, what came in first, then what came out, in whatever form, and the exception. Undefined when what came in
- * is no chat.
+ * Returns the messages of a call in any known format: the inputs, then the output, then the exception. Undefined when
+ * the inputs are not a chat.
  */
 export function readChat(
   inputs: unknown,
@@ -78,7 +84,7 @@ export function readChat(
   };
 }
 
-/** The turns of a trajectory: messages, and choices, which are told by their `message`. */
+/** Reads the turns of a trajectory: messages, and choices, which have a member `message`. */
 export const readTrajectoryMessages = (items: unknown): ChatMessage[] =>
   (Array.isArray(items) ? items : []).map((item): ChatMessage => {
     const message = isObject(item) ? item['message'] : undefined;
@@ -86,17 +92,15 @@ export const readTrajectoryMessages = (items: unknown): ChatMessage[] =>
     return message === undefined ? said : { ...said, isTrained: true };
   });
 
-/** The text of a message in one line's room. */
 export const joinPieceTexts = ({ pieces }: ChatMessage): string =>
   pieces.map(({ text }) => text).join('\n');
 
-/** Whether somebody says something, and not only a tool answers. */
+/** True for a user message that contains more than results of tools. */
 export const isQuestion = ({ role, pieces }: ChatMessage): boolean =>
   role === 'user' && pieces.some(({ kind }) => kind !== 'result');
 
 interface FoundMessages {
   said: ChatMessage[];
-  /** The names of the members that were read. */
   taken: string[];
 }
 
@@ -107,7 +111,7 @@ const unreadMembers = (name: string, document: unknown, taken: string[]): string
         .map(([member]) => `${name}.${member}`)
     : [];
 
-/** An output that is the state of a graph says again what came in, before what is new. */
+/** Removes repeated inputs. An output that is the state of a graph repeats the inputs before the new messages. */
 function newMessages(said: ChatMessage[], before: readonly ChatMessage[]): ChatMessage[] {
   const isRepeated =
     said.length > before.length &&
@@ -131,7 +135,7 @@ const QUESTIONS = [
   'query',
   'user_input',
   'value',
-  // AutoGen's runtime hands over the answers of agents
+  // AutoGen's runtime passes the answers of agents on as inputs.
   'response',
   'chat_message',
 ];
@@ -152,7 +156,6 @@ function findInputMessages(document: unknown, isAnswered: boolean): FoundMessage
   };
 }
 
-/** The question of the first wrapped document that has one. */
 function findWrappedInput(inputs: ChatObject, isAnswered: boolean): FoundMessages | undefined {
   for (const name of WRAPPERS) {
     const inner = innerDocument(inputs, name);
@@ -167,7 +170,6 @@ const toFoundMessages = (
   taken: string[],
 ): FoundMessages | undefined => said && { said, taken };
 
-/** The history and the question that members hold. */
 function findInputMembers(inputs: ChatObject, isAnswered: boolean): FoundMessages[] {
   const readList = (name: string) => {
     const value = decodeJsonText(inputs[name]);
@@ -183,14 +185,14 @@ function findInputMembers(inputs: ChatObject, isAnswered: boolean): FoundMessage
   };
   const before = first(HISTORY);
   let asked = first(QUESTIONS);
-  // a text is a message only beside others: many calls have an `input`
+  // A text is a message only beside other messages, because many calls have an `input`.
   const text = QUESTIONS.find((name) => isText(inputs[name]) || isTextList(inputs[name]));
   if (text && !asked && (before || isAnswered))
     asked = { said: [makeMessage('user', readPieces(inputs[text]))], taken: [text] };
   return [before, asked].filter((one) => one !== undefined);
 }
 
-/** Texts without a role, or parts as Gemini's `contents` may have them (google-genai 1). */
+/** True for texts without a role, or for parts as in Gemini's `contents` (google-genai 1). */
 const isTextList = (value: unknown): boolean =>
   Array.isArray(value) &&
   value.length > 0 &&
@@ -207,7 +209,7 @@ function findSystemMessages(inputs: ChatObject): FoundMessages {
   return { said, taken };
 }
 
-/** The messages of a list, or of one that is no list; undefined when there is none among them. */
+/** Returns the messages of a list or of a single value, or undefined when no message is found. */
 function messagesIn(value: unknown): ChatMessage[] | undefined {
   const list = listOfMessages(value);
   const said = list.map((one) => parseMessage(one));
@@ -215,7 +217,7 @@ function messagesIn(value: unknown): ChatMessage[] | undefined {
   return said.map((one, n) => one ?? makeMessage('item', [dataPiece('', list[n])]));
 }
 
-/** Lists in lists are joined (LangChain's batches), pairs of a role and a content become messages. */
+/** Joins nested lists (LangChain's batches), and converts pairs of a role and a content to messages. */
 function listOfMessages(value: unknown): unknown[] {
   const list = Array.isArray(value) && !isPair(value) ? value : [value];
   return list
@@ -224,7 +226,7 @@ function listOfMessages(value: unknown): unknown[] {
     .flatMap((one) => (isPair(one) ? [{ role: one[0], content: one[1] }] : messagesOfParts(one)));
 }
 
-/** LangChain 1 (`langchain_core.messages.utils`) takes `["user", "…"]` for a message. */
+/** True for `["user", "…"]`, which LangChain 1 (`langchain_core.messages.utils`) accepts as a message. */
 const isPair = (value: unknown): value is [string, unknown] =>
   Array.isArray(value) &&
   value.length === 2 &&
@@ -232,7 +234,10 @@ const isPair = (value: unknown): value is [string, unknown] =>
   ROLES.has(value[0].toLowerCase()) &&
   (typeof value[1] === 'string' || isPartList(value[1]));
 
-/** Roles of the parts of a request as Pydantic AI 1 keeps it (`ModelMessagesTypeAdapter`); those of a response are the model's. */
+/**
+ * Roles of the request parts that Pydantic AI 1 stores (`ModelMessagesTypeAdapter`). Parts of a response belong to the
+ * model.
+ */
 const PART_ROLES = new Map([
   ['system-prompt', 'system'],
   ['user-prompt', 'user'],
@@ -240,7 +245,7 @@ const PART_ROLES = new Map([
   ['retry-prompt', 'user'],
 ]);
 
-/** A message for each part, where each part has a role of its own. */
+/** Converts each part to a message, for formats in which each part has a role of its own. */
 function messagesOfParts(value: unknown): unknown[] {
   if (!isObject(value) || (value['kind'] !== 'request' && value['kind'] !== 'response'))
     return [value];
@@ -254,7 +259,7 @@ function messagesOfParts(value: unknown): unknown[] {
   }));
 }
 
-/** An output that is no message. */
+/** Returns a message for an output that is not a chat. */
 function resultMessages(output: unknown): ChatMessage[] {
   if (output === null || output === undefined) return [];
   const told = decodeJsonText(output);
@@ -300,7 +305,6 @@ function findOutputMessages(document: unknown): FoundMessages | undefined {
   return undefined;
 }
 
-/** The messages of a member of an output; undefined when there is none among them. */
 function readOutputMember(value: unknown, name: string): ChatMessage[] | undefined {
   const list = listOfMessages(decodeJsonText(value));
   const said = list.map(
@@ -311,7 +315,7 @@ function readOutputMember(value: unknown, name: string): ChatMessage[] | undefin
     : undefined;
 }
 
-/** An output that is a message, also one without a role. */
+/** Reads an output that is itself a message, even without a role. */
 function readBareMessage(output: ChatObject): FoundMessages | undefined {
   const { role, text, tool_calls, content } = output;
   const whole = isText(role) ? undefined : parseMessage(output, 'assistant');
@@ -323,7 +327,7 @@ function readBareMessage(output: ChatObject): FoundMessages | undefined {
   return { said: [said], taken: ['role', ...taken] };
 }
 
-/** The message that a choice, a candidate or a generation is about. */
+/** Returns the message inside a choice, a candidate or a generation. */
 function unwrapMessage(one: unknown): unknown {
   if (!isObject(one)) return one;
   const { message, content, text } = one;
@@ -332,13 +336,13 @@ function unwrapMessage(one: unknown): unknown {
   return isText(text) && !isText(one['role']) ? { role: 'assistant', content: text } : one;
 }
 
-/** A message of a choice is the model's, also where it leaves out the role. */
+/** Adds the role `assistant` to a message of a choice that has no role. */
 const withRole = (message: ChatObject): ChatObject =>
   ['role', 'type', 'source', 'lc'].some((name) => name in message)
     ? message
     : { role: 'assistant', ...message };
 
-/** LangChain's messages have a type in the place of a role, AutoGen's one as `UserMessage`. */
+/** Roles, keyed by LangChain's message types and AutoGen's, such as `UserMessage`. */
 const ROLES = new Map([
   ['human', 'user'],
   ['ai', 'assistant'],
@@ -346,7 +350,7 @@ const ROLES = new Map([
     (name) => [name, name] as const,
   ),
 ]);
-/** What stands for a message in lists that have no roles. */
+/** Types of items that are messages in lists without roles. */
 const ITEMS = [
   'function_call',
   'function_call_output',
@@ -355,7 +359,7 @@ const ITEMS = [
   'custom_tool_call_output',
 ];
 
-/** The members of a message that say something, in the order in which they are shown. */
+/** Members of a message with content, in the order in which they are shown. */
 const MEMBERS = [
   'reasoning_content',
   'reasoning',
@@ -380,7 +384,7 @@ function parseMessage(value: unknown, roleless = 'user'): ChatMessage | undefine
   const { type, source } = message;
   const role = roleOf(message);
   if (isText(role)) return makeMessage(namedRole(role), memberPieces(message));
-  // AutoGen 0.7 (`autogen_agentchat.messages`): the source is the user or the name of an agent
+  // In AutoGen 0.7 (`autogen_agentchat.messages`) the source is the user or the name of an agent.
   if (isText(source) && 'content' in message)
     return makeMessage(namedRole(source), memberPieces(message));
   if (!isText(type))
@@ -394,14 +398,17 @@ function parseMessage(value: unknown, roleless = 'user'): ChatMessage | undefine
   return undefined;
 }
 
-/** The role, which is an object in messages of the Agent Framework of Microsoft (1.0). */
+/** Returns the role. In messages of Microsoft's Agent Framework (1.0) it is an object. */
 const roleOf = ({ role }: ChatObject): unknown => (isObject(role) ? role['value'] : role);
 
-/** Names of enumerations stand for their value: `MessageRole.USER` (LlamaIndex 0.12). */
+/** Returns the role for the name of an enumeration member, such as `MessageRole.USER` (LlamaIndex 0.12). */
 const namedRole = (name: string): string =>
   ROLES.get(name.replace(/^\w*Role\./, '').toLowerCase()) ?? name;
 
-/** LangChain writes messages as `{lc, id: […, "HumanMessage"], kwargs}` (`dumps`) and as `{type, data}` (`messages_to_dict`). */
+/**
+ * Unwraps LangChain's messages: `{lc, id: […, "HumanMessage"], kwargs}` (`dumps`) or `{type, data}`
+ * (`messages_to_dict`).
+ */
 function unwrapLangChain(value: ChatObject): ChatObject {
   const { lc, id, kwargs, type, data: inner } = value;
   if (lc && isObject(kwargs))
@@ -409,7 +416,7 @@ function unwrapLangChain(value: ChatObject): ChatObject {
   return isText(type) && isObject(inner) && 'content' in inner ? { ...inner, type } : value;
 }
 
-/** There is always something to show: at least that it is empty. */
+/** Creates a message with at least one piece. A message without content gets the piece `empty`. */
 const makeMessage = (role: string, pieces: MessagePiece[]): ChatMessage => ({
   role,
   pieces: pieces.length > 0 ? pieces : [{ kind: 'data', name: '', text: 'empty' }],
@@ -420,7 +427,7 @@ function memberPieces(message: ChatObject): MessagePiece[] {
   const found: MessagePiece[] = [];
   for (const name of MEMBERS) {
     const value = isEmpty(message[name]) ? more[name] : message[name];
-    // some say the same in two members
+    // Some clients repeat the same content in two members.
     const isKnown = ({ kind, text }: MessagePiece) =>
       found.some((one) => one.kind === kind && one.text === text);
     found.push(...readPieces(value, name).filter((piece) => !isKnown(piece)));

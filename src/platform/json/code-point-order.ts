@@ -1,6 +1,6 @@
 /**
- * The order of strings in Python and in PostgreSQL's collation C. `<` compares UTF-16 units, which puts U+1F600 before
- * U+FF5E.
+ * Compares strings by code point, as Python and PostgreSQL's collation C do. `<` compares UTF-16 units, which puts
+ * U+1F600 before U+FF5E.
  */
 export function compareCodePoints(a: string, b: string): number {
   const common = Math.min(a.length, b.length);

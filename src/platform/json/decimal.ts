@@ -1,6 +1,8 @@
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/;
 
-/** A decimal number without loss: `digits` × 10^-`scale`. Prices of 1.5e-7 multiply and add up exactly. */
+/**
+ * A decimal number without rounding: `digits` × 10^-`scale`. Prices such as 1.5e-7 are multiplied and added exactly.
+ */
 export class Decimal {
   private constructor(
     private readonly digits: bigint,
@@ -9,7 +11,10 @@ export class Decimal {
 
   static readonly zero = new Decimal(0n, 0);
 
-  /** Reads a number as JSON, JavaScript or PostgreSQL spells it. @throws RangeError for any other text */
+  /**
+   * Parses a number as JSON, JavaScript or PostgreSQL prints it.
+   * @throws RangeError for any other text
+   */
   static parse(text: string): Decimal {
     const match = NUMBER.exec(text);
     if (!match) throw new RangeError(`not a decimal number: ${text.slice(0, 40)}`);
@@ -17,14 +22,14 @@ export class Decimal {
     return new Decimal(BigInt(sign + whole! + fraction), fraction.length - Number(exponent));
   }
 
-  /** Digits behind the point without zeros at the end; a zero has as many as it is spelled with. */
+  /** Number of decimals without trailing zeros. A zero has as many as it was written with. */
   get places(): number {
     if (this.digits === 0n) return this.scale;
     const zeros = /0*$/.exec(this.digits.toString())![0].length;
     return Math.max(this.scale - zeros, 0);
   }
 
-  /** The number × 10^-`places`. */
+  /** Returns the number × 10^-`places`. */
   shifted(places: number): Decimal {
     return new Decimal(this.digits, this.scale + places);
   }
@@ -38,7 +43,10 @@ export class Decimal {
     return new Decimal(this.at(scale) + other.at(scale), scale);
   }
 
-  /** In plain notation, which is also a JSON number: no exponent, no zeros at the end of a fraction. */
+  /**
+   * Prints the number in plain notation, which is also a JSON number: no exponent, and no trailing zeros in the
+   * fraction.
+   */
   toString(): string {
     if (this.scale <= 0) return this.at(0).toString();
     const isNegative = this.digits < 0n;
@@ -56,7 +64,7 @@ export class Decimal {
   }
 }
 
-/** JSON text with every digit of a `Decimal`, which `JSON.stringify` could print as a string or a double only. */
+/** Prints JSON with every digit of each `Decimal`. `JSON.stringify` could print it only as a string or a double. */
 export function printDecimals(value: unknown): string {
   if (value instanceof Decimal) return value.toString();
   if (Array.isArray(value)) return `[${value.map(printDecimals).join(',')}]`;

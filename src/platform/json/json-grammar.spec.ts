@@ -60,7 +60,9 @@ it('a cursor stands on each item, then behind the whole', () => {
   );
 });
 
-/** Decodes escape by escape, then looks for zeros and for halves, which an /u expression sees apart from pairs. */
+/**
+ * Decodes each escape, then searches for zeros and lone halves. A pattern with the flag u separates them from pairs.
+ */
 function reference(body: string): boolean {
   const units = body.replace(/\\u(....)|\\[^]/g, (_, hex?: string) =>
     hex === undefined ? ' ' : String.fromCharCode(Number.parseInt(hex, 16)),

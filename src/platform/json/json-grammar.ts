@@ -1,14 +1,17 @@
 /**
- * The grammar of JSON text: where white space, strings, scalars and containers end. The service finds slices with it, and the
- * console its index, so it imports nothing. Everything here trusts the grammar: hand it only text that `JSON.parse` accepted,
- * or check each step. On any other text the answers mean nothing; the functions still end. They take linear time and do not
- * recurse. Figures beside `JSON.parse`: `bench/json-text.mjs`.
+ * The grammar of JSON text: the ends of white space, strings, scalars and containers. The service finds slices of text
+ * with it, and the console builds its index, so it imports nothing. Every function trusts its input: pass only text
+ * that `JSON.parse` accepted, or check each step. For any other text the results are meaningless, but the functions
+ * still end. They take linear time and do not recurse. `bench/json-text.mjs` compares them with `JSON.parse`.
  */
 
-/** Containers inside containers, the outermost included. PostgreSQL's own parser recurses and could overflow its stack. */
+/**
+ * Most containers inside each other, including the outermost. PostgreSQL's own parser recurses and could overflow its
+ * stack.
+ */
 export const MAX_DEPTH = 1000;
 
-/** A depth from which no nesting reaches the limit: no string is so long. */
+/** A start depth from which no nesting reaches the limit, because no string is long enough. */
 export const UNLIMITED = -(2 ** 30);
 
 export class TooDeep extends Error {
@@ -39,8 +42,8 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * Codes of characters, for other files. Destructure them: an imported constant is looked up each time, which makes a loop
- * over characters a sixth slower than a constant of the module.
+ * Character codes for other files. Destructure them: an imported constant is looked up at each use, which makes a loop
+ * over characters a sixth slower.
  */
 export const CODES = {
   QUOTE,
@@ -56,26 +59,32 @@ export const CODES = {
   CLOSE_BRACE,
 };
 
-/** The distance between `[` and `{`, and between `]` and `}`; no other pair of characters legal outside strings has it. */
+/**
+ * Distance between `[` and `{`, and between `]` and `}`. No other pair of characters that are legal outside strings has
+ * it.
+ */
 const BRACKET_TO_BRACE = 0x20;
-/** The distance between `[` and `]`, and between `{` and `}`. */
+/** Distance between `[` and `]`, and between `{` and `}`. */
 const OPEN_TO_CLOSE = 2;
 
-/** Setting this bit in the code of a letter makes it lower case. */
+/** Setting this bit in the code of a letter converts it to lower case. */
 const LOWER_CASE = 0x20;
 
-/** A number or a word, with `lastIndex` at its start. Where it fails, there is none. */
+/** Matches a number or a word. Set `lastIndex` to its start. */
 export const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
 /**
- * Up to here a loop over the characters of a string, or of what follows an escaped quote, is faster than the call of
+ * Up to this length a loop over the characters of a string, or of the text after an escaped quote, is faster than
  * `indexOf`. With 16, prose ran at 880 MB/s and JSON inside strings at 300; with 32, at 620 and 380.
  */
 const SHORT_RUN = 16;
 
 export const closingBracket = (open: number): number => open + OPEN_TO_CLOSE;
 
-/** The first position from `at` on that holds no white space. Mostly it is `at`: the loop apart leaves room to inline this. */
+/**
+ * Returns the first position from `at` on without white space. Mostly it is `at`: the separate loop lets V8 inline this
+ * function.
+ */
 export function skipSpace(text: string, at: number): number {
   return text.charCodeAt(at) > SPACE ? at : spaceEnd(text, at);
 }
@@ -90,7 +99,9 @@ function spaceEnd(text: string, at: number): number {
   return i;
 }
 
-/** Where the string ends that begins at `at`; behind the end of the text when it is not closed. */
+/**
+ * Returns the end of the string that begins at `at`. For an unclosed string it is greater than the length of the text.
+ */
 export function skipString(text: string, at: number): number {
   let i = at + 1;
   for (;;) {
@@ -107,7 +118,10 @@ export function skipString(text: string, at: number): number {
   }
 }
 
-/** Whether an odd number of backslashes precedes `at`. Only strings hold backslashes, so the run ends at the opening quote. */
+/**
+ * True when an odd number of backslashes precedes `at`. Only strings contain backslashes, so the run ends at the
+ * opening quote.
+ */
 function isEscaped(text: string, at: number): boolean {
   let i = at;
   while (text.charCodeAt(i - 1) === BACKSLASH) i--;
@@ -115,9 +129,9 @@ function isEscaped(text: string, at: number): boolean {
 }
 
 /**
- * Whether the text spells `\u0000` or half of a surrogate pair as an escape. PostgreSQL stores such a `json` value,
- * but its accessors (`->>`, `json_to_recordset`, …) fail on it, for the whole batch. Exact, given that the text holds no
- * half surrogate of its own, which text decoded from UTF-8 never does.
+ * True when the text contains `\u0000` or half of a surrogate pair as an escape. PostgreSQL stores this `json` value,
+ * but its accessors (`->>`, `json_to_recordset`, …) fail on it, for the whole batch. The result is exact if the text
+ * has no raw half surrogate, which text decoded from UTF-8 never has.
  */
 export function hasOpaqueEscapes(text: string): boolean {
   for (let i = text.indexOf('\\u'); i >= 0; i = text.indexOf('\\u', i + 2)) {
@@ -126,7 +140,7 @@ export function hasOpaqueEscapes(text: string): boolean {
   return false;
 }
 
-/** Whether the `\u` at `at` spells a zero, or a surrogate whose other half is not the escape beside it. */
+/** True when the `\u` at `at` spells a zero, or a surrogate whose other half is not the adjacent escape. */
 function isOpaqueEscape(text: string, at: number): boolean {
   const digit = text.charCodeAt(at + 2);
   if (digit !== ZERO && (digit | LOWER_CASE) !== LETTER_D) return false;
@@ -136,20 +150,21 @@ function isOpaqueEscape(text: string, at: number): boolean {
   return !isHalf(text, at - 6) || isLow(text, at - 6) || isEscaped(text, at - 6);
 }
 
-/** Whether a `\uXXXX` at `at` is half of a surrogate pair, if its backslash is not escaped itself. */
+/** True when the `\uXXXX` at `at` is half of a surrogate pair, if its backslash is not escaped itself. */
 const isHalf = (text: string, at: number): boolean =>
   text.charCodeAt(at) === BACKSLASH &&
   text.charCodeAt(at + 1) === LETTER_U &&
   (text.charCodeAt(at + 2) | LOWER_CASE) === LETTER_D &&
   text.charCodeAt(at + 3) >= EIGHT;
 
-/** Whether the half at `at` is the second one. */
+/** True when the half at `at` is the second one. */
 const isLow = (text: string, at: number): boolean =>
   (text.charCodeAt(at + 3) | LOWER_CASE) >= LETTER_C;
 
 /**
- * The end of the value at `at` (white space before it is allowed). Throws `TooDeep` when the value, lying inside
- * `depth` containers, goes deeper than `MAX_DEPTH`; `skipValue(text, 0)` therefore checks a whole text.
+ * Returns the end of the value at `at`, before which white space is allowed. `depth` is the number of containers around
+ * the value, so `skipValue(text, 0)` checks the depth of a whole text.
+ * @throws TooDeep when the value is nested deeper than `MAX_DEPTH`
  */
 export function skipValue(text: string, at: number, depth = 0): number {
   const start = skipSpace(text, at);
@@ -181,7 +196,7 @@ function skipContainer(text: string, start: number, depth: number): number {
 }
 
 function skipScalar(text: string, start: number): number {
-  let i = start + 1; // a step even where there is no scalar, so that no loop over broken text stands still
+  let i = start + 1; // advances even where no scalar begins, so that no loop over invalid text hangs
   while (i < text.length) {
     const c = text.charCodeAt(i);
     if (c <= SPACE || c === COMMA || (c | BRACKET_TO_BRACE) === CLOSE_BRACE) break;
@@ -191,13 +206,12 @@ function skipScalar(text: string, start: number): number {
 }
 
 /**
- * Stands on the value at `at`, then on each member or element in it: `while (cursor.next()) cursor.skip()`. Whoever reads
- * such an item in another way moves `at` to its end. After the last one, `at` is the end of the whole.
+ * Points at the value at `at`, then at each member or element in it: `while (cursor.next()) cursor.skip()`. Code that
+ * reads an item in another way must set `at` to its end. After the last item, `at` is the end of the container.
  */
 export class Cursor {
-  /** Where the value begins. */
   at: number;
-  /** Where its key begins and ends, with the quotation marks. */
+  /** Start and end of the key of the value, including the quotation marks. */
   keyAt = 0;
   private keyEnd = 0;
   private isPlainKey = true;
@@ -211,7 +225,6 @@ export class Cursor {
     this.close = closingBracket(this.first);
   }
 
-  /** The first character of the value. */
   get first(): number {
     return this.text.charCodeAt(this.at);
   }
@@ -220,7 +233,7 @@ export class Cursor {
     return (this.first | BRACKET_TO_BRACE) === OPEN_BRACE;
   }
 
-  /** A cursor for what is in the value, which is a container. */
+  /** Returns a cursor for the items of the value, which must be a container. */
   inside(): Cursor {
     return new Cursor(this.text, this.at);
   }
@@ -228,7 +241,7 @@ export class Cursor {
   next(): boolean {
     const { text, close } = this;
     let i = skipSpace(text, this.at);
-    if (text.charCodeAt(i) !== close) i = skipSpace(text, i + 1); // behind the opening character, or a comma
+    if (text.charCodeAt(i) !== close) i = skipSpace(text, i + 1); // skips the opening character or a comma
     if (i >= text.length || text.charCodeAt(i) === close) {
       this.at = i + 1;
       return false;
@@ -242,7 +255,7 @@ export class Cursor {
     return true;
   }
 
-  /** The name of this member, undefined for an element. */
+  /** Name of this member. Undefined for an element. */
   get key(): string | undefined {
     if (this.close !== CLOSE_BRACE) return undefined;
     return this.isPlainKey
@@ -250,7 +263,10 @@ export class Cursor {
       : JSON.parse(this.text.slice(this.keyAt, this.keyEnd));
   }
 
-  /** Which of the names the key of this member spells. A string for each key of a body would cost more than the search. */
+  /**
+   * Returns the one of the names that equals the key of this member. It compares in the text, because a string for each
+   * key of a body would cost more than the search.
+   */
   keyIn(names: object): string | undefined {
     const length = this.keyEnd - this.keyAt - 2;
     for (const name in names)
@@ -260,7 +276,7 @@ export class Cursor {
     return Object.hasOwn(names, key!) ? key : undefined;
   }
 
-  /** Keys are short: one loop finds where a key ends, and whether it has escapes. */
+  /** Returns the end of the key, and sets whether it has escapes, in one loop. Keys are short. */
   private skipKey(at: number): number {
     const { text } = this;
     let i = at + 1;
@@ -270,7 +286,10 @@ export class Cursor {
     return this.isPlainKey ? i + 1 : skipString(text, i - 1);
   }
 
-  /** Moves behind the value, which lies inside `depth` containers. Answers where it ends. @throws TooDeep */
+  /**
+   * Moves to the end of the value, which lies inside `depth` containers, and returns that position.
+   * @throws TooDeep when the value is nested deeper than `MAX_DEPTH`
+   */
   skip(depth = 0): number {
     return (this.at = skipValue(this.text, this.at, depth));
   }

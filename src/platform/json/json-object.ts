@@ -1,3 +1,3 @@
-/** Whether a JSON value is an object, and no list. */
+/** True for a JSON object, but not for a list. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

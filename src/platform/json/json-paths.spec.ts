@@ -25,7 +25,7 @@ const CASES: [name: string, text: string, path: PathStep[], found: string | unde
 
 it.each(CASES)('%s', (_, text, path, found) => {
   expect(textsAt(text, [path])).toEqual([found]);
-  // beside others, in one pass
+  // several paths in one pass
   expect(textsAt(text, [['x'], path, [9], path])).toEqual([undefined, found, undefined, found]);
 });
 
@@ -53,7 +53,7 @@ it('finds what JSON.parse finds, for all paths at once', () => {
   );
 });
 
-/** Reads of characters tell the work without a clock. */
+/** Counts reads of characters, which measure the work without a clock. */
 it('reads a text once, however many steps a path has', () => {
   const path = Array<PathStep>(400).fill('a');
   const text = `${'{"a":'.repeat(400)}[${' '.repeat(1000)}1]${'}'.repeat(400)}`;

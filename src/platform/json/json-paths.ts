@@ -1,14 +1,13 @@
 import { Cursor } from './json-grammar.js';
 import type { TextRange } from './json-text.js';
 
-/** A member by its name, or an element by its number. */
 export type PathStep = string | number;
 
 type Path = readonly PathStep[];
 
-/** A place of the text that paths lead to or through. One that is never reached has none below it, however long its paths are. */
+/** A node of the tree of all paths. A node that is never reached gets no children, however long its paths are. */
 class PathNode {
-  /** Where it was found last, and in which visit of the place before it: of a repeated key the last value wins. */
+  /** Range found last, and the visit of the parent in which it was found. Of a repeated key the last value counts. */
   span: TextRange | undefined;
   visit = 0;
   visitBefore = 0;
@@ -19,7 +18,7 @@ class PathNode {
     private readonly depth: number,
   ) {}
 
-  /** The places where its paths go on, by their steps. */
+  /** Child nodes, keyed by the next step of the paths. */
   get next(): Map<PathStep, PathNode> {
     if (this.below) return this.below;
     this.below = new Map();
@@ -33,7 +32,6 @@ class PathNode {
     return this.below;
   }
 
-  /** Where the path leads from here. */
   findSpan(path: Path): TextRange | undefined {
     if (path.length === this.depth) return this.span;
     const place = this.below?.get(path[this.depth]!);
@@ -42,8 +40,8 @@ class PathNode {
 }
 
 /**
- * The JSON texts that paths lead to, undefined where a step leads nowhere. All paths are looked up in one pass over the
- * text, so the time does not grow with their number and length times the text.
+ * Returns the JSON texts at the paths, undefined where a path does not exist. One pass over the text finds all of them,
+ * so the time does not grow with the number of paths times the length of the text.
  */
 export function textsAt(text: string, paths: readonly Path[]): (string | undefined)[] {
   const root = new PathNode([...paths], 0);
@@ -57,7 +55,7 @@ export function textsAt(text: string, paths: readonly Path[]): (string | undefin
 class PathSearch {
   private visits = 0;
 
-  /** Finds what lies below a place, on whose value the cursor stands. Moves the cursor behind it. */
+  /** Visits a node whose value is at the cursor, and its children. Moves the cursor to the end of the value. */
   visit(place: PathNode, cursor: Cursor, visitBefore: number): void {
     const { at } = cursor;
     place.visit = ++this.visits;

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { jsonTexts } from '../../../test/support/json-texts.js';
 import { JsonScanner, NotJson } from './json-scanner.js';
 
-/** Writes the bytes in pieces of the lengths given, over and over. */
+/** Writes the bytes in chunks, whose lengths repeat `lengths`. */
 function scan(text: string, lengths: number[] = [Infinity], watch = 0) {
   const bytes = Buffer.from(text);
   const seen: string[] = [];

@@ -1,18 +1,18 @@
 import { CODES, MAX_DEPTH, TooDeep } from './json-grammar.js';
 
 /**
- * What a scanner reports of the values that lie in at most `JsonScanner.watch` containers. Positions are those of the
- * chunk being written; an end is exclusive, and is 0 where a number ended with the chunk before.
+ * Receives the values that lie in at most `JsonScanner.watch` containers. Positions are offsets in the current chunk.
+ * An end is exclusive, and is 0 when a number ended with the previous chunk.
  */
 export interface ScanListener {
   valueStart(at: number, firstByte: number): void;
-  /** `depth` is the number of containers the value lies in. */
+  /** `depth` is the number of containers around the value. */
   valueEnd(end: number, depth: number): void;
-  /** `length` counts the bytes of the key as it was spelled, with its quotes. */
+  /** `length` is the number of bytes of the key as it was spelled, with its quotes. */
   key(key: string, end: number, length: number): void;
 }
 
-/** The bytes are no JSON. `at` counts from the start of the text. */
+/** Thrown when the bytes are not JSON. `at` counts from the start of the text. */
 export class NotJson extends Error {
   constructor(readonly at: number) {
     super(`not JSON at byte ${at}`);
@@ -20,9 +20,10 @@ export class NotJson extends Error {
 }
 
 /*
- * The grammar of RFC 8259 as a table: state × byte → what follows. Below `STARTS` it is the next state; with `STARTS`
- * set, a number or literal begins, in the state of the lower bits; from `ACTIONS` on, `act` decides. It is apart from
- * json-grammar.ts, which cannot stop within a token, as a chunk of bytes does, and trusts what is checked here.
+ * The grammar of RFC 8259 as a table from state × byte to the next step. A value below `STARTS` is the next state. With
+ * `STARTS` set, a number or literal begins, in the state of the lower bits. From `ACTIONS` on, `act` decides.
+ * json-grammar.ts has a grammar of its own: it cannot stop within a token, as a chunk of bytes may, and trusts text
+ * that is checked here.
  */
 const VALUE = 0;
 const FIRST_ELEMENT = 1;
@@ -41,7 +42,7 @@ const FRACTION = 16;
 const E = 17;
 const E_SIGN = 18;
 const EXPONENT = 19;
-const LITERALS = 20; // t-rue, f-alse, n-ull: a state for each letter that is still to come
+const LITERALS = 20; // t-rue, f-alse, n-ull: one state for each remaining letter
 const STARTS = 64;
 const ACTIONS = 128;
 const OPEN_OBJECT = 128;
@@ -118,26 +119,28 @@ const { QUOTE, BACKSLASH } = CODES;
 const OBJECT = 1;
 const ARRAY = 2;
 
-/** A longer key is reported as empty: no listener looks for one. */
+/** A longer key is reported as empty, because no listener searches for one. */
 const MAX_KEY_BYTES = 256;
 
 /**
- * Checks that bytes are one JSON value, chunk by chunk as they come, and reports where its outer values lie. It accepts
- * what `JSON.parse` accepts of valid UTF-8 (which the bytes are taken to be), to a depth of `MAX_DEPTH`, and holds
- * nothing but one key. `bench/training.mjs` prints how fast.
+ * Checks chunk by chunk that bytes are one JSON value, and reports the positions of its outer values. It accepts what
+ * `JSON.parse` accepts, to a depth of `MAX_DEPTH`, and assumes valid UTF-8. It keeps no text except one key.
+ * `bench/training.mjs` measures its speed.
  */
 export class JsonScanner {
-  /** Values in at most this many containers are reported. The listener moves it as it goes in and out. */
+  /**
+   * Values in at most this many containers are reported. The listener changes it when it enters or leaves a container.
+   */
   watch = 0;
-  /** Values so far, about: commas and containers. */
+  /** Approximate number of values so far: commas and containers. */
   values = 0;
   private state = VALUE;
   private depth = 0;
   private readonly containers = new Uint8Array(MAX_DEPTH + 1);
-  /** Bytes of the chunks before this one. */
+  /** Bytes of all previous chunks. */
   private before = 0;
   private isKey = false;
-  /** Where the key begins in this chunk, negative where it began before. */
+  /** Start of the key in this chunk, negative when it began in a previous chunk. */
   private keyStart = 0;
   private keyHead = '';
 
@@ -158,7 +161,7 @@ export class JsonScanner {
         if (this.depth <= this.watch) this.listener.valueStart(i, chunk[i]!);
       } else {
         state = this.act(next, chunk, i);
-        if (next === END_NUMBER) continue; // the byte after the number is looked at again
+        if (next === END_NUMBER) continue; // the byte after the number is read again
       }
       i++;
     }
@@ -167,7 +170,7 @@ export class JsonScanner {
     this.before += chunk.length;
   }
 
-  /** @throws NotJson when the value is not complete. */
+  /** @throws NotJson when the value is not complete */
   end(): void {
     this.write(Uint8Array.of(0x20)); // ends a number that is the whole text
     if (this.depth > 0 || this.state !== AFTER) throw new NotJson(this.before - 1);
@@ -251,7 +254,6 @@ export class JsonScanner {
     return text.includes('\\') ? JSON.parse(text) : text.slice(1, -1);
   }
 
-  /** The key goes on in the next chunk. */
   private keepKeyHead(chunk: Uint8Array): void {
     if (chunk.length - this.keyStart <= MAX_KEY_BYTES)
       this.keyHead += latin1(chunk, this.keyStart, chunk.length);
@@ -259,11 +261,11 @@ export class JsonScanner {
   }
 }
 
-/** Latin-1 is enough: the names that listeners look for are ASCII. */
+/** Decodes bytes as Latin-1, which is enough because the names that listeners search for are ASCII. */
 const latin1 = (chunk: Uint8Array, start: number, end: number) =>
   Buffer.from(chunk.buffer, chunk.byteOffset, end).toString('latin1', Math.max(start, 0));
 
-/** The first byte of a string from `at` on that is a quote, a backslash or a control character, or the end. */
+/** Returns the position of the first quote, backslash or control character from `at` on, or the end of the chunk. */
 function endOfPlain(chunk: Uint8Array, at: number): number {
   let i = at;
   while (i < chunk.length) {

@@ -8,7 +8,7 @@ const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(level
 const slices = (text: string, spans: Iterable<TextRange>): string[] =>
   Array.from(spans, ([start, end]) => text.slice(start, end));
 
-/** The value at `at`, put together from spans down to the scalars. */
+/** Rebuilds the value at `at` from its spans. */
 function rebuilt(text: string, at: number): unknown {
   const start = skipSpace(text, at);
   if (text[start] === '[') return elementSpans(text, at).map(([item]) => rebuilt(text, item));

@@ -1,18 +1,18 @@
 import { CODES, Cursor, type TooDeep, UNLIMITED } from './json-grammar.js';
 
 /*
- * Free-form JSON is stored and answered as it was sent, so what travels is a slice of the text. The slices are found
+ * Free-form JSON is stored and returned as it was sent, so the service handles slices of the text. They are found
  * without building values, in text that `JSON.parse` accepted.
  */
 
 const { OPEN_BRACE, OPEN_BRACKET } = CODES;
 
-/** Where a value lies: `text.slice(start, end)` is the value, without the white space around it. */
+/** Range of a value: `text.slice(start, end)` is the value without the white space around it. */
 export type TextRange = readonly [start: number, end: number];
 
 /**
- * The members of the object at `at`, keys decoded. Of a repeated key the last value wins, at the place of the first,
- * as in `JSON.parse`.
+ * Returns the ranges of the members of the object at `at`, keyed by decoded names. As in `JSON.parse`, the last value
+ * of a repeated key counts, at the position of the first.
  */
 export function memberSpans(text: string, at: number, depth = 1): Map<string, TextRange> {
   const spans = new Map<string, TextRange>();
@@ -21,15 +21,12 @@ export function memberSpans(text: string, at: number, depth = 1): Map<string, Te
   return spans;
 }
 
-/** The texts of the members of an object, by name. */
 export const memberTexts = (object: string): Map<string, string> =>
   new Map([...memberSpans(object, 0)].map(([name, span]) => [name, object.slice(...span)]));
 
-/** The text of the object that has these members. */
 export const objectText = (members: Iterable<[name: string, text: string]>): string =>
   `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
 
-/** The elements of the array at `at`. */
 export function elementSpans(text: string, at: number, depth = 1): TextRange[] {
   const spans: TextRange[] = [];
   const cursor = new Cursor(text, at);
@@ -38,23 +35,26 @@ export function elementSpans(text: string, at: number, depth = 1): TextRange[] {
 }
 
 /**
- * The texts of the elements of an array, which is a member of an object's text. Their depth is not checked, so that
- * an element that is too deep can be refused by itself.
+ * Returns the texts of the elements of the array that is the member `name` of an object. Their depth is not checked, so
+ * that an element that is too deep can be refused alone.
  */
 export function elementTexts(text: string, name: string): string[] {
   const [start] = memberSpans(text, 0, UNLIMITED).get(name)!;
   return elementSpans(text, start, UNLIMITED).map((span) => text.slice(...span));
 }
 
-/** The text of the value at a path of members in an object's text. The path must exist. */
+/** Returns the text of the value at a path of member names. The path must exist. */
 export function valueAt(text: string, ...names: string[]): string {
   return names.reduce((value, name) => value.slice(...memberSpans(value, 0).get(name)!), text);
 }
 
-/** Values to find: `true` is the value itself; else these members of it, or `[shape]` in each of its elements. */
+/**
+ * Values to find: `true` is the value itself, an object names members of it, and `[shape]` applies to each of its
+ * elements.
+ */
 export type Shape = true | readonly [Shape] | { readonly [member: string]: Shape };
 
-/** The texts that a shape finds; undefined where a value is missing or is another kind of container. */
+/** The texts that a shape finds. Undefined when a value is missing or is another kind of container. */
 export type Texts<S extends Shape> = S extends true
   ? string
   : S extends readonly [infer E extends Shape]
@@ -64,14 +64,15 @@ export type Texts<S extends Shape> = S extends true
       : never;
 
 /**
- * The texts of the values that the shape names, in one pass. The depth of an element counts from itself, and one that
- * is too deep is a `TooDeep` in its place, so that it can be refused by itself. @throws TooDeep outside elements
+ * Returns the texts of the values that the shape names, in one pass. The depth of an element counts from the element
+ * itself. One that is too deep becomes a `TooDeep` at its position, so that it can be refused alone.
+ * @throws TooDeep when a value outside of elements is too deep
  */
 export function textsIn<const S extends Shape>(text: string, shape: S): Texts<S> | undefined {
   return readShape(new Cursor(text, 0), shape, 0) as Texts<S> | undefined;
 }
 
-/** What the shape finds in the value on which the cursor stands. Moves the cursor behind it. */
+/** Reads the value at the cursor by a shape, and moves the cursor to its end. */
 function readShape(cursor: Cursor, shape: Shape, depth: number): unknown {
   const { first, at } = cursor;
   if (isList(shape) && first === OPEN_BRACKET) return readElements(cursor, shape[0]);

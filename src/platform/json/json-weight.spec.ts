@@ -11,7 +11,7 @@ import {
 const MIB = 1024 * 1024;
 const listText = (length: number, element: (i: number) => string) =>
   `[${Array.from({ length }, (_, i) => element(i)).join(',')}]`;
-/** More than the estimate remembers, so that each repetition counts as new. */
+/** More strings than the estimate remembers, so that each repetition counts as new. */
 const words = listText(100_000, (i) => `,"${i}"`)
   .slice(1, -1)
   .replaceAll(',,', ',');

@@ -1,6 +1,6 @@
 import { CODES, skipSpace, skipString } from './json-grammar.js';
 
-/** A text holds more than a limit below, or is nested too deep. */
+/** Thrown when a text exceeds one of the limits below. */
 export class JsonLimit extends Error {
   constructor(
     message: string,
@@ -11,62 +11,62 @@ export class JsonLimit extends Error {
 }
 
 /**
- * Limits of one JSON text, above what real bodies hold: a table of a million rows, 32 MiB of embeddings, a vocabulary as
- * one object. They bound the time for which `JSON.parse` blocks the event loop, most of which goes into memory:
- * bench/json-weight.mjs prints what a text at each limit takes.
+ * Limits of one JSON text. They are above what real bodies contain: a table of a million rows, 32 MiB of embeddings, a
+ * vocabulary as one object. They limit how long `JSON.parse` blocks the event loop, which is mostly the cost of memory.
+ * bench/json-weight.mjs measures a text at each limit.
  */
-/** Bytes of memory at the peak of `JSON.parse`, the characters of strings not included. */
+/** Most bytes of memory at the peak of `JSON.parse`, without the characters of strings. */
 export const MAX_PARSED_BYTES = 160 * 1024 * 1024;
-/** A shape is the sequence of keys up to one of them: V8 keeps a description of each. */
+/** Most shapes. A shape is the sequence of keys up to one of them, and V8 keeps a description of each. */
 export const MAX_SHAPES = 200_000;
-/** V8 looks up each string of up to `SHORT_STRING` characters in the table of all names. */
+/**
+ * Most different short strings. V8 looks up each string of up to `SHORT_STRING` characters in its table of all names.
+ */
 export const MAX_SHORT_STRINGS = 500_000;
 const SHORT_STRING = 10;
-/** Its length in the text when each of its characters is written as an escape. */
+/** Length of a short string in the text when each of its characters is an escape. */
 const SHORT_STRING_ESCAPED = 6 * SHORT_STRING;
-/** Containers inside containers. What is free-form has a lower limit of its own, `MAX_DEPTH`. */
+/** Most containers inside each other. Free-form JSON has a lower limit of its own, `MAX_DEPTH`. */
 export const MAX_BODY_DEPTH = 10_000;
 
-/*
- * Bytes of heap at the peak of `JSON.parse`, on Node 20 and 24, rounded up: bench/json-weight.mjs prints them.
- */
+/* Bytes of heap at the peak of `JSON.parse` on Node 20 and 24, rounded up, as measured by bench/json-weight.mjs. */
 const CONTAINER_BYTES = 64;
 const SLOT_BYTES = 8;
-/** The parser keeps each value on two stacks, outside the heap, until its container is complete. */
+/** The parser keeps each value on two stacks outside the heap until its container is complete. */
 const STACK_BYTES = 16;
 const DOUBLE_BYTES = 16;
 const STRING_BYTES = 24;
 const SHAPE_BYTES = 256;
-/** A key that is a number makes a dictionary of its object. */
+/** A numeric key turns its object into a dictionary. */
 const INDEX_KEY_BYTES = 160;
 
 /**
- * A text this short is not counted: its values take at most this factor of its length. Counting costs about as much
- * as `JSON.parse`, and most bodies are short.
+ * A text of up to this length is not counted, and its values are assumed to take `WORST_FACTOR` times its length.
+ * Counting costs about as much as `JSON.parse`, and most bodies are short.
  */
 const SHORT_TEXT = 64 * 1024;
 const WORST_FACTOR = 32;
 
-/** Hashes of the shapes and short strings seen last, by their lower bits, so that repeats are counted once or seldom. */
+/** Hashes of recent shapes and short strings, indexed by their lower bits, so that repeats are rarely counted again. */
 const SEEN = new Int32Array(8192);
-/** Hash of the keys of each open container so far. */
+/** Hash of the keys so far of each open container. */
 const SHAPES = new Int32Array(MAX_BODY_DEPTH + 2);
 
 const HASH_START = 0x811c9dc5;
 const HASH_PRIME = 0x01000193;
-/** How many characters are hashed before the end of a string is known: more than `SHORT_STRING` and most keys have. */
+/** Characters that are hashed before the end of a string is known. Longer than `SHORT_STRING` and most keys. */
 const HASHED_RUN = 16;
 
 const { BACKSLASH, CLOSE_BRACE, COLON, COMMA, MINUS, NINE, OPEN_BRACE, QUOTE, ZERO } = CODES;
 const DOT = 0x2e;
 const LETTER_E = 0x45;
-/** Set in the code of a letter, makes it lower case; in that of a bracket, a brace. */
+/** Setting this bit converts a letter to lower case, and a bracket to a brace. */
 const LOWER_CASE = 0x20;
 
 /**
- * The bytes of memory that the values of a JSON text take, text not included, estimated in one pass that builds nothing;
- * for text that is no JSON, any number. The estimate is high rather than low.
- * @throws JsonLimit when it holds more than a limit above, or is nested too deep.
+ * Estimates the bytes of memory for the values of a JSON text in one pass, without building them. `bytesPerCharacter`
+ * adds the text itself. The estimate is high rather than low. For text that is not JSON the result is meaningless.
+ * @throws JsonLimit when the text exceeds a limit above
  */
 export function parsedBytes(text: string, bytesPerCharacter = 1): number {
   if (text.length <= SHORT_TEXT) return text.length * WORST_FACTOR;
@@ -128,7 +128,10 @@ class WeightEstimate {
     } else if (c === CLOSE_BRACE && this.depth > 0) this.depth--;
   }
 
-  /** A string, or a key with its colon. Answers where it ends. Most are short and plain: they are hashed as they are read. */
+  /**
+   * Reads a string, or a key with its colon, and returns its end. Most are short and plain, so they are hashed while
+   * they are read.
+   */
   private string(at: number): number {
     const { text } = this;
     const runEnd = at + 1 + HASHED_RUN;
@@ -149,7 +152,6 @@ class WeightEstimate {
     return isKey ? next + 1 : end;
   }
 
-  /** A string that is long or holds escapes. */
   private otherValue(from: number, to: number): void {
     const isShort = this.isShort(from, to);
     this.value(isShort, isShort ? hashRange(this.text, from, to) : 0);
@@ -178,9 +180,11 @@ class WeightEstimate {
   }
 }
 
-/** Bytes of memory that each byte of a text may take when `parseBounded` parses it. */
 export const MAX_PARSED_WEIGHT = 10;
-/** `JSON.parse` for a part of a body. @throws JsonLimit when its values would take far more than its text */
+/**
+ * Parses a part of a body with `JSON.parse`.
+ * @throws JsonLimit when its values would take far more memory than its text
+ */
 export function parseBounded(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {
   if (text.length > SHORT_TEXT && parsedBytes(text, 2) > MAX_PARSED_WEIGHT * text.length)
     throw new JsonLimit(
@@ -196,14 +200,14 @@ function isNew(hash: number): boolean {
   return true;
 }
 
-/** FNV-1a over the characters of a string. */
+/** Hashes the characters of a string with FNV-1a. */
 function hashRange(text: string, from: number, to: number): number {
   let hash = HASH_START;
   for (let i = from; i < to; i++) hash = Math.imul(hash ^ text.charCodeAt(i), HASH_PRIME);
   return hash;
 }
 
-/** Mixes the upper bits into the lower ones, which choose the slot. Never 0, which means an empty slot. */
+/** Mixes the upper bits into the lower ones, which select the slot. Never returns 0, which means an empty slot. */
 const mixed = (hash: number) => Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) | 1;
 
 const tooMany = (limit: number, what: string) =>

@@ -3,8 +3,8 @@ import { ANSWER_MEMBERS, plainText, QUESTION_MEMBERS } from './plain-text.js';
 import type { MessagePiece } from './chat-parts.js';
 
 /**
- * What a call was asked and what it answered, where both are plain texts of a name that says so; undefined where neither is. For
- * calls that are no chat.
+ * Returns the question and the answer of a call that is not a chat, if at least one of them is a plain text of a known
+ * member. Otherwise returns undefined.
  */
 export function readPlainConversation(
   inputs: unknown,
@@ -27,7 +27,6 @@ export function readPlainConversation(
   };
 }
 
-/** A document as JSON; nothing where it says nothing. */
 const documentOf = (role: string, value: unknown): ChatMessage[] =>
   isBlank(value) ? [] : [makeMessage(role, 'data', JSON.stringify(value))];
 

@@ -2,8 +2,8 @@ import { type ChatObject, decodeJsonText, isText } from './chat-parts.js';
 import { isObject } from './json-object.js';
 
 /**
- * Members that hold the document of another program: arguments of a function (weave 0.52, DSPy 3), Haystack 2 (`data`), Bedrock's
- * `InvokeModel` (`body`, as JSON).
+ * Members that contain the document of another program: arguments of a function (weave 0.52, DSPy 3), Haystack 2
+ * (`data`), and Bedrock's `InvokeModel` (`body`, as JSON).
  */
 export const WRAPPERS = ['kwargs', 'data', 'body', 'request'];
 export const innerDocument = (document: ChatObject, name: string): ChatObject | undefined => {
@@ -11,7 +11,7 @@ export const innerDocument = (document: ChatObject, name: string): ChatObject | 
   return isObject(inner) ? inner : undefined;
 };
 
-/** Members that say what was asked, and what was answered, in calls that are no chat. */
+/** Members that contain the question or the answer in calls that are not a chat. */
 export const QUESTION_MEMBERS = [
   'question',
   'query',
@@ -49,7 +49,10 @@ export const ANSWER_MEMBERS = [
   'raw', // CrewAI 1
 ];
 
-/** A document that is one plain text, or the first of the members with a text, also within a wrapped document. */
+/**
+ * Returns a document that is a plain text, or the text of the first of the members that has one. Wrapped documents are
+ * searched too.
+ */
 export function plainText(document: unknown, names: readonly string[]): string | undefined {
   const value = decodeJsonText(document);
   if (typeof value === 'string') return value;
@@ -64,7 +67,6 @@ export function plainText(document: unknown, names: readonly string[]): string |
   return undefined;
 }
 
-/** A text, also as the only one of a list. */
 function onlyText(value: unknown): string | undefined {
   const [one, ...more]: unknown[] = Array.isArray(value) ? value : [value];
   return isText(one) && more.length === 0 ? one : undefined;

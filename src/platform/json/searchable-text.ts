@@ -1,9 +1,10 @@
-/** How deep JSON may be nested in strings of JSON. */
+/** Most levels of JSON inside JSON strings. */
 const MAX_DEPTH = 8;
 
 /**
- * The texts that a text stands for: itself and, where it is JSON, its text with the escapes decoded, and those of each string in it that is JSON.
- * `skein_says` in query.sql searches stored documents by the same rule.
+ * Yields the texts in which a search looks for a needle: the text itself and, if it is JSON, the text with decoded
+ * escapes. The same is done for each string in it that is JSON. `skein_says` in query.sql searches stored documents by
+ * the same rule.
  */
 export function* searchableTexts(text: string, depth = 0): Generator<string> {
   yield text;
@@ -17,7 +18,7 @@ const isLikeJson = (text: string) => {
   const trimmed = text.trim();
   return ['{}', '[]', '""'].includes(`${trimmed[0]}${trimmed.at(-1)}`) && text.includes('"');
 };
-/** Strings of JSON that begin as JSON does. */
+/** Matches strings that begin like JSON. */
 const NESTED = /"(?:\s|\\[nrt])*(?:[[{]|\\"|\\u0022)(?:[^"\\]|\\.)*"/gs;
 
 const decodeEscapes = (text: string) =>

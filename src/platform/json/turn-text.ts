@@ -8,7 +8,7 @@ import {
 import { ANSWER_MEMBERS, plainText, QUESTION_MEMBERS } from './plain-text.js';
 
 /**
- * What a call says as a part of a turn, best first: a message of a chat, a plain text of a member that is named so, or a
+ * The text of a call as part of a turn. The kinds from best to worst: a chat message, a plain text of a known member, a
  * document as JSON.
  */
 export interface TurnText {
@@ -17,16 +17,16 @@ export interface TurnText {
   text: string;
 }
 
-/** Roles whose messages are no answer: tools answer the model. */
+/** Roles whose messages are not answers. Tools answer the model. */
 const INPUT_ROLES = new Set(['user', 'system', 'developer', 'tool', 'function']);
 
-/** A document in which nothing is said: blanks, and what programs print where there is nothing. */
+/** True for a document without content: blanks, or the null values that programs print. */
 const saysNothing = (document: unknown): boolean =>
   isBlank(document) ||
   (typeof document === 'string' && /^\s*(?:null|None|undefined)?$/.test(document)) ||
   (typeof document === 'object' && Object.values(document as object).every(saysNothing));
 
-/** Messages of which none has anything to show: clients send an empty one where they have no text. */
+/** True when no message has visible content. Clients send an empty message when they have no text. */
 const areSilent = (messages: readonly ChatMessage[] = []): boolean =>
   messages.length > 0 &&
   messages.every(({ pieces }) =>
@@ -37,8 +37,8 @@ const isOfNothing = ({ kind, name, text }: ChatMessage['pieces'][number]): boole
   kind === 'data' && name === '' && text === 'empty';
 
 /**
- * The last question among the inputs: what comes before it belongs to earlier turns. Where nothing came in, it is the one that the
- * output repeats, as the state of a graph does. Undefined when the call says none.
+ * Returns the last question of the inputs, because earlier ones belong to earlier turns. If the inputs are empty, uses
+ * the question that the output repeats, as the state of a graph does. Undefined when the call has no question.
  */
 export function readQuestion(inputs: unknown, output: unknown): TurnText | undefined {
   const isSilent = saysNothing(inputs);
@@ -54,8 +54,8 @@ export function readQuestion(inputs: unknown, output: unknown): TurnText | undef
 }
 
 /**
- * The last answer in the output; undefined when it says nothing. Without one it is the message of an agent that came in alone:
- * AutoGen's runtime tells what an agent answers as the message that the next one gets.
+ * Returns the last answer of the output. If the output is empty, uses an agent's message in inputs without a question:
+ * AutoGen's runtime records the answer of an agent as the input of the next one. Undefined when no answer is found.
  */
 export function readAnswer(inputs: unknown, output: unknown): TurnText | undefined {
   const isAnswer = (said: ChatMessage) => !INPUT_ROLES.has(said.role) && textIn(said) !== '';
@@ -78,7 +78,7 @@ export function readAnswer(inputs: unknown, output: unknown): TurnText | undefin
   return { kind: 'data', role: 'assistant', text: JSON.stringify(output) };
 }
 
-/** The texts of a message, without what a model thought and the tools that it called. */
+/** Joins the texts of a message, without reasoning and tool calls. */
 const textIn = ({ pieces }: ChatMessage): string =>
   pieces
     .filter(({ kind, text }) => kind === 'text' && text.trim() !== '')

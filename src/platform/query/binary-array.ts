@@ -1,12 +1,12 @@
 /*
- * Arrays in PostgreSQL's binary format (`array_send` in src/backend/utils/adt/arrayfuncs.c): five 4-byte integers
- * (dimensions, whether there are nulls, type of the elements, length, lower bound), then each element as its length and
- * its bytes; -1 is the length of null. pg sends a `Buffer` in this format. Nothing is escaped, and nothing scanned for
- * a quote to escape: bench/sql-forms.mjs prints what that saves.
+ * Arrays in PostgreSQL's binary format (`array_send` in src/backend/utils/adt/arrayfuncs.c). The header has five 4-byte
+ * integers: dimensions, whether there are nulls, type of the elements, length, lower bound. Each element follows as its
+ * length and its bytes; null has length -1. pg sends a `Buffer` in this format. Nothing is escaped or scanned for
+ * quotes; bench/sql-forms.mjs measures what that saves.
  */
 const HEADER = 20;
 
-/** `oid` of the elements: https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat */
+/** `oid` of the element type: https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat */
 function binaryArray(oid: number, values: readonly (string | null | undefined)[]): Buffer {
   const lengths = values.map((value) =>
     value === null || value === undefined ? -1 : Buffer.byteLength(value),

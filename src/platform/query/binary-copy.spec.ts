@@ -9,7 +9,7 @@ it.each([
   ['1999-12-31T23:59:59.999999Z', -1],
   ['2000-01-01T01:30:00+01:30', 0],
   ['1999-12-31T18:30:00-05:30', 0],
-  // PostgreSQL rounds halves of a microsecond to the even one
+  // PostgreSQL rounds half a microsecond to even.
   ['2000-01-01T00:00:00.0000005Z', 0],
   ['2000-01-01T00:00:00.0000015Z', 2],
   ['2000-01-01T00:00:00.9999999Z', 1_000_000],

@@ -1,29 +1,29 @@
 /*
- * Rows in the binary format of `COPY` (https://www.postgresql.org/docs/current/sql-copy.html, "Binary Format"): a header, then each row
- * as how many values it has, and each value as its length and its bytes; -1 is the length of null.
+ * Rows in the binary format of `COPY` (https://www.postgresql.org/docs/current/sql-copy.html, "Binary Format"). After a
+ * header follows each row: its number of values, then each value as its length and its bytes. Null has length -1.
  */
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const NULL = -1;
 const END = -1;
 
-/** Byte of a `CopyData`; every message is its byte, then an int32 that counts itself and what follows. */
+/** Type byte of a `CopyData` message. A message is a type byte, an int32 length that includes itself, and the body. */
 const COPY_DATA = 'd'.charCodeAt(0);
 const LENGTH = 4;
 
-/** A character of UTF-16 takes at most so many bytes. */
+/** Most bytes of UTF-8 per UTF-16 code unit. */
 const MOST_BYTES = 3;
-/** Up to here a loop over the characters is faster than a call of `write`. */
+/** Up to this length a loop over the characters is faster than a call of `write`. */
 const SHORT = 32;
 const ASCII = 0x80;
 
-/** A statement that takes rows, and what logs and traces call it. */
+/** A `COPY` statement. `name` is its name in logs and traces. */
 export interface CopyStatement {
   name: string;
   text: string;
   columns: number;
 }
 
-/** `COPY table (columns) FROM STDIN`. Both names are ours: nothing of a client's is part of the text. */
+/** Builds `COPY table (columns) FROM STDIN`. Both names must come from our code and never from a client. */
 export const copyInto = (table: string, columns: readonly string[]): CopyStatement => ({
   name: `${table}.copy`,
   text: `COPY ${table} (${columns.join(', ')}) FROM STDIN (FORMAT binary)`,
@@ -31,8 +31,8 @@ export const copyInto = (table: string, columns: readonly string[]): CopyStateme
 });
 
 /**
- * The rows of a `COPY`, as the message that brings them to PostgreSQL: one piece of memory. Add the values of each row in
- * the order of the columns, after `begin`.
+ * Builds the rows of a `COPY` as one message in one buffer. For each row call `begin`, then add its values in the order
+ * of the columns.
  */
 export class CopyRows {
   count = 0;
@@ -40,7 +40,7 @@ export class CopyRows {
   private at = 0;
   private rowAt = 0;
 
-  /** `room` is how many bytes the rows may take; more are taken where they are needed. */
+  /** `room` is the expected size of the rows in bytes. The buffer grows when they need more. */
   constructor(
     readonly statement: CopyStatement,
     room: number,
@@ -58,7 +58,6 @@ export class CopyRows {
     this.count++;
   }
 
-  /** Takes the row back that `begin` began. */
   undo(): void {
     this.at = this.rowAt;
     this.count--;
@@ -87,7 +86,7 @@ export class CopyRows {
     this.at = this.bytes.writeInt32BE(value, this.at);
   }
 
-  /** A `timestamptz`: microseconds since the beginning of 2000, as `microsecondsOf` answers them. */
+  /** Adds a `timestamptz`: microseconds since the beginning of 2000, as `microsecondsOf` returns them. */
   timestamp(value: number | null): void {
     if (value === null) return this.null();
     this.ensure(LENGTH + 8);
@@ -96,7 +95,7 @@ export class CopyRows {
     this.at = this.bytes.writeUInt32BE(value >>> 0, this.at);
   }
 
-  /** The message; no row can be added afterwards. */
+  /** Returns the message. No row can be added afterwards. */
   finish(): Buffer {
     this.ensure(2);
     this.at = this.bytes.writeInt16BE(END, this.at);
@@ -109,7 +108,7 @@ export class CopyRows {
     this.at = this.bytes.writeInt32BE(NULL, this.at);
   }
 
-  /** Writes a text that is short and ASCII, and answers its length. */
+  /** Writes a short ASCII text and returns its length. Returns undefined for any other text. */
   private shortText(value: string, from: number): number | undefined {
     const { bytes } = this;
     const { length } = value;
@@ -135,16 +134,17 @@ const MINUTE_MS = 60_000;
 const MICROS = 1_000_000;
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
-/** Where the seconds end, and the characters of an offset. */
+/** Index after the seconds, and the length of an offset such as `+01:00`. */
 const FRACTION_AT = 19;
 const OFFSET_LENGTH = 6;
-/** Hours that PostgreSQL takes for an offset. */
+/** Most hours of an offset that PostgreSQL accepts. */
 const MAX_OFFSET = 15;
 const [ZERO, MINUS, DOT, LETTER_Z] = [0x30, 0x2d, 0x2e, 0x5a];
 
 /**
- * The microseconds from the beginning of 2000 to an instant, rounded as PostgreSQL does it. Undefined for a spelling that
- * is not the usual one, an instant that is none, and one before 1900 or that a double cannot hold: those are PostgreSQL's to read.
+ * Returns the microseconds from the beginning of 2000 to an instant, rounded as PostgreSQL rounds. PostgreSQL must read
+ * the text when this returns undefined. It does so for an unusual spelling, an invalid date, a year before 1900, and a
+ * value beyond the exact range of a double.
  */
 export function microsecondsOf(text: string): number | undefined {
   if (!INSTANT.test(text)) return undefined;
@@ -157,7 +157,7 @@ export function microsecondsOf(text: string): number | undefined {
   return Number.isSafeInteger(micros) ? micros : undefined;
 }
 
-/** Milliseconds from the beginning of 2000, offset and fraction aside; NaN for a time that is none. */
+/** Returns milliseconds since the beginning of 2000, without offset and fraction. NaN for an invalid date or time. */
 function localMs(text: string): number {
   const [year, month, day] = [100 * two(text, 0) + two(text, 2), two(text, 5), two(text, 8)];
   const [hour, minute, second] = [two(text, 11), two(text, 14), two(text, 17)];
@@ -166,7 +166,7 @@ function localMs(text: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second) - EPOCH_MS;
 }
 
-/** NaN for an offset that PostgreSQL does not take. */
+/** Returns the offset in milliseconds. NaN for an offset that PostgreSQL does not accept. */
 function offsetMs(text: string, at: number): number {
   const [hours, minutes] = [two(text, at + 1), two(text, at + 4)];
   if (hours > MAX_OFFSET || minutes > 59) return NaN;
@@ -174,7 +174,6 @@ function offsetMs(text: string, at: number): number {
   return (text.charCodeAt(at) === MINUS ? -offset : offset) * MINUTE_MS;
 }
 
-/** The number that two digits spell. */
 const two = (text: string, at: number) =>
   10 * text.charCodeAt(at) + text.charCodeAt(at + 1) - 11 * ZERO;
 
@@ -183,7 +182,7 @@ function daysIn(year: number, month: number): number {
   return month === 2 && isLeap ? 29 : (DAYS[month - 1] ?? 0);
 }
 
-/** As `rint` of C. */
+/** Rounds half to even, as `rint` of C. */
 function halfToEven(value: number): number {
   const rounded = Math.round(value);
   return rounded - value === 0.5 && rounded % 2 === 1 ? rounded - 1 : rounded;

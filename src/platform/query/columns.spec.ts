@@ -106,7 +106,7 @@ describe('a name', () => {
         return Reflect.getOwnPropertyDescriptor(table, key);
       },
     });
-    resolve(watched, 'id', 'at', nameBudget()); // reads the whole table, once
+    resolve(watched, 'id', 'at', nameBudget()); // reads the whole table once
     lookUps.length = 0;
     resolve(watched, `summary${'.a'.repeat(60)}`, 'at', nameBudget());
     expect(lookUps).toEqual(['summary.a.a', 'summary.a', 'summary']);

@@ -1,7 +1,9 @@
 import { NUMBER } from './literal-patterns.js';
 import { identifier, join, Parameter, sql, type Sql } from './sql.js';
 
-/** A query that cannot be answered. `path` is the place in the request: `query.$expr.$and[0].$eq`. */
+/**
+ * Thrown for a query that cannot be answered. `path` is the position in the request, such as `query.$expr.$and[0].$eq`.
+ */
 export class InvalidQuery extends Error {
   constructor(
     readonly path: string,
@@ -12,29 +14,34 @@ export class InvalidQuery extends Error {
 }
 
 /**
- * One value of a row. `sql` is a column, a call or a parenthesised expression of PostgreSQL type
- * text (`text`), numeric or any integer (`number`), boolean (`bool`), timestamptz (`time`). `json` is what a
- * path into a JSON column found, as text: strings without their quotes, everything else as it was written,
- * and NULL for a missing value as for a JSON null.
+ * One value of a row. `sql` is a column, a function call or a parenthesised expression. Its PostgreSQL type is text
+ * (`text`), numeric or any integer (`number`), boolean (`bool`), or timestamptz (`time`). `json` is the value at a path
+ * of a JSON column, as text: strings without their quotes, everything else as it was written. It is NULL for a missing
+ * value and for a JSON null.
  */
 export interface Operand {
   readonly type: 'text' | 'number' | 'bool' | 'time' | 'json';
   readonly sql: Sql;
-  /** Says that `sql` is never NULL, so that a descending sort can walk an ordinary index backwards. */
+  /** True when `sql` is never NULL, so that a descending sort can walk an ordinary index backwards. */
   readonly isNotNull?: boolean;
-  /** Of what may be large: the same, without what it takes to find it; the statement fails where it has more bytes than that. */
+  /**
+   * For values that may be large: returns SQL of the same value that keeps no memory used to extract it. The statement
+   * fails when the value has more bytes than the limit.
+   */
   readonly within?: (bytes: number) => Sql;
-  /** Of a value in a document: where it is, for those who take out several of one document at once. */
+  /** Column and path of a value in a document. Several values of one document can then be extracted together. */
   readonly at?: { readonly column: JsonColumn; readonly path: readonly string[] };
-  /** Says that a `number` is a PostgreSQL integer: only another integer meets an index on it. */
+  /** True when a `number` is a PostgreSQL integer. Only another integer can use an index on it. */
   readonly isInteger?: boolean;
-  /** Says that a `number` may have more digits than a double keeps, and that clients add it up of doubles. */
+  /** True when a `number` may have more digits than a double, and clients compute it as a sum of doubles. */
   readonly isSum?: boolean;
-  /** Of a text: when it is which, where another condition than `=` says it, as a partial index may. */
+  /**
+   * Conditions that can replace `=` for a text, keyed by the literal it is compared to. A partial index may use them.
+   */
   readonly cases?: Pick<ReadonlyMap<string, Sql>, 'get'>;
 }
 
-/** A column of type `json`; `isOpaque` is true in rows whose free-form JSON PostgreSQL refuses to take apart. */
+/** A column of type `json`. `isOpaque` is true in rows whose free-form JSON PostgreSQL's json functions refuse. */
 export interface JsonColumn {
   readonly type: 'document';
   readonly sql: Sql;
@@ -42,16 +49,16 @@ export interface JsonColumn {
 }
 
 /**
- * Reads what a dotted name means after its prefix; undefined means that there is no such field. `place` is where the name stands in
- * the request.
+ * Resolves a dotted name after its prefix, or returns undefined when no such field exists. `place` is the position of
+ * the name in the request.
  */
 export type NamePrefix = (path: readonly string[], place: string) => Operand | undefined;
 
 type Column = Operand | JsonColumn | NamePrefix;
 
 /**
- * What a resource exposes: wire name → how to read it. Feeds SELECT, `fields`, `sort_by` and `$getField`.
- * A key may be dotted (`summary.svc.status`) and then wins over the JSON column that it seems to lie in.
+ * The fields that a resource exposes: how to read each wire name. Used by SELECT, `fields`, `sort_by` and `$getField`.
+ * A key may be dotted (`summary.svc.status`); it then takes precedence over the JSON column of its first step.
  */
 export type Columns<Name extends string = string> = Readonly<Record<Name, Column>>;
 
@@ -60,7 +67,7 @@ const typedOperand =
   (type: Operand['type']) =>
   (value: Sql, options: Options = {}): Operand => ({ type, sql: value, ...options });
 
-/** One line per entry of a `ColumnTexts` table: `id: column.text(sql`c.id`, { isNotNull: true })`. */
+/** Constructors of operands, one line per entry of a table: `id: column.text(sql`c.id`, { isNotNull: true })`. */
 export const column = {
   text: typedOperand('text'),
   number: typedOperand('number'),
@@ -70,10 +77,13 @@ export const column = {
 };
 
 /**
- * The value at a path of a JSON column; digits index arrays. Every accessor of type `json` fails on a text that
- * holds `\u0000` or half a surrogate pair anywhere, so the rows flagged opaque are read through a function that
- * puts U+FFFD in their place. 100,000 rows of 1.8 KB, ms on PostgreSQL 15 / 18 (bench/json-path.mjs): no guard
- * 886 / 676 · the flag 894 / 659 · a test of the text instead 1928 / 2049 · always the function 4384 / 5153.
+ * Returns the value at a path of a JSON column. Digits in the path index arrays. Every accessor of type `json` fails on
+ * a text that contains `\u0000` or half a surrogate pair. So rows flagged as opaque are read through a function that
+ * replaces these with U+FFFD. For 100,000 rows of 1.8 KB, ms on PostgreSQL 15 / 18 (bench/json-path.mjs):
+ * - no guard 886 / 676
+ * - the flag 894 / 659
+ * - a test of the text instead 1928 / 2049
+ * - always the function 4384 / 5153
  */
 export const jsonAt = (column: JsonColumn, path: readonly string[]): Operand => ({
   type: 'json',
@@ -83,7 +93,10 @@ export const jsonAt = (column: JsonColumn, path: readonly string[]): Operand => 
   at: { column, path },
 });
 
-/** The values at paths of a document as an array, each within a limit: what the paths have in common is looked for once. */
+/**
+ * Returns the values at several paths of a document as an array, each within a limit. Common prefixes of the paths are
+ * read once.
+ */
 export const jsonAtAll = (
   column: JsonColumn,
   paths: readonly (readonly string[])[],
@@ -92,15 +105,18 @@ export const jsonAtAll = (
   sql`skein_texts_at(${column.sql}, ${column.isOpaque}, ${JSON.stringify(paths.map((path) => path.map(storable)))}::json, ${bytes}::int)`;
 
 /**
- * So many values of a row may be taken out as they come, by expressions that indexes know. Each of a call of 30 MiB takes
- * PostgreSQL 60 to 120 MB until the row is done with, so that more are taken out one after the other and held to a limit.
+ * Number of large values that a statement may extract from a row by plain expressions, which indexes can use. Each
+ * value of a call of 30 MiB takes PostgreSQL 60 to 120 MB until the row is finished. More values than this are
+ * extracted one after the other and limited in size.
  */
 export const PLAIN_VALUES = 3;
-/** What a statement takes out of one row, where it takes out more values than these. Copies may double it. */
+/**
+ * Most bytes that a statement extracts from one row when it extracts more than `PLAIN_VALUES` values. Copies may double
+ * it.
+ */
 export const MAX_EXTRACTED_BYTES = 128 * 1024 * 1024;
 export const extractedShare = (values: number) => Math.floor(MAX_EXTRACTED_BYTES / values);
 
-/** The same value as JSON: what an answer shows of it. */
 export const jsonValueAt = (column: JsonColumn, path: readonly string[]): Sql =>
   atPath(column, path, sql`#>`);
 
@@ -116,29 +132,37 @@ function atPath({ sql: document, isOpaque }: JsonColumn, path: readonly string[]
   }
   return sql`(${value} ${get} ${new Parameter(steps)}::text[])`;
 }
-/** In a path PostgreSQL takes these for indexes, and counts negative ones in the wrong array; `->` takes them for keys. */
+/**
+ * Matches steps that PostgreSQL reads as array indexes, of which it counts negative ones in the wrong array. `->` reads
+ * them as keys.
+ */
 const SIGNED = /^\s*[-+]\d+$|^\s+\d+$/;
 
 /**
- * At most how many bytes a stored text or document has when it is taken out, found without reading it: PostgreSQL says only
- * how many it takes compressed. Three bytes of `pglz` stand for at most 273, each byte of `lz4` for at most 255.
+ * Upper limit of the bytes of a stored text or document, computed without reading it. PostgreSQL only knows its
+ * compressed size. Three bytes of `pglz` stand for at most 273, each byte of `lz4` for at most 255.
  */
 export const mostBytes = (value: Sql) => sql`coalesce(pg_column_size(${value})::bigint
   * CASE pg_column_compression(${value}) WHEN 'pglz' THEN 91 WHEN 'lz4' THEN 255 ELSE 1 END, 0)`;
 
-/** Text as PostgreSQL can hold it: U+FFFD for NUL and half surrogate pairs, as `skein_safe_json` does. */
+/**
+ * Returns the text as PostgreSQL can store it, with U+FFFD for NUL and half surrogate pairs, as in `skein_safe_json`.
+ */
 export const storable = (text: string) =>
   IS_PLAIN.test(text) ? text : text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd');
-const IS_PLAIN = /^[ -~]*$/; // most are, and the other pattern takes ten times as long
+const IS_PLAIN = /^[ -~]*$/; // matches most texts; the other pattern takes ten times as long
 
-/** NULL where the text is no number. */
+/** Converts a text to a number, or to NULL when it is not a number. */
 export const toNumber = (text: Sql) => sql`skein_number(${text})`;
 
-/** Date-times in the one form of the wire: UTC with microseconds. */
+/** Formats a time as answers print it: UTC with microseconds. */
 export const wireTime = (time: Sql) =>
   sql`to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** The select list, in wire form. Only whole columns can be selected; a name given twice is selected once. */
+/**
+ * Returns the select list in wire format. Only whole columns can be selected. A name that occurs twice is selected
+ * once.
+ */
 export function select(columns: Columns, names: readonly string[], path = 'fields'): Sql {
   const items = names.map((name, i): [string, Sql] => {
     const found = Object.hasOwn(columns, name) ? columns[name]! : undefined;
@@ -155,8 +179,8 @@ export interface Sort<Field extends string = string> {
 }
 
 /**
- * A total order: NULLs last in both directions, the tie-breaker at the end unless the caller sorted by it. Text
- * goes by code point; values inside JSON go numbers first, by size, then everything else as text.
+ * Returns a total order: NULLs last in both directions, and the tie-breaker last unless the caller sorts by it. Text is
+ * sorted by code point. Values inside JSON are sorted with numbers first, then everything else as text.
  */
 export function orderBy<Name extends string>(
   columns: Columns<Name>,
@@ -175,7 +199,6 @@ export function orderBy<Name extends string>(
   return sql`ORDER BY ${join(keys)}`;
 }
 
-/** The keys of an order, with the tie-breaker. */
 export function sortedOperands<Name extends string>(
   columns: Columns<Name>,
   sorts: readonly Sort[] | null | undefined,
@@ -200,8 +223,9 @@ function sortKeys({ type, sql: value }: Operand): Sql[] {
 }
 
 /**
- * What is no number inside JSON, as it sorts. Numbers are empty here, so that those of one size are ties, however each is
- * spelled: who read `1.0` may know it as 1. Reads the value once: CASE would parse the JSON of each text twice.
+ * Returns the second sort key of a value inside JSON: its text, or an empty text for a number. Equal numbers are thus
+ * ties however they are spelled, because a client that read `1.0` may know it as 1. Reads the value once; CASE would
+ * parse its JSON twice.
  */
 export const wordsWithoutNumbers = (value: Sql) =>
   byCodePoint(sql`regexp_replace(${value}, ${NUMBER_PATTERN}::text, '')`);
@@ -212,14 +236,16 @@ interface Page {
   offset?: number | null | undefined;
 }
 
-/** The rows of a page; all without a limit. */
 export const page = ({ limit, offset }: Page) =>
   sql`LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint`;
 
-/** PostgreSQL drops this where the column is declared so already: an index on the column still serves. */
+/**
+ * Compares a text by code point. PostgreSQL drops this for columns declared with "C", so an index on the column still
+ * serves.
+ */
 export const byCodePoint = (text: Sql) => sql`${text} COLLATE "C"`;
 
-/** A budget of one part of a request, and what is left of it. */
+/** Limits one kind of size in one part of a request. */
 export class NameBudget {
   private used = 0;
 
@@ -228,7 +254,10 @@ export class NameBudget {
     private readonly what: string,
   ) {}
 
-  /** `path` says where in the request the bytes stand. */
+  /**
+   * `path` is the position of the bytes in the request.
+   * @throws InvalidQuery when the budget is exceeded
+   */
   spend(bytes: number, path: string): void {
     this.used += bytes;
     if (this.used > this.max)
@@ -237,13 +266,12 @@ export class NameBudget {
 }
 
 /**
- * For the names of one `query`, `sort_by` or `fields`. A name binds at most two parameters for five of its bytes, and
- * `sort_by` is read once more for `after`, so that all of a request stay below the 65,535 parameters of a statement.
+ * Limits the names of one `query`, `sort_by` or `fields`. A name binds at most two parameters per five of its bytes,
+ * and `after` reads `sort_by` once more. So the parameters of a request stay below the 65,535 of a statement.
  */
 export const nameBudget = () => new NameBudget(MAX_NAME_BYTES, 'bytes for all field names');
 export const MAX_NAME_BYTES = 32 * 1024;
 
-/** The steps of a name that a client wrote. */
 export function pathSteps(name: unknown, path: string, names: NameBudget): string[] {
   if (typeof name !== 'string') throw new InvalidQuery(path, 'must be the name of a field');
   if (name.length > MAX_NAME)
@@ -257,7 +285,7 @@ export function pathSteps(name: unknown, path: string, names: NameBudget): strin
 export const MAX_NAME = 1000;
 export const MAX_STEPS = 64;
 
-/** Resolves a dotted name. The longest entry of the table that begins the name wins. */
+/** Resolves a dotted name. The longest key of the table that begins the name wins. */
 export function resolve(columns: Columns, name: unknown, path: string, names: NameBudget): Operand {
   const segments = pathSteps(name, path, names);
   for (let end = Math.min(segments.length, longestKey(columns)); end > 0; end -= 1) {
@@ -270,7 +298,7 @@ export function resolve(columns: Columns, name: unknown, path: string, names: Na
   throw unknownField(name as string, path);
 }
 
-/** How many steps the longest name of a table has, or more. */
+/** Returns the number of steps of the longest key of a table, or more. */
 function longestKey(columns: Columns): number {
   let longest = longestKeys.get(columns);
   if (longest === undefined) {
@@ -290,17 +318,17 @@ function readColumn(found: Column, rest: readonly string[], place: string): Oper
 export const unknownField = (name: string, path: string) =>
   new InvalidQuery(path, `names an unknown field ${quoteWord(name)}`);
 
-/** A caller's word as it may stand in a message. */
+/** Quotes and shortens a word of the caller for a message. */
 export const quoteWord = (word: string) =>
   JSON.stringify(word.length > 64 ? `${word.slice(0, 64)}…` : word);
 
 /**
- * `a.b.0` is three steps. `\.` is a dot within a step, `\\` a backslash, `\[` a bracket; a step in brackets is
- * taken as it stands: `feedback.[svc.note.1].payload`. Reads each character at most three times.
+ * Splits a field name into steps: `a.b.0` has three. `\.` is a dot within a step, `\\` a backslash, `\[` a bracket. A
+ * step in brackets is taken literally: `feedback.[svc.note.1].payload`. Reads each character at most three times.
  */
 export function parsePath(name: string): string[] {
   const steps: string[] = [];
-  let closing = 0; // the first closing bracket that may end the step at hand
+  let closing = 0; // the first closing bracket that may end the current step
   for (let start = 0; start <= name.length;) {
     if (name[start] === '[') {
       if (closing <= start) closing = closingBracket(name, start);
@@ -319,12 +347,12 @@ export function parsePath(name: string): string[] {
 }
 const PLAIN = /(?:\\[.\\[]|[^.])*/y;
 
-/** The position of the first bracket after `start` that ends a step; the length of the name if there is none. */
+/** Returns the position of the first bracket after `start` that ends a step, or the length of the name. */
 function closingBracket(name: string, start: number): number {
   ENDING.lastIndex = start;
   return ENDING.exec(name)?.index ?? name.length;
 }
 const ENDING = /\](?=\.|$)/g;
 
-/** A step as a path spells it, so that `parsePath` reads it as it was. */
+/** Escapes a step so that `parsePath` returns it unchanged. */
 export const escapedStep = (step: string) => step.replaceAll(/[\\.[]/g, String.raw`\$&`);

@@ -92,7 +92,7 @@ it('looks for what a field holds if that is no longer than a literal may be', ()
 const deep = (levels: number): unknown => (levels === 1 ? is(1) : { $not: [deep(levels - 1)] });
 const wide = (nodes: number) => ({ $or: Array.from({ length: nodes - 1 }, () => is(1)) });
 
-/** Cherokee is the longest run of letters with capitals. */
+/** Returns letters of Cherokee, the longest run of letters with capitals. */
 const letters = (count: number) =>
   String.fromCodePoint(...Array.from({ length: count }, (_, i) => 0xab70 + i));
 const search = (substr: string, case_insensitive = false) => ({
@@ -236,14 +236,14 @@ it('answers garbage with InvalidQuery or with SQL whose placeholders match its v
 });
 
 describe('what a request makes of its bytes', () => {
-  /** Of the statement: its text and what it binds. */
+  /** Returns the size of the statement's text and bound values. */
   const made = (request: { query: unknown; sort_by: string[] }) => {
     const sorts = request.sort_by.map((field) => ({ field, direction: 'asc' as const }));
     const { text, values } =
       sql`SELECT 1 WHERE ${compile(request.query, columns)} ${orderBy(columns, sorts, 'id')}`.toQuery();
     return { bytes: Buffer.byteLength(text) + Buffer.byteLength(JSON.stringify(values)), values };
   };
-  /** Bytes beyond twenty for each of the request. */
+  /** Returns the bytes of the statement beyond twenty per byte of the request. */
   const excess = (request: { query: unknown; sort_by: string[] }) =>
     made(request).bytes - 20 * Buffer.byteLength(JSON.stringify(request)) - 1000;
   const lengthOfRefusal = (error: unknown) => {

@@ -20,24 +20,28 @@ import { saysNeedle } from './text-search.js';
 
 export const MAX_DEPTH = 32;
 export const MAX_NODES = 1000;
-/** Bytes of one text literal, and of all of a query. */
+/** Most bytes of one text literal, and of all literals of a query. */
 export const MAX_LITERAL = 64 * 1024;
 export const MAX_LITERALS = 1024 * 1024;
-/** Bytes of what `$contains` looks for. */
 export const MAX_SUBSTR = 4096;
 /**
- * `strpos` may compare all that it looks for at each place of a text made for it, and nothing interrupts it, not even
- * `statement_timeout`. A regular expression takes linear time and can be interrupted; for few bytes, `strpos` is
- * quicker in ordinary texts and not much slower in any. Figures: bench/strpos.mjs.
+ * Most bytes of a text that `strpos` searches for. In a malicious text `strpos` compares the whole needle at each
+ * position, and nothing interrupts it, not even `statement_timeout`. A regular expression takes linear time and can be
+ * interrupted. For few bytes `strpos` is faster in ordinary texts and not much slower in any. Figures:
+ * bench/strpos.mjs.
  */
 const MAX_STRPOS = 64;
-/** Letters beyond ASCII of which `case_insensitive` knows a capital: `translate` compares each letter of a text with all of them. */
+/**
+ * Most letters beyond ASCII whose capitals `case_insensitive` matches. `translate` compares each letter of a text with
+ * all of them.
+ */
 const MAX_CAPITALS = 64;
 
 /**
- * Compiles the `query` of a request, `{ "$expr": <condition> }`, against the columns of one resource into a
- * parenthesised boolean expression. Every value is bound, every name comes from `columns`, and whatever is no query
- * is `InvalidQuery`; running the SQL cannot fail for what the rows hold. The language: docs/adr/0010-query-language.md.
+ * Compiles the `query` of a request, `{ "$expr": <condition> }`, into a parenthesised boolean expression over the
+ * columns of one resource. Every value is bound, and every name comes from `columns`. Stored rows cannot make the SQL
+ * fail. The language: docs/adr/0010-query-language.md.
+ * @throws InvalidQuery for anything that is not a valid query
  */
 export function compile(query: unknown, columns: Columns): Sql {
   if (!isObject(query)) throw new InvalidQuery('query', 'must be an object with $expr');
@@ -63,8 +67,8 @@ export function compile(query: unknown, columns: Columns): Sql {
 }
 
 /**
- * Values that may be large, of a query with many: each is taken out of a row once, for all conditions that name it, and those of
- * one document together.
+ * Large values of a query with many of them. Each is extracted from a row once for all conditions that use it. Values
+ * of one document are extracted together.
  */
 class ExtractedValues {
   private readonly operands = new Map<string, Operand>();
@@ -99,7 +103,6 @@ class ExtractedValues {
     return sql`taken.${as}[${place}::int]`;
   }
 
-  /** The condition with what it names. */
   around(condition: Sql): Sql {
     const documents = Array.from(
       this.documents.values(),
@@ -114,14 +117,14 @@ class ExtractedValues {
 interface Scope {
   readonly columns: Columns;
   taken: ExtractedValues | undefined;
-  /** How often values are named that may be large. */
+  /** Number of uses of values that may be large. */
   large: number;
   nodes: number;
   readonly names: NameBudget;
   readonly literals: NameBudget;
 }
 
-/** A node of the tree with its place: in the request (`path`) and below the root (`depth`). */
+/** A node of the tree. `path` is its position in the request, `depth` its level below the root. */
 class ExpressionNode {
   constructor(
     private readonly json: unknown,
@@ -130,7 +133,10 @@ class ExpressionNode {
     private readonly depth = 1,
   ) {}
 
-  /** As a condition on a row. Of an outermost $and, what names few large values stays plain, so that indexes serve it. */
+  /**
+   * Compiles the whole query to a condition. In an outermost $and, conditions with few large values stay plain, so that
+   * indexes serve them.
+   */
   root(): Sql {
     const { taken } = this.scope;
     if (!taken) return this.condition();
@@ -152,7 +158,7 @@ class ExpressionNode {
     return sql`(${join([...plain, taken.around(join(rest, ' AND '))], ' AND ')})`;
   }
 
-  /** As something that is true or not (or NULL). */
+  /** Compiles the node to a boolean expression, which may be NULL. */
   condition(): Sql {
     const [operator, argument] = this.open();
     return this.compileCondition(operator, argument);
@@ -163,7 +169,7 @@ class ExpressionNode {
     return operands.truth(this.compileValue(operator, argument));
   }
 
-  /** As something that can be compared. A condition is a value of type bool. */
+  /** Compiles the node to a value that can be compared. A condition becomes a value of type bool. */
   value(): Value {
     const [operator, argument] = this.open();
     if (!Object.hasOwn(CONDITIONS, operator)) return this.compileValue(operator, argument);
@@ -175,7 +181,7 @@ class ExpressionNode {
     throw this.invalid(`has an unknown operator ${quoteWord(operator)}`);
   }
 
-  /** The one operator of this node and its argument; counts the node against the limits. */
+  /** Returns the only operator of this node and its argument. Counts the node against the limits. */
   private open(): [string, ExpressionNode] {
     const entries = isObject(this.json) ? Object.entries(this.json) : [];
     if (entries.length !== 1) throw this.invalid('must be an object with exactly one operator');
@@ -190,7 +196,6 @@ class ExpressionNode {
     return new ExpressionNode(json, this.path + step, this.scope, depth);
   }
 
-  /** This argument as a list of nodes, one level down. */
   list(min: number, max = Infinity): ExpressionNode[] {
     const { json } = this;
     if (!Array.isArray(json) || json.length < min || json.length > max) {
@@ -206,7 +211,7 @@ class ExpressionNode {
     return [a!, b!];
   }
 
-  /** A member of this argument, one level down; undefined where it is missing. */
+  /** Returns a member of this argument, one level down. A missing member has the JSON value undefined. */
   member(name: string): ExpressionNode {
     if (!isObject(this.json)) throw this.invalid('must be an object');
     const value = Object.hasOwn(this.json, name) ? this.json[name] : undefined;
@@ -255,7 +260,6 @@ const comparison = (operator: Comparison) => (argument: ExpressionNode) => {
   return operands.compare(operator, a.value(), b.value());
 };
 
-/** Operators that answer yes, no or NULL. */
 const CONDITIONS: Readonly<Record<string, (argument: ExpressionNode) => Sql>> = {
   $and: joinConditions(' AND '),
   $or: joinConditions(' OR '),
@@ -270,7 +274,6 @@ const CONDITIONS: Readonly<Record<string, (argument: ExpressionNode) => Sql>> = 
   $contains: contains,
 };
 
-/** Operators that answer a value. */
 const VALUES: Readonly<Record<string, (argument: ExpressionNode) => Value>> = {
   $literal: (argument) => ({ literal: argument.scalar() }),
   $getField: (argument) => argument.field(),
@@ -278,9 +281,10 @@ const VALUES: Readonly<Record<string, (argument: ExpressionNode) => Value>> = {
 };
 
 /**
- * `$eq` with any of the list, so a null in it finds the missing. Literals that meet the value in one type are one
- * parameter, and a literal value is one for each type. Where several comparisons are left of a value that is none, a
- * sub-select computes it once: repeated at every level of a nested tree it would grow the statement exponentially.
+ * Compiles `$in`, an `$eq` with any item of the list; a null in the list matches missing values. All literals that are
+ * compared in one type are one parameter. A literal on the left is bound once per type. When several comparisons remain
+ * for a computed value, a subquery computes it once. Repeating it at every level of a nested tree would grow the
+ * statement exponentially.
  */
 function isIn(argument: ExpressionNode): Sql {
   const [left, right] = argument.pair();
@@ -322,7 +326,10 @@ function isAnyOf(value: Value, items: readonly Value[]): Sql[] {
   ];
 }
 
-/** A literal as it meets a value of a type: the same fragment each time, so that it is bound once. */
+/**
+ * Returns a function that casts a literal for comparison with a type. Each cast is one fragment, so that it is bound
+ * once.
+ */
 function castsOnce(literal: operands.Literal): (type: Operand['type']) => Operand {
   const casts = new Map<OperandTarget, Operand>();
   return (other) => {
@@ -337,8 +344,9 @@ function castsOnce(literal: operands.Literal): (type: Operand['type']) => Operan
 }
 
 /**
- * Whether a text occurs in another, NULL where the other is a field that holds more than `MAX_SUBSTR`. Folding case,
- * each letter of a literal also stands for its other case. JSON is searched for what it says (`text-search.ts`).
+ * Compiles `$contains`. The result is NULL when the substring is a field with more than `MAX_SUBSTR` bytes. With
+ * `case_insensitive`, each letter of a literal also matches its other case. JSON is searched by its decoded text
+ * (`text-search.ts`).
  */
 function contains(argument: ExpressionNode): Sql {
   const value = argument.member('input').value();
@@ -385,10 +393,12 @@ function containsValue(input: Sql, json: Operand | null, text: Sql, isFolded: bo
       WHERE octet_length(wanted.value) <= ${MAX_SUBSTR}::int)`;
 }
 
-/** For `LIKE`, which an index of trigrams serves where it would not serve `strpos` (docs/adr/0016-indexes-on-fields.md). */
+/**
+ * Returns a pattern for `LIKE`. A trigram index serves `LIKE` but not `strpos` (docs/adr/0016-indexes-on-fields.md).
+ */
 const likePattern = (part: string) => `%${part.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
 
-/** Behind `***=` nothing has a meaning of its own. */
+/** Searches with a regular expression. After `***=` no character has a special meaning. */
 const find = (haystack: Sql, needle: Sql) => sql`${byCodePoint(haystack)} ~ ('***=' || ${needle})`;
 const FLAGS = new Map<unknown, boolean>([
   [true, true],
@@ -398,8 +408,9 @@ const FLAGS = new Map<unknown, boolean>([
 ]);
 
 /**
- * Under collation "C", the only one that every server has, `lower` knows ASCII alone. The other letters of a literal
- * are known here, so their capitals are translated by name; a `substr` that is a field folds ASCII only.
+ * Folds a literal to lower case. Under collation "C", the only one that every server has, `lower` folds only ASCII. The
+ * other letters of a literal are known here, so their capitals are translated by name. A `substr` that is a field folds
+ * only ASCII.
  */
 function foldLiteral(text: string | null, place: ExpressionNode): FoldedLiteral {
   const letters = Array.from(text ?? '', lower);
@@ -419,7 +430,7 @@ function foldLiteral(text: string | null, place: ExpressionNode): FoldedLiteral 
   };
 }
 
-/** A literal in lower case, and the capitals beyond ASCII of its letters. */
+/** A literal in lower case, and the capitals of its letters beyond ASCII. */
 interface FoldedLiteral {
   needle: string | null;
   capitals: string;
@@ -432,7 +443,7 @@ function foldedText(input: Sql, { capitals, letters }: FoldedLiteral): Sql {
   return capitals === '' ? ascii : sql`translate(${ascii}, ${capitals}::text, ${letters}::text)`;
 }
 const foldAscii = (text: Sql) => sql`lower(${byCodePoint(text)})`;
-/** The other case of a letter where that is one letter too. */
+/** Returns the other case of a letter if it is a single letter, otherwise the letter itself. */
 const oneLetter = (letter: string, other: string) =>
   Array.from(other).length === 1 ? other : letter;
 const lower = (letter: string) => oneLetter(letter, letter.toLowerCase());

@@ -1,4 +1,3 @@
-/** Items by a key, in their order. */
 export function groupBy<Key, Item>(
   items: Iterable<Item>,
   groupKey: (item: Item) => Key,

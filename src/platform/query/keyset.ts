@@ -14,28 +14,29 @@ import {
 import { castLiteral, isNumber, type Scalar } from './operands.js';
 import { join, Parameter, sql, type Sql } from './sql.js';
 
-/** Bytes of all texts of one position: the longest exception that there can be. */
+/** Most bytes that all texts of one position may have. This fits the longest exception that can be stored. */
 export const MAX_POSITION_BYTES = 4 * 1024 * 1024;
 
-/** The position where a list continues: the values of the last row in sort order, as they were answered. */
+/** Position where a list continues: the values of the last row in sort order, as they were returned. */
 export type ListPosition = readonly Scalar[];
 
-/** The order of a list, as `orderBy` takes it. */
 export interface ListOrder<Name extends string = string> {
   columns: Columns<Name>;
   sorts: readonly Sort[];
   tieBreaker: NoInfer<Name>;
-  /** `<table> WHERE <condition>`, in which the tie-breaker finds one row: for orders that may go by a JSON path. */
+  /**
+   * `<table> WHERE <condition>`, in which the tie-breaker finds one row. Needed for orders that may use a JSON path.
+   */
   among?: Sql;
-  /** Says that an index has this order, also where its first key may be NULL. */
+  /** True when an index has this order, even if its first key may be NULL. */
   isIndexed?: boolean;
 }
 
 /**
- * The condition that a row comes after a position in an order; null without a position. An index in the order finds
- * the first such row: by a comparison of rows where all keys have one direction and are never NULL, else by a bound of
- * the first key. The condition grows with the number of keys, not with its square: docs/adr/0017-paging.md.
- * @throws InvalidQuery
+ * Returns the condition that a row comes after a position in an order, or null without a position. An index in that
+ * order finds the first row. When all keys have one direction and are never NULL, it uses a row comparison, otherwise a
+ * bound on the first key. The size of the condition is linear in the number of keys: docs/adr/0017-paging.md.
+ * @throws InvalidQuery when the position does not fit the order
  */
 export function isAfter<Name extends string>(
   after: ListPosition | null | undefined,
@@ -51,9 +52,11 @@ export function isAfter<Name extends string>(
 }
 
 /**
- * The same as conditions that exclude each other, each of which is a range of an index. For an index whose keys have
- * different directions: `isAfter` reads the ties of the first key from their beginning, which may be many, and a part begins
- * among them. And for one whose first key may be NULL: no bound says "less, or NULL".
+ * Returns conditions that together equal `isAfter`. They exclude each other, and each is a range of an index. Use them
+ * in two cases:
+ * - The keys of the index have different directions. `isAfter` would read all ties of the first key from their
+ *   beginning.
+ * - The first key of the index may be NULL. No bound expresses "less, or NULL".
  */
 export function rangesAfter<Name extends string>(
   after: ListPosition | null | undefined,
@@ -68,7 +71,7 @@ export function rangesAfter<Name extends string>(
   return isNotNull ? values : [...values, sql`${key} IS NULL`];
 }
 
-/** One key of the order. `at` is its value in the last row, null for NULL; later rows compare to it by `symbol`. */
+/** One key of the order. `at` is its value in the last row, or null for NULL. Later rows compare to it by `symbol`. */
 interface KeysetKey {
   key: Sql;
   at: Sql | null;
@@ -87,7 +90,7 @@ const rowsBehind = (keys: KeysetKey[]) =>
     keys.map(({ at }) => at!),
   )})`;
 
-/** NULLs come last in both directions: after every value, and nothing comes after a NULL. */
+/** Returns the condition that a row comes after the keys. NULLs come last in both directions. */
 function behind(keys: KeysetKey[]): Sql {
   const [{ key, at, symbol, isNotNull }, ...rest] = keys as [KeysetKey, ...KeysetKey[]];
   if (!at) return rest.length > 0 ? sql`(${key} IS NULL AND ${behind(rest)})` : sql`FALSE`;
@@ -121,13 +124,12 @@ function readKeys<Name extends string>(
   });
 }
 
-/** The bound parameter for a value of the last row. */
 type KeysetValue = string | boolean | null;
 
 interface PositionKind {
   what: string;
   pgType: Sql;
-  /** Undefined for what no row can have answered. */
+  /** Returns undefined for values that no row can have returned. */
   read: (value: Scalar) => KeysetValue | undefined;
 }
 
@@ -162,7 +164,7 @@ const KINDS: Record<Operand['type'] | 'integer', PositionKind> = {
   json: { what: '', pgType: sql`text`, read: (value) => storable(String(value)) },
 };
 
-/** PostgreSQL refuses to compare other numbers with a column of doubles. */
+/** True when PostgreSQL can compare the number with a column of doubles. */
 const isDouble = (text: string) =>
   Number.isFinite(Number(text)) && (Number(text) !== 0 || !/^[^eE]*[1-9]/.test(text));
 
@@ -177,7 +179,10 @@ function keysetValue(operand: Operand, value: Scalar, path: string): KeysetValue
   return found;
 }
 
-/** A value inside JSON is a number, for which the other keys are ties, or a text, which sorts after all numbers. */
+/**
+ * Returns the sort keys of one operand. A value inside JSON is sorted by a number and then by a text, so that a text
+ * comes after all numbers. A number needs only the first key, because the second one is equal for all numbers.
+ */
 function keysAt(
   operand: Operand,
   value: KeysetValue,
@@ -203,13 +208,14 @@ function keysAt(
   ];
 }
 
-/** How far what a client read may be from the number, as a part of it: 2^-52 of a double, more of a sum of a thousand. */
+/** Relative error of a number that a client has read: 2^-52 for a double, more for a sum of a thousand doubles. */
 const DOUBLE_ERROR = sql`2.3e-16`;
 const SUM_ERROR = sql`1e-12`;
 
 /**
- * A number inside JSON may have more digits than a double keeps, and most clients read doubles. The stored one counts as long
- * as the last row has it, within the error of what the client read.
+ * Replaces the number that a client has read by the stored one. A number inside JSON may have more digits than a
+ * double, and most clients read doubles. The stored number of the last row is used if it differs by no more than the
+ * error.
  */
 const exact = (key: Sql, read: Sql, lastRow: Sql | undefined, error: Sql) =>
   lastRow

@@ -1,12 +1,12 @@
 /*
- * What PostgreSQL's functions of queries and JavaScript must agree on. The functions are those that migrations made, so a
- * change here takes a migration that makes them anew: `test/platform/query-language.e2e-spec.ts` looks for these texts in them.
+ * Patterns and limits that JavaScript and the functions of `query.sql` share. A change here needs the same change in
+ * the functions: `test/platform/query-language.e2e-spec.ts` searches their source for these texts.
  */
 
 /**
- * The texts that read as a number, if they are no longer than `NUMBER_LENGTH`, so that no cast can leave the range of
- * `numeric`. One source for PostgreSQL and JavaScript: no backslashes, nothing particular to either. The length is no
- * part of the pattern: with `{1,200}` for `+` a match takes 50 µs instead of 1.
+ * Matches texts that are numbers if they are no longer than `NUMBER_LENGTH`, so that no cast exceeds the range of
+ * `numeric`. PostgreSQL and JavaScript use the same pattern, so it has no backslashes and no syntax of only one of
+ * them. The length is not part of the pattern: with `{1,200}` instead of `+` a match takes 50 µs instead of 1.
  */
 export const NUMBER = '^-?[0-9]+(?:[.][0-9]+)?(?:[eE][-+]?[0-9]{1,3})?$';
 export const NUMBER_LENGTH = 400;
@@ -18,8 +18,8 @@ const DATE = `(?!0000)(?:[0-9]{4}-(?:${MONTH_AND_DAY})|(?:${LEAP_YEAR})-02-29)`;
 const TIME = '(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,9})?)?';
 const OFFSET = 'Z|[-+](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?';
 
-/** The texts that read as a date-time: ISO 8601, years 0001 to 9999, days that exist; UTC where no offset is given. */
+/** Matches date-times of ISO 8601: years 0001 to 9999, days that exist. Without an offset they are UTC. */
 export const DATE_TIME = `^${DATE}(?:[T ]${TIME}(?:${OFFSET})?)?$`;
 
-/** Seconds since 1970 at which the years 0001 and 10000 begin; outside lies infinity. */
+/** Seconds since 1970 at which the years 0001 and 10000 begin. Values outside are infinite. */
 export const EPOCH = { first: -62_135_596_800, end: 253_402_300_800 } as const;

@@ -2,14 +2,16 @@ import { byCodePoint, storable, toNumber, wireTime, type Operand } from './colum
 import { DATE_TIME, EPOCH, NUMBER, NUMBER_LENGTH } from './literal-patterns.js';
 import { Parameter, sql, type Sql } from './sql.js';
 
-/** A JSON scalar of the query itself. Numbers are JavaScript's: those with more digits than a double holds come as a `$convert` of their text. */
+/**
+ * A JSON scalar written in the query. Numbers are JavaScript numbers. A number with more digits than a double is sent
+ * as text in a `$convert`.
+ */
 export interface Literal {
   readonly literal: Scalar;
 }
 export type Scalar = string | number | boolean | null;
 export type Value = Operand | Literal;
 type Type = Operand['type'];
-/** What a value can be cast to. */
 export type OperandTarget = Exclude<Type, 'json'>;
 
 const PG_TYPES: Record<OperandTarget, Sql> = {
@@ -22,8 +24,9 @@ const PG_TYPES: Record<OperandTarget, Sql> = {
 export const isLiteral = (value: Value): value is Literal => 'literal' in value;
 
 /**
- * The type in which two values meet: the first of time, number, bool and text that either has. JSON has none of its
- * own and takes the other side's. So text meets a number as a number, a number meets a time as seconds since 1970.
+ * Returns the type in which two values are compared: the first of time, number, bool and text that either has. JSON
+ * takes the type of the other side. So text is compared with a number as a number, and a number with a time as seconds
+ * since 1970.
  */
 export function commonType(a: Type, b: OperandTarget): OperandTarget;
 export function commonType(a: Type, b: Type): Type;
@@ -38,7 +41,9 @@ export function literalType({ literal }: Literal): OperandTarget {
 }
 export const valueType = (value: Value) => (isLiteral(value) ? literalType(value) : value.type);
 
-/** The value as `target`, NULL if it cannot be one. Never an error: a literal is cast here, in JavaScript. */
+/**
+ * Casts the value to `target`, or to NULL if that is impossible. It never fails. Literals are cast here, in JavaScript.
+ */
 export function cast(value: Value, target: OperandTarget): Sql {
   if (isLiteral(value)) return boundValue(castLiteral(value.literal, target), target);
   return CASTS[target][value.type](value.sql);
@@ -46,7 +51,7 @@ export function cast(value: Value, target: OperandTarget): Sql {
 
 const boundValue = (value: string | boolean | null, type: OperandTarget) =>
   sql`${new Parameter(value)}::${PG_TYPES[type]}`;
-/** For `= ANY`: one parameter, however many literals. */
+/** Binds all literals of an `= ANY` as one parameter. */
 export const boundArray = (literals: readonly Scalar[], type: OperandTarget) =>
   sql`${literals.map((literal) => castLiteral(literal, type))}::${PG_TYPES[type]}[]`;
 
@@ -56,7 +61,7 @@ const textToBool = (value: Sql) =>
 const toTime = (value: Sql) => sql`skein_time(${value})`;
 const toText = (value: Sql) => sql`${value}::text`;
 
-/** CASTS[target][type]. Each reads its input once: reading it may mean parsing a large JSON text. */
+/** Casts as CASTS[target][type]. Each uses its input once, because reading it may mean parsing a large JSON text. */
 const CASTS: Record<OperandTarget, Record<Type, (value: Sql) => Sql>> = {
   text: { text: same, json: same, number: toText, bool: toText, time: wireTime },
   number: {
@@ -82,7 +87,7 @@ const CASTS: Record<OperandTarget, Record<Type, (value: Sql) => Sql>> = {
   },
 };
 
-/** The same as `CASTS` for a literal: the value to bind. */
+/** Casts a literal as `CASTS` does, and returns the value to bind. */
 export function castLiteral(literal: Scalar, target: OperandTarget): string | boolean | null {
   if (literal === null) return null;
   if (target === 'text') return storable(String(literal));
@@ -101,7 +106,7 @@ const NUMBERS = new RegExp(NUMBER);
 export const isNumber = (text: string) => text.length <= NUMBER_LENGTH && NUMBERS.test(text);
 const isDateTime = new RegExp(DATE_TIME);
 
-/** A date-time with its offset, as PostgreSQL reads it whatever its settings. */
+/** Returns a date-time with its offset, which PostgreSQL reads independently of its settings. */
 function dateTime(text: string): string | null {
   if (isDateTime.test(text)) {
     if (text.length === 10) return `${text}T00:00Z`;
@@ -119,7 +124,10 @@ function fromEpoch(seconds: number): string {
   return micros === 1e6 ? fromEpoch(whole + 1) : `${start}.${String(micros).padStart(6, '0')}Z`;
 }
 
-/** The value as a condition, never NULL: false for false, 0, "" and null (so for a missing value), true for the rest. */
+/**
+ * Converts the value to a condition that is never NULL. False, 0, "", null and a missing value are false; all others
+ * are true.
+ */
 export function truth(value: Value): Sql {
   if (isLiteral(value)) return value.literal ? sql`TRUE` : sql`FALSE`;
   return TRUTHS[value.type](value.sql);
@@ -143,20 +151,20 @@ const SYMBOLS: Record<Comparison, Sql> = {
   $lte: sql`<=`,
 };
 
-/** When a value is the word of a literal; undefined where its column does not say. */
+/** Returns the condition that can replace a comparison with a literal, or undefined when the column declares none. */
 export const caseFold = (value: Value, other: Value): Sql | undefined =>
   !isLiteral(value) && isLiteral(other) && typeof other.literal === 'string'
     ? value.cases?.get(other.literal)
     : undefined;
 
-/** Whether one of two values is missing, when the other is a null literal. */
+/** When one side is a null literal, returns the condition that the other side is missing. */
 function compareMissing(a: Value, b: Value): Sql | undefined {
   if (!isNull(a) && !isNull(b)) return undefined;
   const other = isNull(a) ? b : a;
   return isLiteral(other) ? sql`${other.literal === null}::boolean` : sql`${other.sql} IS NULL`;
 }
 
-/** `=` can use an index, `IS NOT DISTINCT FROM` cannot: hence IS NULL for a null literal. */
+/** Compiles a comparison. A null literal becomes IS NULL, because an index serves it but not `IS NOT DISTINCT FROM`. */
 export function compare(comparison: Comparison, a: Value, b: Value): Sql {
   const isEquality = comparison === '$eq' || comparison === '$ne';
   const known = isEquality ? (compareMissing(a, b) ?? caseFold(a, b) ?? caseFold(b, a)) : undefined;
@@ -182,12 +190,12 @@ const byKey = (value: Value, text: Value): Sql | undefined =>
     ? equalText(cast(value, 'text'), cast(text, 'text'))
     : undefined;
 
-/** The key in an index of kind `text`: a text of any length in eight bytes. */
+/** Returns the key of a text in an index of kind `text`: eight bytes, however long the text is. */
 export const textKey = (text: Sql) => sql`hashtextextended(${text}, 0)`;
 
 /**
- * Two texts are equal when their keys are and they are. `CASE` changes nothing, but has PostgreSQL expect that it mostly
- * holds: the key says already how few rows there are.
+ * Compares the keys and then the texts. `CASE` does not change the result. It makes PostgreSQL expect that the
+ * comparison mostly holds, because the key has already reduced the rows.
  */
 const equalText = (value: Sql, text: Sql) =>
   sql`(${textKey(value)} = ${textKey(text)} AND ${expectTrue(sql`${value} = ${text}`)})`;

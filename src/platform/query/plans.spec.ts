@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import ts from 'typescript';
 
-/** What only plans.ts writes. */
+/** SQL that only plans.ts may write. */
 const RAW = /\bOFFSET 0\b|(?<!citus[.])\benable_|\) IS TRUE\b|\bLIMIT \(SELECT\b/i;
 
-/** Texts of functions in the database import nothing. */
+/** Files that may write it too: functions in the database cannot import plans.ts. */
 const MAY =
   /^tracing\/(calls\/ingest\/ingest|agents\/agents)[.]sql|^platform\/(query\/plans[.]ts|database\/migrations\/)/;
 
-/** The parts of a file that may be SQL, without its comments. */
+/** Returns the parts of a file that may be SQL, without comments. */
 function sqlTexts(file: string): string[] {
   const text = readFileSync(`src/${file}`, 'utf8');
   if (file.endsWith('.sql')) return [text.replaceAll(/--.*/g, '')];

@@ -1,14 +1,20 @@
--- The functions that compiled expressions call. None of them fails, whatever it is given, but for those that hold values to a limit.
+-- The functions that compiled expressions call. None of them fails for any input, except those that limit the size of a
+-- value.
 --
--- Those that name an argument twice are plpgsql, because PostgreSQL inlines SQL functions, arguments repeated, and an
--- argument may be the reading of a large JSON text. One number read at a path, 100,000 rows of 1.8 KB, ms on PostgreSQL
--- 15 / 18 (bench/json-path.mjs): no guard 1062 / 761, plpgsql function 1041 / 879, substring(…)::numeric 1428 / 1126,
--- CASE with the value twice 1850 / 1487, the same as a SQL function 2785 / 2280. A plpgsql exception block is as
--- quick while no cast fails (1017 / 836), but opens a subtransaction for each row.
+-- Functions that use an argument twice are plpgsql. PostgreSQL inlines SQL functions and repeats their arguments, and
+-- an argument may read a large JSON text. One number read at a path, 100,000 rows of 1.8 KB, ms on PostgreSQL 15 / 18
+-- (bench/json-path.mjs):
+-- - no guard 1062 / 761
+-- - plpgsql function 1041 / 879
+-- - substring(…)::numeric 1428 / 1126
+-- - CASE with the value twice 1850 / 1487
+-- - the same as a SQL function 2785 / 2280
+--
+-- A plpgsql exception block is as fast while no cast fails (1017 / 836), but opens a subtransaction for each row.
 
--- The same JSON with U+FFFD in place of `\u0000` and of half surrogate pairs. `(?<!\\)((?:\\\\)*)` finds the backslashes that
--- begin an escape: those after an even number of others. Whole pairs step aside as `\p`, which is no JSON escape,
--- while the rest is replaced.
+-- Returns the same JSON with U+FFFD in place of `\u0000` and of half surrogate pairs. `(?<!\\)((?:\\\\)*)` finds the
+-- backslashes that begin an escape: those after an even number of others. Whole pairs are rewritten with `\p`, which is
+-- no JSON escape, while the other escapes are replaced, and are restored at the end.
 CREATE OR REPLACE FUNCTION skein_safe_json(document json) RETURNS json
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT regexp_replace(regexp_replace(regexp_replace(document::text,
@@ -17,7 +23,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     '(?<!\\)((?:\\\\)*)\\p([0-9a-fA-F]{4})([0-9a-fA-F]{4})', '\1\\u\2\\u\3', 'g')::json
 $$;
 
--- The number that a text of at most 400 characters spells, as JSON spells numbers; NULL for any other text.
+-- Returns the number that a text of at most 400 characters spells in JSON's format. NULL for any other text.
 CREATE OR REPLACE FUNCTION skein_number(input text) RETURNS numeric
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
@@ -25,7 +31,7 @@ BEGIN
 END
 $$;
 
--- Seconds since 1970 as an instant. Rounded first: float8 refuses a number like 1e-400.
+-- Converts seconds since 1970 to an instant. They are rounded first, because float8 refuses a number like 1e-400.
 CREATE OR REPLACE FUNCTION skein_time(seconds numeric) RETURNS timestamptz
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
@@ -37,8 +43,8 @@ BEGIN
 END
 $$;
 
--- A date-time of ISO 8601, or a number of seconds, as an instant. STABLE only because the cast is: every text that reaches it
--- carries an offset, so no setting matters.
+-- Converts a date-time of ISO 8601, or a number of seconds, to an instant. It is STABLE only because the cast is. Every
+-- text that reaches the cast has an offset, so no setting matters.
 CREATE OR REPLACE FUNCTION skein_time(input text) RETURNS timestamptz
 LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
@@ -51,7 +57,7 @@ BEGIN
 END
 $$;
 
--- Sign of a - b for two values out of JSON: by size if both read as numbers, otherwise by code point.
+-- Returns the sign of a - b for two values out of JSON: by size if both are numbers, otherwise by code point.
 CREATE OR REPLACE FUNCTION skein_compare(a text, b text) RETURNS integer
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
@@ -61,13 +67,15 @@ BEGIN
 END
 $$;
 
--- As answers write times. IMMUTABLE, as what RETURNING computes must be; to_char is STABLE for the names of months only.
+-- Formats a time as answers print it. It is IMMUTABLE, as RETURNING needs. to_char is STABLE only because of the names
+-- of months.
 CREATE OR REPLACE FUNCTION skein_wire_time(at timestamptz) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
   SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
 $$;
 
--- A text that has at most so many bytes, which is known without taking it out. SK413 is answered as `too_large`.
+-- Returns the text, or fails if it has more bytes than `most`. The length is known without reading the text. SK413
+-- becomes `too_large` in the answer.
 CREATE OR REPLACE FUNCTION skein_within(input text, most int) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
@@ -78,8 +86,8 @@ BEGIN
 END
 $$;
 
--- What `#>>` finds, as compiled expressions have it, within a limit. What it takes to find it is freed at once, where an
--- expression keeps it until the row is done with.
+-- Returns the result of `#>>`, as compiled expressions compute it, within a limit. Its memory is freed at once. A plain
+-- expression keeps its memory until the row is finished.
 CREATE OR REPLACE FUNCTION skein_text_at(document json, is_opaque boolean, path text[], most int) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -98,10 +106,11 @@ BEGIN
 END
 $$;
 
--- What `skein_text_at` finds at each of several paths, a list of lists of steps. A document into which several of them lead is
--- taken apart once for all, and so is what they lead to: 20 paths into one of 30 MiB took 4 to 15 times as long one by one
--- (bench/json-paths.mjs). A list is read for each of its items, since all of them together would be written to disk. Of members
--- of one name the last one counts; `#>>` goes back to an earlier one where the last has no such path.
+-- Returns the values that `skein_text_at` finds at each of several paths, a list of lists of steps. A document, or a
+-- part of it, that several paths share is parsed once. Singly, 20 paths into a document of 30 MiB took 4 to 15 times as
+-- long (bench/json-paths.mjs). An array is read again for each item, because all items together would be written to
+-- disk. Among members of one name the last one counts. `#>>` falls back to an earlier one when the last has no such
+-- path.
 CREATE OR REPLACE FUNCTION skein_texts_at(document json, is_opaque boolean, paths json, most int) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -140,8 +149,8 @@ BEGIN
 END
 $$;
 
--- SHA-256 of what a text says, in hex: JSON that differs in spaces or in the order of its members is the same. What PostgreSQL
--- cannot take as `jsonb` (no JSON, or too large) is compared as it is written.
+-- Returns the SHA-256 of a text's content, in hex. JSON that differs in spaces or in the order of members has the same
+-- hash. A text that PostgreSQL cannot convert to `jsonb` (not JSON, or too large) is hashed as it is.
 CREATE OR REPLACE FUNCTION skein_content_sha256(input text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT AS $$
 BEGIN
@@ -151,8 +160,8 @@ EXCEPTION WHEN others THEN
 END
 $$;
 
--- The JSON text of a value, or another text with JSON in it, with the characters that its escapes stand for. Quotation marks around
--- strings stay. `is_json` says that every escape in it is one of JSON; else a backslash before anything else is a backslash.
+-- Decodes the escapes of a JSON text, or of another text that contains JSON. Quotation marks around strings stay. With
+-- `is_json` every escape must be valid JSON; otherwise a backslash before any other character stays a backslash.
 CREATE OR REPLACE FUNCTION skein_unescaped(input text, is_json boolean) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -171,15 +180,15 @@ BEGIN
 END
 $$;
 
--- Whether a text looks like JSON that may have escapes.
+-- True when a text looks like JSON that may contain escapes.
 CREATE OR REPLACE FUNCTION skein_is_like_json(input text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT strpos(input, '"') > 0 AND left(ltrim(input, E' \n\r\t'), 1) || right(rtrim(input, E' \n\r\t'), 1) IN ('{}', '[]', '""')
 $$;
 
--- Whether a JSON value says a text, however it is spelled. `input` is what `#>>` finds and `kind` its `json_typeof`; `json` is a text
--- that looks like JSON. An object or a list is searched as its text without escapes, and so is each string in it that looks like JSON itself.
--- `needle` is in lower case where case does not count.
+-- True when a JSON value contains a text in any spelling. `input` is the result of `#>>`, and `kind` its `json_typeof`;
+-- `json` means a text that looks like JSON. An object or a list is searched as text without escapes. So is each string
+-- in it that itself looks like JSON. `needle` must be in lower case when `is_folded` is set.
 CREATE OR REPLACE FUNCTION skein_says(input text, kind text, needle text, is_folded boolean, capitals text, letters text, depth int DEFAULT 0)
 RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT AS $$
 DECLARE

@@ -1,12 +1,12 @@
-/** A value that is bound once in a statement, in however many places it stands. */
+/** A value that is bound once in a statement, however often it is used. */
 export class Parameter {
   constructor(readonly value: unknown) {}
 }
 
 /**
- * SQL text with the values it binds. Fragments nest; `$n` is assigned once, by `toQuery`. A fragment used
- * in several places binds its values once for each place, a `Parameter` only once. A statement says the type of the rows
- * that it answers.
+ * SQL text with the values that it binds. Fragments can be nested; `toQuery` assigns every `$n`. A fragment that is
+ * used several times binds its values each time, a `Parameter` only once. `Row` is the type of the rows that the
+ * statement returns.
  */
 export class Sql<Row = unknown> {
   declare readonly rows?: Row[];
@@ -16,13 +16,16 @@ export class Sql<Row = unknown> {
     private readonly parts: readonly unknown[] = [],
   ) {}
 
-  /** With what logs and traces call the statement. */
+  /** Returns text and values. `label` is the name of the statement in logs and traces. */
   toQuery(): { text: string; values: unknown[]; label: string | undefined } {
     const values: unknown[] = [];
     return { text: this.render(values, new Map()), values, label: this.label };
   }
 
-  /** The function that wrote it, such as `threads.query:threadsQuery`; of a general form, the one that wrote what is in it. */
+  /**
+   * Name of the function that wrote the statement, such as `threads.query:threadsQuery`. For general fragments it is
+   * the function that wrote their parts.
+   */
   private get label(): string | undefined {
     const own = WRITERS.get(this.strings);
     if (own) return own;
@@ -45,12 +48,14 @@ export class Sql<Row = unknown> {
   }
 }
 
-/** Which function each text stands in, noted when it is first used; '' for the general forms of this folder. */
+/** Names of the functions that wrote each text, set on first use. Empty for the general fragments of this folder. */
 const WRITERS = new WeakMap<readonly string[], string>();
 const FRAME = /at (?:(?:new )?([\w.#$<>]+) )?.*?([^/\\(]+)\.[jt]s:\d/;
 const GENERAL = /[/\\]platform[/\\]query[/\\]/;
 
-/** Of the function that called `sql`: the first line of its stack, which takes some microseconds. */
+/**
+ * Returns the name of the function that called `sql`, from the first line of its stack. This takes some microseconds.
+ */
 function writer(): string {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 1;
@@ -62,7 +67,7 @@ function writer(): string {
   return [file, name].filter(Boolean).join(':');
 }
 
-/** A part that is `Sql` is spliced in; any other part becomes a bound value. */
+/** Builds a statement. A part that is `Sql` is inserted as text; every other part becomes a bound value. */
 export function sql<Row>(strings: TemplateStringsArray, ...parts: unknown[]): Sql<Row> {
   if (!WRITERS.has(strings)) WRITERS.set(strings, writer());
   return new Sql(strings, parts);
@@ -75,33 +80,33 @@ export function join<Row>(parts: readonly Sql<Row>[], separator = ', '): Sql<Row
   return new Sql(['', ...parts.slice(1).map(() => separator), ''], parts);
 }
 
-/** A whole number that is part of a statement, for places where a distributed database takes no bound value. */
+/** Inserts a whole number into the text, for places where Citus does not accept a bound value. */
 export const constant = (value: number) => new Sql([BigInt(value).toString()]);
 
-/** AND of the conditions that apply; absent ones are skipped, and nothing at all is `TRUE`. */
+/** Joins the conditions with AND, and skips absent ones. Without any condition it is `TRUE`. */
 export function allOf(...conditions: (Sql | false | null | undefined | '')[]): Sql {
   const present = conditions.filter((condition) => condition instanceof Sql);
   return present.length === 0 ? sql`TRUE` : join(present, ' AND ');
 }
 
-/** At least one condition. */
+/** Joins the conditions with OR. The list must not be empty. */
 export const anyOf = (conditions: readonly Sql[]) => sql`(${join(conditions, ' OR ')})`;
 
 /**
- * The value is in a list of many. As a table, and not as `= ANY`: the planner takes a project for 1/200 of its table
- * (docs/adr/0007-no-statistics-of-projects.md), and reads all of a project of a million calls to find 500 by their ids, instead
- * of looking each up.
+ * Returns the condition that the value is in a long list. The list is a table and not an `= ANY`. The planner estimates
+ * each project at 1/200 of its table (docs/adr/0007-no-statistics-of-projects.md). With `= ANY` it reads a whole
+ * project of a million calls to find 500 ids, instead of looking up each id.
  */
 export const isListed = (value: Sql, list: readonly string[]) =>
   sql`${value} IN (SELECT unnest(${list}::text[]))`;
 
-/** Whether a value is in a list; nothing to ask where there is no list, or an empty one. */
+/** Returns the condition that the value is in a list, or null when the list is missing or empty. */
 export const isOneOf = (value: Sql, list: readonly string[] | null | undefined) =>
   list?.length ? sql`${value} = ANY(${list}::text[])` : null;
 
 declare const fromSql: unique symbol;
 
-/** A statement that each connection parses and plans once, and its values. Only `prepared` makes its text. */
+/** A statement that each connection parses and plans once, with its values. Only `prepared` creates its text. */
 export interface PreparedStatement<Row = unknown> {
   readonly rows?: Row[];
   name: string;
@@ -109,7 +114,7 @@ export interface PreparedStatement<Row = unknown> {
   values: unknown[];
 }
 
-/** The text of a statement under the name by which connections keep it; the values it was written with do not count. */
+/** Returns the text of a statement and the name under which connections keep it. The values in `query` are ignored. */
 export const prepared = <Row>(
   name: string,
   query: Sql<Row>,

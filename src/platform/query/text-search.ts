@@ -2,29 +2,26 @@ import { type JsonColumn, jsonValueAt } from './columns.js';
 import { sql, type Sql } from './sql.js';
 
 /**
- * `$contains` over JSON looks in what a document says, not in how JSON spells it: `\u4f60`, `\"` and `\/` are the characters that they stand
- * for, also in JSON inside a string, whose escapes are escaped again. Decoding a document takes ten times as long as
- * searching its text, so a pattern over the text leaves few to decode. No text lacks the pattern that says what is looked for.
- * docs/adr/0016-indexes-on-fields.md has figures.
+ * Describes a value that `$contains` searches. Over JSON it searches the decoded text: `\u4f60`, `\"` and `\/` stand
+ * for their characters. This includes JSON inside a string, whose escapes are escaped again. Decoding a document takes
+ * ten times as long as searching its text, so a pattern over the text first selects the few to decode. Every text that
+ * contains the needle matches the pattern. docs/adr/0016-indexes-on-fields.md has figures.
  */
 export interface SearchedText {
-  /** The value as text. */
   text: Sql;
-  /** The position of the value in a document; undefined where only its text is known. */
+  /** Column and path of the value in a document. Undefined when only its text is known. */
   at?: { column: JsonColumn; path: readonly string[] } | undefined;
 }
 
-/** The text to find. */
 export interface Needle {
-  /** In lower case where `folds` is set. */
+  /** In lower case when `folds` is set. */
   text: Sql;
-  /** The characters of `text`, where they are known. */
   letters?: readonly string[];
-  /** Set where case does not count: capitals beyond ASCII, and the letters that they become. */
+  /** Set when case is ignored: capitals beyond ASCII, and the letters that replace them. */
   folds: { capitals: string; letters: string } | null;
 }
 
-/** The condition that a JSON value says a text; NULL where one of the two is missing. */
+/** Returns the condition that a JSON value contains a text. It is NULL when one of the two is missing. */
 export function saysNeedle({ text, at }: SearchedText, needle: Needle): Sql {
   const kind = at ? sql`json_typeof(${jsonValueAt(at.column, at.path)})` : sql`'string'`;
   const { capitals = '', letters = '' } = needle.folds ?? {};
@@ -33,15 +30,19 @@ export function saysNeedle({ text, at }: SearchedText, needle: Needle): Sql {
   return sql`(${text} ~ ${spellings(needle.letters, needle.folds !== null)}::text AND ${isSaid})`;
 }
 
-/** Characters that JSON must or may escape in a short form, and U+FFFD, which stands for characters that PostgreSQL cannot hold. */
+/**
+ * Characters that JSON must or may escape in a short form, and U+FFFD, which replaces characters that PostgreSQL cannot
+ * store.
+ */
 // eslint-disable-next-line no-control-regex
 const ESCAPED = /["\\/\ufffd\0-\x1f]/;
-/** Characters of the needle in the pattern. More would select hardly fewer texts. */
+/** Most characters of the needle in the pattern. More would hardly exclude further texts. */
 const MAX_PATTERN = 16;
 
 /**
- * A regular expression that each text matches which says the needle in any spelling: the longest run of plain characters as they stand, or the
- * `\uXXXX` of one of them. Escapes inside escapes still end in `uXXXX`. An index of trigrams serves it.
+ * Returns a regular expression that matches every text that contains the needle in any spelling. It matches the longest
+ * run of plain characters, or the `\uXXXX` of one of them. Escapes inside escapes still end in `uXXXX`. A trigram index
+ * serves it.
  */
 export function spellings(needle: readonly string[], isFolded: boolean): string {
   const run = longestRun(needle);
@@ -61,7 +62,10 @@ function longestRun(needle: readonly string[]): readonly string[] {
   return best;
 }
 
-/** The pattern for a needle of escaped characters alone: one of them, preferably one that is rare. */
+/**
+ * Returns the pattern for a needle that consists only of escaped characters. It matches one of them, preferably a rare
+ * one.
+ */
 function spelledEscape(needle: readonly string[]): string {
   const letter = needle.toSorted((a, b) => rarity(b) - rarity(a))[0]!;
   const short = JSON.stringify(letter).slice(1, -1);
@@ -74,7 +78,10 @@ function spelledEscape(needle: readonly string[]): string {
 }
 const rarity = (letter: string) => 3 - ['"', '/', '\\'].indexOf(letter);
 
-/** The digits of the `\uXXXX` of a character in either case, of all ASCII and Latin-1 characters together; of a pair the first. */
+/**
+ * Returns a pattern for the digits of a character's `\uXXXX`, in either case. All ASCII and Latin-1 characters share
+ * one pattern. For a surrogate pair it matches the first half.
+ */
 function escape(letter: string): string {
   const unit = letter.charCodeAt(0);
   if (unit < 0x100) return '00';
@@ -84,7 +91,7 @@ function escape(letter: string): string {
     .replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
 }
 
-/** The cases of a letter that are one letter each. Some letters share a capital: `ſ` and `s`. */
+/** Returns all cases of a letter that are a single letter. Some letters share a capital: `ſ` and `s`. */
 const cases = (letter: string): string[] => [
   ...new Set(
     [letter, letter.toLowerCase(), letter.toUpperCase(), letter.toUpperCase().toLowerCase()].filter(
@@ -95,7 +102,7 @@ const cases = (letter: string): string[] => [
 
 const oneOf = (letters: readonly string[]) =>
   letters.length === 1 ? escapePattern(letters[0]!) : `[${letters.map(escapePattern).join('')}]`;
-/** Without a meaning of its own in a pattern of PostgreSQL, also inside brackets. */
+/** Escapes a text for a regular expression of PostgreSQL, also inside brackets. */
 const escapePattern = (text: string) =>
   Array.from(text, (letter) =>
     /[a-zA-Z0-9]/.test(letter)

@@ -6,7 +6,6 @@ import {
   signFlipTest,
 } from './paired-differences.js';
 
-/** Every assignment of signs, one after the other. */
 function bruteForce(differences: number[], center: number): number {
   const values = differences.map((value) => value - center);
   const observed = Math.abs(values.reduce((sum, value) => sum + value, 0));
@@ -18,7 +17,7 @@ function bruteForce(differences: number[], center: number): number {
   return count / 2 ** values.length;
 }
 
-/** Another generator than the one that is tested. */
+/** Random numbers of a generator other than the tested one. */
 function randoms(seed: number): () => number {
   let state = seed;
   return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;

@@ -1,17 +1,20 @@
 /**
- * Statistics of paired differences: one number for each row, how much better the candidate did on it. Deterministic: the random
- * numbers begin with a fixed seed, so that the same differences give the same answer.
+ * Statistics of paired differences. Each row has one number: how much better the candidate is. The results are
+ * deterministic, because the random numbers start from a fixed seed.
  */
 
-/** Rows whose signs are enumerated: 2^20 sums take some milliseconds. */
+/** Most rows whose signs are enumerated. 2^20 sums take some milliseconds. */
 export const MAX_EXACT_ROWS = 20;
-/** Random signs, and random samples, beyond that. With 9,999 a p-value of 0.05 has a standard error of 0.002. */
+/**
+ * Number of random assignments of signs above that, and of bootstrap samples. With 9,999 a p-value of 0.05 has a
+ * standard error of 0.002.
+ */
 export const DRAWS = 9999;
 const SEED = 20_261_124;
-/** Additions between two questions whether others want their turn. */
+/** Additions between two calls of the yield callback. */
 const ADDITIONS_AT_ONCE = 500_000;
 
-/** Called between pieces of long work. */
+/** Called between pieces of long work, to let other work run. */
 export type YieldCallback = () => Promise<void>;
 
 export interface TestResult {
@@ -21,8 +24,9 @@ export interface TestResult {
 }
 
 /**
- * Two-sided test of whether differences have the mean `center`: under the hypothesis each difference from it has either sign with
- * equal chance. The p-value is the share of all assignments of signs whose sum is at least as far from 0 as the observed one.
+ * Tests whether differences have the mean `center`, two-sided. Under the hypothesis each deviation has either sign with
+ * equal probability. The p-value is the share of all assignments of signs whose sum is at least as far from 0 as the
+ * observed sum.
  */
 export async function signFlipTest(
   differences: readonly number[],
@@ -32,7 +36,7 @@ export async function signFlipTest(
   const values = differences.map((value) => value - center).filter((value) => value !== 0);
   const isExact = values.length <= MAX_EXACT_ROWS;
   const size = values.reduce((sum, value) => sum + Math.abs(value), 0);
-  // what differs by rounding only is equal
+  // Sums that differ only by rounding are equal.
   const observed = Math.abs(values.reduce((sum, value) => sum + value, 0)) - size * 1e-12;
   return isExact
     ? {
@@ -48,7 +52,10 @@ export async function signFlipTest(
       };
 }
 
-/** The sums of one half of the values meet those of the other half, so that no sum is added up in more than 21 steps. */
+/**
+ * Returns the share of all assignments of signs. Combines the sums of both halves of the values, so that no sum needs
+ * more than 21 additions.
+ */
 function shareOfAllSigns(values: readonly number[], observed: number): number {
   const middle = values.length >> 1;
   const [left, right] = [allSums(values.slice(0, middle)), allSums(values.slice(middle))];
@@ -70,7 +77,7 @@ function allSums(values: readonly number[]): Float64Array {
   return sums;
 }
 
-/** The observed signs count as one of the draws, so that the answer is never 0. */
+/** Returns the share of random assignments of signs. The observed signs count as one draw, so the result is never 0. */
 async function shareOfRandomSigns(
   values: readonly number[],
   observed: number,
@@ -96,7 +103,7 @@ async function shareOfRandomSigns(
 export const INTERVAL_SOURCE =
   'percentile bootstrap of the mean: B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap (1993), section 13.3';
 
-/** The interval in which the mean lies with the confidence, by drawing the rows again with replacement. */
+/** Returns the confidence interval of the mean, by resampling the rows with replacement. */
 export async function bootstrapInterval(
   differences: readonly number[],
   confidence: number,
@@ -113,7 +120,7 @@ export async function bootstrapInterval(
     means[draw] = sum / length;
   }
   means.sort();
-  // of B sorted means, the (B + 1)·α-th is the quantile α
+  // Of B sorted means, the (B + 1)·α-th is the quantile α.
   const at = Math.max(1, Math.floor((DRAWS + 1) * ((1 - confidence) / 2)));
   return [means[at - 1]!, means[DRAWS - at]!];
 }
@@ -121,7 +128,7 @@ export async function bootstrapInterval(
 export const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Whole random numbers below 2^32: sfc32 of PractRand, after its first twelve. */
+/** Returns a generator of random integers below 2^32: sfc32 of PractRand, after twelve warm-up steps. */
 function randomNumbers(seed: number): () => number {
   let [a, b, c, counter] = [0, seed, seed >>> 16, 1];
   const next = () => {

@@ -35,7 +35,7 @@ describe('buckets', () => {
     expect(
       await listStarts('2026-01-01T00:00Z', '2026-01-01T02:00Z', 3600, 'Asia/Kathmandu'),
     ).toEqual(['2025-12-31T23:15', '2026-01-01T00:15', '2026-01-01T01:15']);
-    // at 02:00 the clocks are set to 01:30: the bucket of 01:00 has an hour and a half
+    // At 02:00 the clocks are set to 01:30, so the bucket of 01:00 has an hour and a half.
     expect(
       await listStarts('2026-04-04T14:00Z', '2026-04-04T17:00Z', 3600, 'Australia/Lord_Howe'),
     ).toEqual(['2026-04-04T14:00', '2026-04-04T15:30', '2026-04-04T16:30']);
@@ -77,7 +77,7 @@ describe('buckets', () => {
             chooseGranularity(asked, start, end),
             timezone,
           );
-          expect(starts.length).toBeLessThanOrEqual(MAX_BUCKETS + 100); // a short one before each midnight
+          expect(starts.length).toBeLessThanOrEqual(MAX_BUCKETS + 100); // a short bucket before each midnight
           expect(+starts[0]!).toBeLessThanOrEqual(+start);
           expect(+starts.at(-1)!).toBeLessThan(+end);
           for (let i = 1; i < starts.length; i++)

@@ -6,10 +6,13 @@ const DAY_MS = DAY_S * SECOND_MS;
 
 export const MAX_BUCKETS = 10_000;
 
-/** Seconds; longer ones are whole days. */
+/** Usual bucket lengths in seconds. Longer buckets are whole days. */
 const USUAL = [60, 300, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, DAY_S];
 
-/** Window length up to which a bucket length is used, in seconds: as the published clients' own service chooses. */
+/**
+ * Pairs of the longest window and the bucket length that it gets, in seconds. They equal those of the service behind
+ * the published clients.
+ */
 const CHOSEN = [
   [2 * 3600, 300],
   [12 * 3600, 3600],
@@ -17,7 +20,10 @@ const CHOSEN = [
   [14 * DAY_S, 43_200],
 ] as const;
 
-/** The bucket length in seconds: as requested, else by the length of the window; raised when there would be too many buckets. */
+/**
+ * Returns the bucket length in seconds: the requested one, or one that suits the window. It is raised if it gives too
+ * many buckets.
+ */
 export function chooseGranularity(
   asked: number | null | undefined,
   start: Date,
@@ -31,10 +37,11 @@ export function chooseGranularity(
 }
 
 /**
- * The starts of the buckets of a window, the first of which may begin before it. Days are those of the zone: a bucket of
- * a day has 23 or 25 hours when the clocks change. Shorter buckets begin at midnight of the zone and go by its clocks:
- * a bucket is longer or shorter where they are set, and an hour that comes twice makes two buckets of an hour. Buckets
- * of several days count from a Monday. Asking a zone for 10,000 days takes some 0.1 s, so that others get their turn.
+ * Returns the starts of the buckets of a window. The first bucket may begin before the window. Days are those of the
+ * time zone, so a bucket of one day has 23 or 25 hours when the clocks change. Shorter buckets begin at midnight of the
+ * zone and follow its clocks: a bucket is longer or shorter at a change, and an hour that occurs twice makes two
+ * buckets of an hour. Buckets of several days count from a Monday. 10,000 days take some 0.1 s, so it yields to the
+ * event loop.
  */
 export async function bucketStarts(
   start: Date,
@@ -52,7 +59,7 @@ export async function bucketStarts(
     day += days;
     const until = zone.findInstant(MONDAY + day * DAY_MS);
     if (granularity < DAY_S) starts.push(...within(zone, since, until, granularity * SECOND_MS));
-    else if (until > since) starts.push(since); // a zone that changed sides of the date line has skipped a day
+    else if (until > since) starts.push(since); // a zone that moved across the date line has skipped a day
     since = until;
   }
   const first = Math.max(
@@ -65,10 +72,9 @@ export async function bucketStarts(
     .map((at) => new Date(at));
 }
 
-/** A Monday; days are counted from it, as the zone's clock shows them. */
+/** A Monday on the clock of the zone, from which days are counted. */
 const MONDAY = Date.UTC(1970, 0, 5);
 
-/** The starts within one day of the zone. */
 function within(zone: Zone, since: number, until: number, step: number): number[] {
   const starts: number[] = [];
   const midnight = zone.wallTime(since);
@@ -77,7 +83,7 @@ function within(zone: Zone, since: number, until: number, step: number): number[
   if (turn === null) return starts;
   const before = zone.wallTime(turn - 1) + 1 - midnight;
   const after = zone.wallTime(turn) - midnight;
-  // the clocks skipped the beginning of a bucket, or are set to one
+  // The clocks skipped the beginning of a bucket, or are set to the beginning of one.
   if (Math.floor(after / step) > Math.floor((before - 1) / step) || after % step === 0)
     starts.push(turn);
   for (let wall = (Math.floor(after / step) + 1) * step; turn + wall - after < until; wall += step)
@@ -85,7 +91,6 @@ function within(zone: Zone, since: number, until: number, step: number): number[
   return starts;
 }
 
-/** The clocks of an IANA zone. */
 class Zone {
   private readonly format: Intl.DateTimeFormat;
 
@@ -105,9 +110,12 @@ class Zone {
     });
   }
 
-  /** What the clock shows at an instant, as the milliseconds that it would be in UTC. Its parts one by one take three times as long. */
+  /**
+   * Returns the clock time at an instant, as the milliseconds of that time in UTC. Parsing the text is three times as
+   * fast as `formatToParts`.
+   */
   wallTime(at: number): number {
-    const text = this.format.format(at); // 1/31/2026 AD, 23:59:59
+    const text = this.format.format(at); // for example 1/31/2026 AD, 23:59:59
     const [month, day, year, hour, minute, second] = text.match(/\d+/g)!.map(Number);
     const wall = new Date(0);
     wall.setUTCFullYear(text.includes('B') ? 1 - year! : year!, month! - 1, day);
@@ -115,7 +123,9 @@ class Zone {
     return +wall + (((at % SECOND_MS) + SECOND_MS) % SECOND_MS);
   }
 
-  /** When the clock first shows a time, or would have, had it not skipped it. */
+  /**
+   * Returns the first instant at which the clock shows a time. For a skipped time, returns the instant of the change.
+   */
   findInstant(wall: number): number {
     const offsets = [wall - DAY_MS, wall + DAY_MS].map((at) => this.wallTime(at) - at);
     const [before, after] = offsets as [number, number];
@@ -124,7 +134,7 @@ class Zone {
     return this.turnBetween(wall - DAY_MS, wall + DAY_MS) ?? wall - after;
   }
 
-  /** The instant at which the clocks are set between two instants; null when they are not. */
+  /** Returns the instant at which the clocks change between two instants, or null if they do not change. */
   turnBetween(since: number, until: number): number | null {
     const offset = (at: number) => this.wallTime(at) - at;
     const first = offset(since);

@@ -1,9 +1,9 @@
 import { setImmediate as breath } from 'node:timers/promises';
 
-/** Work runs for about this long before other requests get a turn. */
+/** Milliseconds for which work runs before other requests get a turn. */
 const TURN_MS = 10;
 
-/** The turn of long work on the event loop. Between pieces: `if (turn.isOver) await turn.next()`. */
+/** Limits long work on the event loop. Call between pieces of work: `if (turn.isOver) await turn.next()`. */
 export class EventLoopTurn {
   private ends = performance.now() + TURN_MS;
 
@@ -17,7 +17,7 @@ export class EventLoopTurn {
   }
 }
 
-/** Maps items by `work`, in turns. */
+/** Maps items by `work`, and yields to the event loop in between. */
 export async function mapYielding<T, R>(
   items: readonly T[],
   work: (item: T, i: number) => R,

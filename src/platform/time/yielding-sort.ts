@@ -1,9 +1,9 @@
 import { EventLoopTurn } from './event-loop-turn.js';
 
-/** What is sorted or merged without a look at the clock. */
+/** Number of items that are sorted or merged between two checks of the clock. */
 const AT_ONCE = 1024;
 
-/** The items in order, ties as they stood. Sorts parts and merges them, so that the process does other work in between. */
+/** Sorts the items stably. Sorts parts and merges them, and yields to the event loop in between. */
 export async function sortYielding<T>(
   items: readonly T[],
   compare: (a: T, b: T) => number,

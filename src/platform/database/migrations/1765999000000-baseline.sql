@@ -1,4 +1,4 @@
--- The tables as they stood when the migrations before were folded into this one.
+-- Creates the tables of all migrations that were folded into this one.
 
 CREATE TABLE api_keys (
   id uuid NOT NULL,

@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Of a body with trajectory groups only the payload is kept: nothing ever read the rest (docs/adr/0040-trajectory-bodies.md). */
+/**
+ * Keeps only the payload of a body with trajectory groups. The rest was never read
+ * (docs/adr/0040-trajectory-bodies.md).
+ */
 export class PayloadOnly1766100000000 implements MigrationInterface {
   name = 'PayloadOnly1766100000000';
 

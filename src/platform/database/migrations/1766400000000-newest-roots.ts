@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Pages through the newest roots without their rows: `laterPage` of `src/tracing/calls/read/call-lists.query.ts`. */
+/**
+ * Indexes the newest roots, so that pages skip rows without reading them: `laterPage` of
+ * `src/tracing/calls/read/call-lists.query.ts`.
+ */
 export class NewestRoots1766400000000 implements MigrationInterface {
   name = 'NewestRoots1766400000000';
 
