@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { BackupsKeeper } from './backups.keeper.js';
 
-/** Backups that the service makes by itself. */
+/** Scheduled backups of the service. */
 @Module({ providers: [BackupsKeeper] })
 export class BackupsModule {}

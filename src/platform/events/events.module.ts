@@ -2,6 +2,6 @@ import { Module } from '@nestjs/common';
 import { EventsController } from './events.controller.js';
 import { EventsService } from './events.service.js';
 
-/** Tells clients when to look again. */
+/** Notifies clients of changes. */
 @Module({ controllers: [EventsController], providers: [EventsService] })
 export class EventsModule {}

@@ -39,7 +39,7 @@ export const WIRE = { ...spellNames(config.wireDialect), scheme: config.wireDial
   'scheme'
 > & { scheme: Dialect };
 
-/** The same names in the dialect that is not configured. */
+/** Every wire name of `WIRE`, in the dialect that is not configured. */
 export const OTHER_WIRE = spellNames(config.wireDialect === 'weave' ? 'svc' : 'weave') as Omit<
   Names<'weave'>,
   'scheme'
