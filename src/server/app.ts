@@ -71,7 +71,7 @@ export async function createApp(
   return app;
 }
 
-/** Policy for Swagger UI. The service itself serves it; its page has inline styles, but no inline script. */
+/** Policy for Swagger UI, which the service serves itself. Its page has inline styles, but no inline script. */
 const DOCS_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -81,7 +81,6 @@ function hardenDocs(_: Request, response: Response, next: NextFunction): void {
   next();
 }
 
-/** Returns a pattern that matches the paths of the routes. */
 const pathPattern = (routes: Route[]) =>
   new RegExp(
     `^(${routes.flatMap(({ paths }) => paths.map((path) => path.replaceAll(/:\\w+/g, '[^/]+'))).join('|')})$`,

@@ -21,7 +21,6 @@ const DATABASE_PATIENCE_MS = 60_000;
 /** The configured database. */
 export interface PostgresServer {
   url: string;
-  /** Data folder of the embedded server. */
   folder?: string;
   /** Stops the embedded server. An external server is not touched. */
   stop(): Promise<void>;

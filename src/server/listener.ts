@@ -34,7 +34,6 @@ export class Listener {
     });
   }
 
-  /** Resolves with the port. */
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
       this.server.once('error', reject).listen(port, host, () => {

@@ -27,8 +27,8 @@ export interface RunningService {
 
 export interface ReplaceableService extends RunningService {
   /**
-   * Retires a service that another has replaced. No connection arrives any more, and it has time. Resolves when the
-   * last connection has ended: with its next answer, or after the idle time that clients know.
+   * Retires a service that another has replaced. No connection arrives any more, and nothing is urgent. Resolves when
+   * the last connection has ended: with its next answer, or at its keep-alive timeout.
    */
   retire(): Promise<void>;
 }

@@ -1,6 +1,5 @@
 import cluster from 'node:cluster';
 
-/** The reason why the process ends, with its exit code. */
 export class StopReason extends Error {
   constructor(
     readonly why: string,

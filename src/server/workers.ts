@@ -22,7 +22,6 @@ const ACCEPT = { main: 'accept', operations: 'acceptOperations', grpc: 'acceptGr
 type Accept = (typeof ACCEPT)[PortKind];
 /** Order of the primary to a worker: the name of the method to call, or the acceptance of a connection. */
 type WorkerOrder = Accept | 'startDraining' | 'closeKept' | 'retire' | 'close';
-/** Report of a worker to the primary. */
 type Report = 'ready' | 'keptClosed';
 
 const isWorkerMessage = <T extends string>(message: unknown, about: T): message is { skein: T } =>

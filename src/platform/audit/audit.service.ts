@@ -9,7 +9,6 @@ import { eventsQuery } from './audit.query.js';
 export class AuditService {
   constructor(private readonly database: Database) {}
 
-  /** Streams the events within the scopes, in batches for `jsonArray`. */
   query(request: AuditQueryDto, scopes: readonly string[]): Promise<Readable> {
     return this.database.stream(eventsQuery(request, scopes));
   }

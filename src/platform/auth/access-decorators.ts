@@ -28,15 +28,12 @@ export const BasicOrBearerGuard = keyGuard(
   `${BASIC_CHALLENGE}, ${BEARER_CHALLENGE}`,
 );
 
-/** Every route of the controller needs `Authorization: Basic`, with an API key as the password. */
 export const BasicAuth = () =>
   applyDecorators(UseGuards(BasicGuard, BodyGuard, AccessGuard), ApiBasicAuth());
 
-/** Every route of the controller needs `Authorization: Bearer`, with an API key as the token. */
 export const BearerAuth = () =>
   applyDecorators(UseGuards(BearerGuard, BodyGuard, AccessGuard), ApiBearerAuth());
 
-/** Every route of the controller accepts Basic and Bearer. */
 export const BasicOrBearerAuth = () =>
   applyDecorators(
     UseGuards(BasicOrBearerGuard, BodyGuard, AccessGuard),
@@ -44,14 +41,12 @@ export const BasicOrBearerAuth = () =>
     ApiBearerAuth(),
   );
 
-/** Declares a controller: its tag in the API description, who may call it, and the prefix of its paths. */
 export const Resource = (tag: string, access: ClassDecorator, path = '') =>
   applyDecorators(ApiTags(tag), access, Controller(path));
 
 /** Sets the lowest role that may call the route. */
 export const Allow = (role: Role) => SetMetadata(ROLE, role);
 
-/** Declares an operation: a POST that answers 200, for keys with at least this role. */
 export const Operation = (path: string | string[], role: Role) =>
   applyDecorators(Post(path), HttpCode(HttpStatus.OK), Allow(role));
 

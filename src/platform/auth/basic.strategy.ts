@@ -41,7 +41,6 @@ export class BasicStrategy extends PassportStrategy(HttpBasic, 'basic') {
   }
 }
 
-/** Returns the user name of a Basic header, which `BasicStrategy` ignores. Undefined for any other header. */
 function basicUserName(authorization: string | undefined): string | undefined {
   const [scheme = '', encoded = ''] = authorization?.split(' ') ?? [];
   if (!/^basic$/i.test(scheme)) return undefined;

@@ -30,7 +30,6 @@ export class Caller {
   readonly userName: string;
   readonly grants: readonly Grant[];
   readonly role: Role;
-  /** Scopes of all grants together. */
   readonly scopes: readonly string[];
   readonly expiresAt: Date | null;
   /** Id of the person who acts, in a session or with a personal key. Null for service keys. */

@@ -16,7 +16,6 @@ const logged = new RateLimiter('logged sign-ins', ATTEMPTS);
 /** Returns the keys of the given secret hashes, keyed by hash. */
 export type SecretLookup<Key> = (secretHashes: string[]) => Promise<Map<string, Key>>;
 
-/** Secrets that wait to be looked up in one statement. */
 interface LookupBatch {
   hashes: Set<string>;
   found: Promise<Map<string, unknown>>;

@@ -55,7 +55,6 @@ export function grantsTo(person: Person, providers: readonly SignInProvider[]): 
   return [...scopes].map(([role, own]) => ({ role, scopes: [...new Set(own)] }));
 }
 
-/** Returns true when people with this e-mail address may sign in. */
 export function isDomainAllowed(
   { email, emailVerified }: Pick<Person, 'email' | 'emailVerified'>,
   domains: readonly string[] | null,
@@ -65,13 +64,11 @@ export function isDomainAllowed(
   return domains.includes(email.slice(email.lastIndexOf('@') + 1));
 }
 
-/** Returns true when the settings make the person an admin of everything. */
 const isAdmin = ({ email, emailVerified, groups }: Person, { admins }: SignInProvider): boolean =>
   admins.some((admin) =>
     admin.includes('@') ? emailVerified && email === emailKey(admin) : groups.includes(admin),
   );
 
-/** Returns the grants that the person and the key have in common. */
 export function intersectGrants(
   grants: readonly Grant[],
   key: Pick<ApiKey, 'role' | 'scopes'>,
@@ -92,7 +89,6 @@ function narrowerScope(one: string, other: string): string[] {
   return scopeCovers(other, one) ? [one] : [];
 }
 
-/** Returns true when the inner grants reach no further than the outer ones. */
 export const areWithin = (inner: readonly Grant[], outer: readonly Grant[]): boolean =>
   inner.every(({ role, scopes }) =>
     scopes.every((scope) =>

@@ -42,7 +42,6 @@ interface Options {
 
 const OPTIONS = 'idempotent';
 
-/** Documents in the API description that the route accepts an `Idempotency-Key`. */
 const IdempotencyHeader = () =>
   ApiHeader({
     name: 'Idempotency-Key',
@@ -134,7 +133,6 @@ export class Idempotency implements NestInterceptor {
   }
 }
 
-/** Returns the header `Idempotency-Key`, or undefined without one. */
 export function idempotencyKey({ headers }: WithHeaders): string | undefined {
   const key = headers['idempotency-key'];
   if (key !== undefined && !isId(key))

@@ -16,7 +16,6 @@ import { isFromConsole, SESSION_CHALLENGE, sessionToken } from './session-cookie
 
 type Scheme = 'basic' | 'bearer';
 
-/** How each scheme carries a key, for the error message. */
 const WANTED: Record<Scheme, string> = {
   basic: 'Basic, with the key as the password',
   bearer: 'Bearer, with the key as the token',
@@ -92,7 +91,6 @@ export function keyGuard(schemes: Scheme[], challenge: string): Type<IAuthGuard>
       return true;
     }
 
-    /** Returns the caller of a console session, whatever the scheme. */
     private async callerOfSession(request: Request): Promise<Caller | undefined> {
       const token = sessionToken(request);
       if (token === undefined) return undefined;

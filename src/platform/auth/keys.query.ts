@@ -40,7 +40,6 @@ export const keysBySecrets = (secretHashes: Buffer[]) => sql<FoundCredential>`
   SELECT ${FOUND(sql`k.id`, sql`k.user_id`, sql`k.secret_hash`)}
   FROM api_keys k WHERE k.secret_hash = ANY (${secretHashes}::bytea[])`;
 
-/** Selects the owners of sessions, each with the hash of the session's token. */
 export const keysBySessions = (tokenHashes: Buffer[]) => sql<FoundCredential>`
   SELECT ${FOUND(sql`coalesce(k.id, s.user_id)`, sql`coalesce(k.user_id, s.user_id)`, sql`s.token_hash`)}
   FROM console_sessions s LEFT JOIN api_keys k ON k.id = s.api_key_id
@@ -50,7 +49,6 @@ export const keysBySessions = (tokenHashes: Buffer[]) => sql<FoundCredential>`
 const isoTime = (name: Sql) =>
   sql`to_char(${name} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** Selects keys without secrets, as JSON text. */
 const shownKeys = (rest: Sql) => sql<{ json: string }>`
   SELECT row_to_json(t)::text AS json FROM (
     SELECT id, user_name AS "user", role, scopes, hint, ${isoTime(sql`created_at`)} AS created_at,
@@ -73,7 +71,6 @@ export const keysWithin = (scopes: readonly string[], after: string | null, limi
   )}
     ORDER BY id LIMIT ${limit}`);
 
-/** Selects the valid keys of a person, oldest first. */
 export const personalKeys = (userId: string, limit: number) =>
   shownKeys(
     sql`WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > now() ORDER BY id LIMIT ${limit}`,

@@ -46,13 +46,11 @@ const CLOCK_MS = 100;
 /** Rows of the first batch of a list: a key has up to 9 KiB. */
 const FIRST_KEYS = 50;
 
-/** Fields of a key to create. */
 export interface NewKey {
   userName: string;
   role: Role;
   scopes: string[];
   expiresAt?: Date | null;
-  /** The person who owns the key. */
   userId?: string | null;
 }
 
@@ -68,7 +66,6 @@ interface SecretOrigin {
 /** Prefix of sessions in the cache. No hash in base64 begins with it. */
 const SESSION = 'session ';
 
-/** The last header of a connection, and its caller. */
 interface ConnectionCaller {
   header: string;
   caller: Caller;
@@ -187,7 +184,6 @@ export class KeysService {
     return (await this.findBySecrets([name])).get(name);
   }
 
-  /** Looks credentials up by their names in the cache. */
   private async findBySecrets(names: string[]): Promise<Map<string, CachedCredential>> {
     const found = new Map<string, CachedCredential>();
     const isSession = (name: string) => name.startsWith(SESSION);
@@ -281,7 +277,6 @@ export class KeysService {
     return { keys, hasMore: () => rows.hasMore };
   }
 
-  /** Yields all keys in pages, oldest first. */
   async *pages(size: number): AsyncGenerator<ApiKey[]> {
     const keys = this.database.repository(ApiKey);
     let page: ApiKey[];
@@ -292,7 +287,6 @@ export class KeysService {
     }
   }
 
-  /** Returns a key without its secret. */
   async shown(id: string): Promise<KeyDto | undefined> {
     const [row] = await this.database.query(keyShown(id));
     return row && (JSON.parse(row.json) as KeyDto);
@@ -312,7 +306,6 @@ export class KeysService {
     return isRevoked;
   }
 
-  /** Clears the caches, so that this process reads keys from the database again. */
   forget(): void {
     this.cache.clear();
     this.trusted = new WeakMap();

@@ -7,15 +7,14 @@ const MAX_NAMES = 100_000;
 
 type Points = [name: string, points: number, isSpent: boolean];
 
-/** The level of a name's bucket at a time. */
 interface Level {
   points: number;
   at: number;
 }
 
 /**
- * Allows each name a number of points a minute: a leaky bucket, which drains evenly. A request above the rate drains
- * before the next one is admitted, so no request is too large to ever pass. One process counts for all workers.
+ * Allows each name a number of points a minute: a leaky bucket, which drains evenly. Points above the rate must drain
+ * before the next request is admitted, so no request is too large to ever pass. One process counts for all workers.
  */
 export class RateLimiter {
   private readonly levels = new LRUCache<string, Level>({ max: MAX_NAMES });

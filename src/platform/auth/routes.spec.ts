@@ -59,7 +59,6 @@ class DeepDto extends GoodDto {
   @ValidateNested() @Type(() => UnruledDto) inner!: UnruledDto;
 }
 
-/** Returns the message with which the start refuses a controller. */
 function startFault(controller: Function): string {
   try {
     assertRoutes(routesOfController(controller));

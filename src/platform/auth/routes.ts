@@ -15,7 +15,6 @@ import {
 import { AccessGuard, ROLE } from './access.guard.js';
 import type { Role } from './api-key.entity.js';
 
-/** A handler of a controller, with its declarations. */
 export interface Route {
   /** For example `CallsController.read`. */
   name: string;
@@ -30,7 +29,6 @@ export interface Route {
   noProjectField: string | undefined;
 }
 
-/** Returns the routes of all controllers in the app's modules. */
 export function listRoutes(app: INestApplicationContext): Route[] {
   const controllers = [...app.get(ModulesContainer).values()].flatMap((module) => [
     ...module.controllers.values(),

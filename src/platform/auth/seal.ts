@@ -10,7 +10,6 @@ function deriveKey(secret: string, salt: Buffer): [key: Buffer, nonce: Buffer] {
   return [bytes.subarray(0, 32), bytes.subarray(32)];
 }
 
-/** Encrypts a text so that only the holder of the secret can read it. */
 export function seal(text: string, secret: string): string {
   const salt = randomBytes(SALT_BYTES);
   const cipher = createCipheriv(CIPHER, ...deriveKey(secret, salt));

@@ -36,5 +36,4 @@ function checksum(random: string): string {
 
 export const hashSecret = (secret: string): Buffer => hash('sha256', secret, 'buffer');
 
-/** Returns the part of a secret that may be shown. */
 export const secretHint = (secret: string): string => secret.slice(0, PREFIX.length + 4);

@@ -24,7 +24,6 @@ export function cookieValue({ headers }: WithHeaders, name: string): string | un
   return cookies.find((cookie) => cookie.startsWith(before))?.slice(before.length);
 }
 
-/** Returns the name of the cookie that contains a session's token. */
 export const sessionCookieName = (request: WithHeaders): string =>
   cookieName('skein_session', request);
 

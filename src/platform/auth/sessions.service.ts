@@ -32,7 +32,6 @@ const CODE_SECONDS = 15 * 60;
 const MAX_SESSIONS = 100;
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 
-/** A key as the actor of its own session. */
 type KeyActor = Actor & { keyId: string; scopes: readonly string[] };
 
 const newToken = () => randomBytes(32).toString('base64url');

@@ -68,7 +68,6 @@ const HEAD_BYTES = 5;
 /** Largest content of a frame. Rows come in pieces of about 64 KiB, and the header is far smaller than this. */
 const MAX_FRAME_BYTES = 1024 * 1024;
 
-/** Makes frames, and the sum over all of them. */
 export class FrameWriter {
   private readonly sum = createHash('sha256');
 
@@ -82,7 +81,6 @@ export class FrameWriter {
     return frame;
   }
 
-  /** Returns the SHA-256 of all frames so far. */
   sha256(): string {
     return this.sum.copy().digest('hex');
   }

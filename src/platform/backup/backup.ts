@@ -15,7 +15,6 @@ import { quoteIdentifier, readRows, readSchema, listTables } from './tables.js';
 
 interface Options {
   progress: BackupProgress;
-  /** Public keys that the backup is encrypted for. */
   recipients: readonly string[];
   signal?: AbortSignal;
   /** Runs after the header is known and before anything is written. If it fails, no backup is made. */

@@ -130,7 +130,6 @@ export async function unpackBase(
   }
 }
 
-/** Writes the files of a base, frame by frame. */
 class BaseReader {
   private file: { name: string; descriptor: number; sum: Hash } | undefined;
   private last = '';

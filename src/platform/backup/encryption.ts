@@ -2,14 +2,12 @@ import { ReadableStream } from 'node:stream/web';
 import { DamagedBackup } from './backup-file.js';
 import type { ByteStream } from './backup-storage.js';
 
-/** First bytes of a file in the format of age. */
 const AGE = 'age-encryption.org/v1\n';
 
 /** Converts to the streams of the library, which are those of browsers. Node has them too. */
 const asStream = (bytes: ByteStream) =>
   ReadableStream.from(bytes) as unknown as globalThis.ReadableStream<Uint8Array>;
 
-/** Loads the library when something is encrypted. */
 const age = () => import('age-encryption');
 
 /** Encrypts the bytes for the recipients. Without recipients, they stay unchanged. */
@@ -80,7 +78,6 @@ const explained = ({ message }: Error): Error =>
       )
     : new DamagedBackup('it does not decrypt');
 
-/** Returns the first bytes, and the whole stream. */
 async function peeked(
   bytes: ByteStream,
   count: number,

@@ -1,4 +1,3 @@
-/** Intervals between two lines, on a terminal and elsewhere. */
 const EVERY_MS = { terminal: 1000, log: 10_000 };
 const LINE_FEED = 10;
 const MIB = 1024 * 1024;
@@ -49,7 +48,6 @@ export class BackupProgress {
     this.say(this.line(now));
   }
 
-  /** Returns the bytes of rows so far, and the elapsed time. */
   summary(): string {
     const seconds = (performance.now() - this.began) / 1000;
     return `${mib(this.bytes)} MiB of rows in ${seconds.toFixed(1)} s`;

@@ -114,7 +114,6 @@ function assertSameTables(given: readonly TableHeader[], own: readonly StoredTab
     throw new DamagedBackup('its tables are not those of the schema that it names');
 }
 
-/** Locks the tables, so that nobody else writes during the restore. */
 async function lockTables(client: PoolClient, tables: readonly StoredTable[]): Promise<void> {
   const names = tables.map(({ name }) => quoteIdentifier(name));
   await client.query(`LOCK TABLE ${names.join(', ')} IN ACCESS EXCLUSIVE MODE`);

@@ -18,7 +18,6 @@ export interface S3Request {
   tolerated?: number[];
 }
 
-/** The server's refusal of a request. */
 class S3Refusal extends Error {
   constructor(
     readonly status: number,

@@ -194,7 +194,6 @@ class MultipartUpload {
   }
 }
 
-/** Splits the bytes into parts of an upload. */
 async function* partsIn(bytes: ByteStream, signal: AbortSignal | undefined) {
   let pieces: Uint8Array[] = [];
   let gathered = 0;

@@ -6,7 +6,6 @@ import type { BackupStorage } from './backup-storage.js';
 import { S3Storage } from './s3-storage.js';
 import { StandardStreams } from './standard-streams.js';
 
-/** Returns the backup storage that `BACKUP_URL` names. */
 export function storageAt(url: string, s3: S3Settings): BackupStorage {
   if (url.startsWith('s3://')) return new S3Storage(url, s3);
   return new FolderStorage(fileURLToPath(url));

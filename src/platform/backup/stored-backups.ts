@@ -9,7 +9,6 @@ const WEEKS_BEGIN_MS = Date.UTC(2001, 0, 1);
 
 export interface StoredBackup {
   name: string;
-  /** Time at which the backup began. */
   at: Date;
   bytes: number;
 }
@@ -30,7 +29,6 @@ export const newestFirst = <T extends { at: Date }>(backups: readonly T[]): T[] 
 export const isDue = ([newest]: readonly { at: Date }[], everySeconds: number): boolean =>
   !newest || Date.now() - newest.at.getTime() >= everySeconds * 1000;
 
-/** Returns the name of a backup that begins now. */
 export const backupName = (now: Date, isEncrypted: boolean): string =>
   `skein-${timeText(now)}.skein${isEncrypted ? '.age' : ''}`;
 

@@ -2,7 +2,6 @@ import type { PoolClient } from 'pg';
 import { type CopyToStreamQuery, to as copyTo } from 'pg-copy-streams';
 import { SQL_FILES } from '../database/sql-files.js';
 
-/** A table with its columns in order, and its size on disk. */
 export interface StoredTable {
   name: string;
   columns: string[];

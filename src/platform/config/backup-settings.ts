@@ -18,7 +18,6 @@ export interface S3Settings {
   isPathStyle: boolean;
 }
 
-/** Reads the settings for automatic backups, and for the access to backups and their encryption. */
 export function backupSettings(setting: SettingReader) {
   const backupUrl = readBackupUrl(setting);
   return {

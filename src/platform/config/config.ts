@@ -43,7 +43,6 @@ const OTLP_FOLD = 'codex*,!codex*/session_task.turn,com.anthropic.claude_code.*'
 
 export const WIRE_DIALECTS = ['svc', 'weave'] as const;
 
-/** Injection token of an app's settings. */
 export const CONFIG = Symbol('config');
 
 /** Reads and checks all settings of the environment. The result is frozen. */
@@ -114,7 +113,6 @@ export function loadConfig(
       postgresProcessBytes(memoryBytes),
       [0, 1024 * 1024 * MIB],
     ),
-    /** Connections that this process keeps to PostgreSQL. */
     databasePoolSize: integer(setting, 'DATABASE_POOL_SIZE', 10, [2, 1000]),
     /** Longest time that a count, a list or a batch of a stream may keep the database busy. */
     readTimeoutSeconds: integer(setting, 'READ_TIMEOUT_SECONDS', 60, [1, 3600]),
@@ -166,7 +164,6 @@ export function loadConfig(
     trainerLeaseSeconds: integer(setting, 'TRAINER_LEASE_SECONDS', 60, [1, DAY_SECONDS]),
     /** Interval in which trainers report, and in which lost trainers are searched. */
     trainerHeartbeatSeconds: integer(setting, 'TRAINER_HEARTBEAT_SECONDS', 15, [1, 3600]),
-    /** Most attempts of a training job. */
     trainerMaxAttempts: integer(setting, 'TRAINER_MAX_ATTEMPTS', 3, [1, 100]),
     /** A training job fails after it has waited for a trainer, or an attempt has run, for this long. */
     trainingLimitSeconds: integer(setting, 'TRAINING_LIMIT_SECONDS', DAY_SECONDS, [

@@ -27,7 +27,6 @@ export const isOpenModel = ({ models }: ModelProvider, model: string): boolean =
     pattern.endsWith('*') ? model.startsWith(pattern.slice(0, -1)) : model === pattern,
   );
 
-/** Reads the providers of the gateway and its limits. */
 export function gatewaySettings(setting: SettingReader, maxBodyBytes: number) {
   return {
     /** Providers that answer requests to models. The gateway contacts no other address. */
@@ -36,7 +35,6 @@ export function gatewaySettings(setting: SettingReader, maxBodyBytes: number) {
     gatewayRecord: oneOf(setting, 'GATEWAY_RECORD', ['required', 'best_effort']),
     /** Most requests of this process that may be at providers at a time. */
     gatewayConcurrency: integer(setting, 'GATEWAY_CONCURRENCY', 512, [2, 100_000]),
-    /** Limit of the answer of a provider. */
     gatewayMaxAnswerBytes: integer(setting, 'GATEWAY_MAX_ANSWER_BYTES', maxBodyBytes, [
       1024,
       256 * MIB,

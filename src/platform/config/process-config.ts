@@ -7,7 +7,6 @@ import { type MisspeltSetting, misspeltSettings } from './misspelt-settings.js';
  */
 export const config = orExit(() => loadConfig(process.env));
 
-/** Returns variables of this process that look like misspelt settings. */
 export const ownMisspeltSettings = (): MisspeltSetting[] => misspeltSettings(process.env);
 
 /** Returns a copy of the environment, for programs of others. */

@@ -6,7 +6,6 @@ export class InvalidSetting extends Error {}
 /** Returns the value of a variable. Undefined when it is absent or empty. */
 export type SettingReader = (name: string) => string | undefined;
 
-/** Largest file with a setting. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
 /**

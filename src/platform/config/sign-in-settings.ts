@@ -37,7 +37,6 @@ export interface TokenIssuer {
   scopes: readonly string[];
 }
 
-/** Reads the settings for the sign-in of people and workloads. */
 export function signInSettings(setting: SettingReader) {
   const providers = [];
   for (let number = 0; number <= MOST_PROVIDERS; number++) {
@@ -57,7 +56,6 @@ export function signInSettings(setting: SettingReader) {
     signInProviders: providers as readonly SignInProvider[],
     /** True when the console accepts keys. It always accepts login codes. */
     consoleKeySignIn: oneOf(setting, 'CONSOLE_KEY_SIGN_IN', ['true', 'false']) === 'true',
-    /** Longest lifetime of personal keys. */
     personalKeyDays: integer(setting, 'PERSONAL_KEY_DAYS', 365, [1, 3650]),
     tokenIssuers: tokenIssuers(setting),
   };
@@ -170,7 +168,6 @@ function tokenIssuers(setting: SettingReader): readonly TokenIssuer[] {
   });
 }
 
-/** Returns the fault of an item of JWT_ISSUERS. */
 function findFault(item: Record<string, unknown> | null): string | undefined {
   if (typeof item !== 'object' || item === null) return ' must be an object';
   const unknown = Object.keys(item).find((name) => !TOKEN_ISSUER.has(name));

@@ -3,7 +3,6 @@ import { sql } from '../query/sql.js';
 
 export type RowCounts = Record<string, number>;
 
-/** An erasing as its steps read it. */
 export interface ErasingRow {
   project_id: string;
   id: string;

@@ -33,13 +33,11 @@ export interface ErasingStep {
   counts: RowCounts;
 }
 
-/** The data to erase. */
 export interface NewErasing {
   projectId: string;
   kind: string;
   request: object;
   targets?: string[] | null;
-  /** The audit event of the erasing. */
   event: { action: AuditAction; target?: string; detail?: object };
 }
 
@@ -76,7 +74,6 @@ export class ErasingsService {
     this.steps.set(kind, step);
   }
 
-  /** Calls `listener` with the counts of each batch. */
   onErased(listener: (counts: RowCounts) => void): void {
     this.listeners.push(listener);
   }

@@ -42,7 +42,6 @@ export class Pace implements OnModuleDestroy {
     this.queues.push(waiting);
   }
 
-  /** Runs a batch in its turn. */
   async run<T>(batch: () => Promise<T>): Promise<T> {
     const turn = this.lane.then(async () => {
       this.signal.throwIfAborted();

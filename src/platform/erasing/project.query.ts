@@ -1,7 +1,6 @@
 // SQL: tables are named by their entities, and rows are locked, counted and erased in one statement.
 import { identifier, join, sql, type Sql } from '../query/sql.js';
 
-/** A table whose rows belong to projects. */
 export interface ErasableTable {
   name: string;
   /** The columns of its primary key after `project_id`. Empty when a project has only one row. */
@@ -27,14 +26,12 @@ const texts = ({ key }: ErasableTable) =>
 /** Returns a key whose values have the types of the columns. */
 const typed = ({ key }: ErasableTable, given: RowKey) =>
   list(key.map(({ type }, i) => sql`${given[i]}::${identifier(TYPES[type] ?? type)}`));
-/** Names of types in PostgreSQL's catalogue. */
 const TYPES: Record<string, string> = { int: 'int4', bigint: 'int8' };
 
 const isBetween = (table: ErasableTable, after: RowKey | null, until: RowKey) =>
   sql`(${columns(table)}) <= (${typed(table, until)})
     ${after ? sql`AND (${columns(table)}) > (${typed(table, after)})` : sql``}`;
 
-/** Selects the last key of a project in the table. */
 export function lastKeyQuery(table: ErasableTable, projectId: string): Sql<{ key: RowKey }> {
   const order = table.key.map(({ name }) => sql`t.${identifier(name)} DESC`);
   return sql`SELECT ${texts(table)} AS key FROM ${identifier(table.name)} t WHERE t.project_id = ${projectId}

@@ -9,7 +9,6 @@ import { JSON_LINES, NDJSON } from './json-rows.js';
 
 /* Declares the answer of an operation, for handlers whose return type does not show it. */
 
-/** The handler returns JSON text. */
 export const ApiJsonResponse = (description: ApiResponseOptions) =>
   applyDecorators(
     Header('Content-Type', 'application/json; charset=utf-8'),
@@ -29,6 +28,5 @@ export function ApiJsonLines(...lines: (NewableFunction | string)[]) {
   );
 }
 
-/** The handler returns `{}`. */
 export const ApiEmptyResponse = () =>
   ApiOkResponse({ schema: { type: 'object', maxProperties: 0, additionalProperties: false } });

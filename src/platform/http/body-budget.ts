@@ -1,7 +1,6 @@
 import { freeShareRule, perKeyRule, FairQueue, Shares } from '../process/fair-queue.js';
 import { ApiError, unavailable } from '../errors.js';
 
-/** Largest weight of a small body. */
 const SMALL_BYTES = 256 * 1024;
 /** Part of the budget that only small bodies may use, so that they pass while large ones fill the rest. */
 const SMALL_PART = 1 / 8;
@@ -19,7 +18,6 @@ export class BodyReservation {
   private waitMs = WAIT_MS;
   private pool: Shares | null = null;
   private isOver = false;
-  /** Ends the waiting. */
   private leaving: AbortController | undefined;
 
   constructor(

@@ -44,7 +44,6 @@ export class BodyGuard implements CanActivate {
   }
 }
 
-/** DTOs of each handler, read once. */
 const known = new WeakMap<object, { body: Dto | undefined; query: Dto | undefined }>();
 
 function handlerDtos(context: ExecutionContext) {

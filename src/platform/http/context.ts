@@ -12,7 +12,6 @@ declare module 'http' {
   }
 }
 
-/** Limits of the app for bodies. */
 interface BodyLimits {
   budget: BodyBudget;
   /** Limit of an inflated body that is held in memory. */

@@ -45,7 +45,6 @@ export function rule(
   );
 }
 
-/** Rule for the names of an entity and a project, for messages. */
 export const PROJECT_PART_RULE =
   'be 1 to 128 letters, digits, "_", "." or "-", and not "." or ".."';
 
@@ -125,7 +124,6 @@ export const IsId = ({ each = false } = {}) =>
     }),
   );
 
-/** Requires at most `maxItems` texts, each of at most `max` characters. */
 export const IsTextList = (maxItems: number, max: number, { min = 0 } = {}) =>
   applyDecorators(IsList(maxItems), IsText(max, { each: true, min }));
 

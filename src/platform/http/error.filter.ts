@@ -61,7 +61,6 @@ export function sendProblem(error: ApiError, response: Response): void {
     .send(JSON.stringify(problem(error, response.req.id)));
 }
 
-/** Returns the RFC 9457 document of an error. */
 export function problem(error: ApiError, requestId: string) {
   const { code, message, status, details } = error;
   return {

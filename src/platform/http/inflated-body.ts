@@ -49,7 +49,6 @@ export function contentEncoding({ headers }: WithHeaders): string {
   );
 }
 
-/** Returns the memory that the inflater of a body takes. */
 export const inflaterBytes = (encoding: string): number =>
   encoding === '' ? 0 : encoding === 'br' ? 16 * 1024 * 1024 : 128 * 1024;
 

@@ -36,7 +36,6 @@ class InnerSocket extends Duplex {
   }
 }
 
-/** An inner request before its answer. */
 interface PendingRequest {
   path: string;
   headers: IncomingHttpHeaders;
@@ -74,7 +73,6 @@ export class InnerRequest {
     return this.request !== undefined;
   }
 
-  /** Passes the headers to the server. */
   begin({ path, headers, read }: PendingRequest): void {
     const request = (this.request = new IncomingMessage(this.socket));
     Object.assign(request, HTTP_1_1, { method: 'POST', url: path, headers, _read: read });
@@ -102,7 +100,6 @@ export class InnerRequest {
     return this.request!.push(chunk);
   }
 
-  /** Marks the body as complete. */
   pushEnd(): void {
     this.request!.complete = true;
     this.request!.push(null);

@@ -99,7 +99,6 @@ async function stream(
   return new StreamableFile(frame, { type });
 }
 
-/** Returns the texts as bytes, with the separator behind each. */
 function separate(batch: Batch, separator: number): { bytes: Buffer; ends: number[] } {
   const rows = Array.isArray(batch) ? joinRows(batch) : batch;
   for (const end of rows.ends) rows.bytes[end] = separator;

@@ -51,7 +51,6 @@ const others = new Map<string, string>(FIELDS.map((name) => [WIRE[name], OTHER_W
 /** Returns the other dialect's spelling of a request field. Undefined when both spell it in the same way. */
 export const otherSpelling = (field: string): string | undefined => others.get(field);
 
-/** Returns true when a name belongs to the other dialect. */
 export const isOtherSpelling = (field: string): boolean =>
   FIELDS.some((name) => OTHER_WIRE[name] === field);
 

@@ -1,7 +1,6 @@
 /** Most connections of an address that are examined for one to close. */
 const MAX_LOOKS = 100;
 
-/** The limit because of which a connection is refused. */
 export type ExceededBound = 'address' | 'process';
 
 interface Limits<Connection> {

@@ -54,7 +54,6 @@ export class OperationsController {
     return ERRORS_PAGE;
   }
 
-  /** Metrics in the Prometheus text format. */
   @Get('metrics')
   @Header('Content-Type', metrics.contentType)
   @ApiExcludeEndpoint()

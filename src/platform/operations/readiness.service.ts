@@ -10,7 +10,6 @@ import { UnfilledRows } from '../database/unfilled-rows.js';
 import { schemaState } from '../database/schema-state.js';
 import type { ReadinessDto } from './operations.dto.js';
 
-/** Facts that the database reports. */
 type DatabaseReadiness = Pick<
   ReadinessDto,
   'database' | 'migrations' | 'writes' | 'unreachable_nodes'
@@ -40,7 +39,6 @@ export class ReadinessService {
     );
   }
 
-  /** Marks the process as not ready for new requests. */
   startDraining(): void {
     this.isDraining = true;
     beginDraining();

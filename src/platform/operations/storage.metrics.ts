@@ -12,7 +12,6 @@ import { registerGauge, registerLabelledGauge } from '../process/metrics.js';
 const ASK_EVERY_MS = 30_000;
 
 interface StorageNumbers {
-  /** Size of the database. */
   bytes: number | null;
   /** Rows of the tables of marks, as PostgreSQL estimates them. */
   marks: Record<string, number>;

@@ -33,7 +33,6 @@ interface State {
   discovered?: DiscoveredProvider;
   /** Time of the last discovery. */
   at: number;
-  /** The discovery in progress. */
   discovering?: Promise<DiscoveredProvider> | undefined;
   failure?: { error: unknown; at: number } | undefined;
 }

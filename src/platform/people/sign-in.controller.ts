@@ -58,7 +58,6 @@ export class SignInController {
     this.isByTls = publicUrl?.startsWith('https:') ?? false;
   }
 
-  /** Redirects the browser to the provider. */
   @Get('sign-in')
   @Public()
   @Redirect()
@@ -74,7 +73,6 @@ export class SignInController {
     });
   }
 
-  /** Receives the browser from the provider, and begins the session of the person. */
   @Get('callback')
   @Public()
   @Redirect()

@@ -26,7 +26,6 @@ export interface LockOptions {
   patienceMs: number;
   /** Called once when the lock is held but no service is known to run. `isOurs`: it ended in this PID namespace. */
   onLeftover?: (isOurs: boolean) => Promise<void>;
-  /** Ends the waiting. */
   signal?: AbortSignal;
 }
 
@@ -50,12 +49,10 @@ const CONTENT_BYTES = 1024;
 const POLL_MS = 10;
 
 /**
- * Takes the lock on the file for this process. The file is created when it is missing.
+ * Takes the lock on the file for this process. The file is created when it is missing. The kernel keeps the lock, so
+ * containers, PID namespaces and other paths to the file all see it. It never outlives its holders. The content only
+ * names the last holder. The file is never removed: a lock on a removed file is invisible to later processes.
  * @throws FolderInUse naming the holder.
- *
- * The kernel keeps the lock, so containers, PID namespaces and other paths to the file all see it. It never outlives
- * its holders. The content only names the last holder. The file is never removed: a lock on a removed file is invisible
- * to later processes.
  */
 export async function lockFile(path: string, options: LockOptions): Promise<FileLock> {
   const { tryLock } = await lockLibrary();

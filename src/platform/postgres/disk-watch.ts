@@ -55,10 +55,8 @@ function listSegments(pgdata: string): string[] {
  */
 type State = 'roomy' | 'reusing' | 'full';
 
-/** Room on the disk, with the WAL segments. */
 export interface DiskRoom extends DiskSpace {
   segmentBytes: number;
-  /** Number of WAL segments. */
   segments: number;
 }
 
@@ -109,7 +107,6 @@ export class DiskWatch {
   private least: number;
   private readonly segmentBytes: number;
   private timer: NodeJS.Timeout | undefined;
-  /** Error of the last check, if it failed. */
   private problem: string | undefined;
   /** For the metrics. */
   readonly progress = { pauseMs: LOOK_EVERY_MS, succeededMs: 0 };
@@ -205,5 +202,4 @@ export class DiskWatch {
   }
 }
 
-/** Quotes a value for PostgreSQL's configuration file. */
 const quoted = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;

@@ -61,7 +61,6 @@ export interface EmbeddedPostgres {
    * Folder of the database: in DATA_DIR, or elsewhere when the account that PostgreSQL runs as cannot enter DATA_DIR.
    */
   folder: string;
-  /** Watch of the disk that holds the database. */
   disk: DiskWatch;
   /** Resolves when the server has ended for good. A server that ends by itself is restarted. */
   exited: Promise<void>;
@@ -87,13 +86,14 @@ const RETRY_START_MS = 10_000;
  *
  * The server belongs to this process: it ends within 0.1 s when this process is killed, and ignores Ctrl-C in the
  * terminal. A server that was left behind, or was killed itself, is stopped or recovered here.
- * @throws Error with a message for the user (FolderInUse when another process has the folder). No process remains then,
- * and the folder is free again.
  *
  * Two kernel locks keep every other process away, whatever its container, namespace or path to the folder. Only the
  * service holds the lock on `DATA_DIR/skein.lock`, which shows that a service runs. PostgreSQL inherits the lock on
  * `pgdata/skein.lock`, so it lasts until the last process of the server has ended. Only the holder of both may judge a
  * status file as stale.
+ *
+ * @throws Error with a message for the user (FolderInUse when another process has the folder). No process remains then,
+ * and the folder is free again.
  */
 export async function openEmbeddedPostgres(
   options: EmbeddedPostgresOptions,

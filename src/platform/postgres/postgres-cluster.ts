@@ -41,7 +41,6 @@ const DRAFT = 'pgdata.new-';
  * about a second.
  */
 const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 };
-/** Number of a program's last lines in an error message. */
 const TAIL_LINES = 30;
 
 export interface PostgresTools {
@@ -52,14 +51,12 @@ export interface PostgresTools {
   log: (line: string) => void;
   /** The descriptor of a lock that a program holds as long as it runs. */
   lock?: number;
-  /** Aborts a start. */
   signal?: AbortSignal;
   /**
    * On Linux, memory that each process of a program may use in addition to shared memory. Undefined is the limit of
    * this process.
    */
   processBytes?: number | undefined;
-  /** Variables in addition to those that every program gets. */
   env?: Record<string, string>;
 }
 

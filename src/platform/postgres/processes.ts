@@ -24,7 +24,6 @@ export function isVisible(identity: ProcessIdentity): boolean {
   return identity.host === hostname() && identity.namespace === pidNamespace();
 }
 
-/** Returns true when a visible process runs. */
 export function isRunning(identity: ProcessIdentity): boolean {
   return processStart(identity.pid) === identity.started;
 }

@@ -9,7 +9,6 @@ interface Amount {
  */
 type Rule = (own: Amount, all: Amount, weight: number, had: number) => boolean;
 
-/** Rules for all keys of an entity together, and for each key. */
 interface Rules {
   entity: Rule;
   key: Rule;
@@ -57,7 +56,6 @@ export function freeShareRule(size: number): Rules {
   return { entity: upTo(2), key: upTo(1) };
 }
 
-/** Returns rules for a number of items per key. */
 export const perKeyRule = (count: number, ofEntity: Rule = () => true): Rules => ({
   entity: ofEntity,
   key: (own) => own.count < count,
@@ -148,7 +146,6 @@ interface Options<T> {
    * turns.
    */
   held?: Shares;
-  /** Limits of the number and weight of waiting requests. */
   waiting?: Rules;
   waitMs?: number;
   /** Returns the error of a request that finds the queue full, or waits too long. */
@@ -178,7 +175,6 @@ export class FairQueue<T = void> {
     return this.waiting.all.count;
   }
 
-  /** Owners with waiting requests. */
   get owners(): string[] {
     return [...this.entities.values()].flatMap((lines) => [...lines.keys()]);
   }

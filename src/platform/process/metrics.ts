@@ -1,6 +1,5 @@
 import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 
-/** Metrics of this process, for `GET /metrics`. */
 export const metrics = new Registry();
 collectDefaultMetrics({ register: metrics });
 // `promtool check metrics` rejects a gauge whose name ends in `_total`. These are the sums over the types.

@@ -26,7 +26,6 @@ if (cluster.isWorker)
 export class PrimaryQuestion<Answer, Value = void> {
   constructor(private readonly about: string) {}
 
-  /** Registers the function that answers in this process. */
   answer(by: (value: Value) => Answer | Promise<Answer>): void {
     answers.set(this.about, by);
   }

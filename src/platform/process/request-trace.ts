@@ -21,10 +21,8 @@ export interface RequestTrace {
   }) => void;
 }
 
-/** Sends traces of the service itself. */
 export interface SelfTracer {
   /** Begins the span of a request. Undefined when the request is not traced. */
   request: (headers: IncomingHttpHeaders, path: string) => RequestTrace | undefined;
-  /** Sends the remaining spans. */
   stop: () => Promise<void>;
 }

@@ -12,7 +12,6 @@ export async function startSelfTracing({ otlpEndpoint }: { otlpEndpoint?: string
   openedTracer = openOtlpTracer();
 }
 
-/** Sends the remaining spans. */
 export async function stopSelfTracing(): Promise<void> {
   await openedTracer?.stop();
 }

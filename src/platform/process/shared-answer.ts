@@ -4,8 +4,8 @@ const FRESH_MS = 1000;
 
 /**
  * An answer that anybody may request without a key. Only one computation runs at a time, and all concurrent requests
- * share it. If any request did, later ones share it too while it is fresh. Frequent requests therefore take at most a
- * fifth of a core and of a connection, and a single request gets the current state.
+ * share it. After concurrent requests, later ones share the answer too while it is fresh. Frequent requests therefore
+ * take at most a fifth of a core and of a connection, and a single request gets the current state.
  */
 export class SharedAnswer<T> {
   private answer: Promise<T> | null = null;

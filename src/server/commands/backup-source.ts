@@ -3,7 +3,6 @@ import type { BackupStorage } from '../../platform/backup/backup-storage.js';
 import { type OpenBackup, openBackup } from '../../platform/backup/restore.js';
 import { config } from '../../platform/config/process-config.js';
 
-/** Options of commands that read backups. */
 export const IDENTITY_OPTION = { identity: { type: 'string' } } as const;
 
 /** Returns the identities for encrypted backups: from the file of the option, or else from the setting. */

@@ -86,7 +86,6 @@ function ownStorage(): BackupStorage {
 
 const isOneDue = async () => isDue(await storedBackups(ownStorage()), config.backupEverySeconds);
 
-/** Makes a backup in BACKUP_URL. */
 async function backUpNext(dataSource: DataSource, signal: AbortSignal): Promise<void> {
   const place = ownStorage();
   const name = backupName(new Date(), config.backupRecipients.length > 0);
@@ -155,7 +154,7 @@ function parse() {
   }
 }
 
-/** Returns true when a flag requires a FILE that is missing, or the reverse. */
+/** Returns true when a flag does not fit the action: some flags need a FILE, and some forbid it. */
 const hasMisplacedFlags = (file: string | undefined, flags: ReturnType<typeof parse>['values']) =>
   (flags.identity !== undefined && !flags.verify) ||
   (file === undefined ? flags['without-audit'] : (flags.due ?? flags.base ?? flags.list));

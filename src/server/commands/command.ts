@@ -41,7 +41,6 @@ function osUser(): string {
   }
 }
 
-/** Prints a result on standard output. */
 export const printOutput = (text: string): void =>
   void process.stdout.write(`${printableLines(text)}\n`);
 
@@ -50,7 +49,6 @@ export async function flushOutput(): Promise<void> {
   if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
 }
 
-/** Prints progress on standard error. */
 export const printProgress = (text: string): void =>
   void process.stderr.write(`${printableLines(text)}\n`);
 

@@ -60,7 +60,6 @@ function checkSettings(): void {
     );
 }
 
-/** Checks the folder of the embedded database or of the first key, and its disk. */
 function checkFolder(): void {
   const folder = resolve(config.dataDir);
   if (!existsSync(folder))
@@ -91,7 +90,6 @@ function checkFolder(): void {
     );
 }
 
-/** Checks that the service answers, or that its port is free. */
 async function checkService(): Promise<void> {
   const address = serviceUrl(config);
   const asked = new Date();
@@ -124,7 +122,6 @@ async function checkService(): Promise<void> {
     warn(`the clock of the service is ${drift.toFixed(0)} s away from this one`);
 }
 
-/** Checks that the configured port for OTLP over gRPC is free. */
 async function checkGrpcPort(): Promise<void> {
   const { otlpGrpcPort: port, host } = config;
   if (port === undefined) return;
