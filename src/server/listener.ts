@@ -4,7 +4,7 @@ import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/prom
 
 /** A pause without a new connection after which all clients that keep reconnecting are assumed to have connected. */
 const QUIET_MS = 250;
-/** Longest wait for such a pause. */
+/** Longest wait for this pause. */
 const CLOSE_MS = 3000;
 
 /** Checks that the port is free, and releases it at once. Rejects when it cannot be used. */

@@ -21,7 +21,7 @@ export const ARCHIVED = 'skein.archived';
 /**
  * Arguments for WAL archiving. PostgreSQL runs the command for each segment, and keeps the segment until it succeeds.
  * The command waits 2 s for the segment to be stored. After three failures PostgreSQL pauses for a minute. A stop waits
- * no longer than the command.
+ * for these three attempts at most.
  */
 export const ARCHIVE_FLAGS = [
   '-c',

@@ -75,7 +75,10 @@ export class Context {
     return this.express.originalUrl;
   }
 
-  /** The caller of a guarded route. @throws Error on routes without a guard. */
+  /**
+   * The caller of a guarded route.
+   * @throws Error on routes without a guard.
+   */
   get caller(): Express.User {
     if (!this.express.user) throw new Error('the route has no guard, so nobody is known');
     return this.express.user;
