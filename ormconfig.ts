@@ -96,17 +96,17 @@ import { ProjectMark } from './src/tracing/projects/project-mark.entity.js';
 import { Project } from './src/tracing/projects/project.entity.js';
 import { RetentionPolicy } from './src/tracing/retention/retention-policy.entity.js';
 
-/** A connection attempt takes at most this long, then the request that wanted it is answered 503. */
+/** Longest connection attempt. Then the waiting request is answered 503. */
 const CONNECT_TIMEOUT_MS = 5000;
 
-/** Primary keys have the names that PostgreSQL gives them. */
+/** Names primary keys in the same way as PostgreSQL. */
 class Names extends DefaultNamingStrategy {
   override primaryKeyName(table: AnyTable | string): string {
     return `${this.getTableName(table)}_pkey`;
   }
 }
 
-/** The one data source: of the app, of its commands, and of the TypeORM command line. */
+/** Returns the options of the data source of the app, its commands, and the TypeORM command line. */
 export function dataSourceOptions(
   url: string,
   session = SESSION,
@@ -219,7 +219,7 @@ export function dataSourceOptions(
   } satisfies DataSourceOptions;
 }
 
-/** For `npm run build && npx typeorm <command> -d dist/ormconfig.js`, which works on `DATABASE_URL`. */
+/** Data source for `npm run build && npx typeorm <command> -d dist/ormconfig.js`, which uses `DATABASE_URL`. */
 export default new DataSource(
   dataSourceOptions(config.databaseUrl ?? 'postgres://localhost/skein'),
 );

@@ -35,7 +35,7 @@ import { ThreadsModule } from './tracing/threads/threads.module.js';
 import { PreviewModule } from './training/preview.module.js';
 import { SftModule } from './training/sft/sft.module.js';
 
-/** The list of features: adding one is adding a line here. */
+/** The list of features. To add a feature, add its module here. */
 @Module({})
 export class AppModule {
   static forDataSource(dataSource: DataSource, config: Config): DynamicModule {

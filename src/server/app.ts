@@ -24,12 +24,12 @@ import { TRAJECTORY_SCHEMAS } from '../training/trajectory-rules.js';
 import { VERSION } from '../platform/config/version.js';
 import { paceKeylessRequests } from './keyless-pace.js';
 
-/** Longer than the idle timeout of usual load balancers, so that they close a connection first. */
+/** Longer than the idle timeout of common load balancers, so that they close a connection first. */
 const KEEP_ALIVE_MS = 65_000;
-/** How often late heads are looked for. */
+/** Interval of the search for requests with late headers. */
 const CHECK_EVERY_MS = 5000;
 
-/** The whole service over one data source, ready to listen. */
+/** Makes the whole service over one data source, ready to listen. */
 export async function createApp(
   dataSource: DataSource,
   config: Config,
@@ -71,7 +71,7 @@ export async function createApp(
   return app;
 }
 
-/** Swagger UI comes from the service itself; its page has styles of its own, and no script. */
+/** Policy for Swagger UI, which the service serves itself. Its page has inline styles, but no inline script. */
 const DOCS_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -81,13 +81,12 @@ function hardenDocs(_: Request, response: Response, next: NextFunction): void {
   next();
 }
 
-/** Whether a path leads to one of the routes. */
 const pathPattern = (routes: Route[]) =>
   new RegExp(
     `^(${routes.flatMap(({ paths }) => paths.map((path) => path.replaceAll(/:\\w+/g, '[^/]+'))).join('|')})$`,
   );
 
-/** Counts each answer that is no stream while its client reads it: Express sends them all by `send`. */
+/** Counts each answer that is not a stream while its client reads it. Express sends all of them with `send`. */
 function holdAnswers(app: NestExpressApplication): void {
   const { response } = app.getHttpAdapter().getInstance() as { response: Response };
   const { send } = response;
@@ -98,20 +97,23 @@ function holdAnswers(app: NestExpressApplication): void {
   };
 }
 
-/** A head is short, so it has a deadline. Bodies have their own (`platform/http/inflated-body.ts`): a large one may take long. */
+/**
+ * Limits the time for headers, which are short. Bodies have their own deadline (`platform/http/inflated-body.ts`),
+ * because a large one may take long.
+ */
 function limitTimes(server: Server, { bodyTimeoutSeconds }: Config): void {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = bodyTimeoutSeconds * 1000;
   server.requestTimeout = 0;
-  // Read when the server begins to listen; types know it as an option only.
+  // Node reads it when the server begins to listen. The types know it only as an option.
   Object.assign(server, { connectionsCheckingInterval: CHECK_EVERY_MS });
 }
 
 const UNREADABLE = new ApiError('invalid_request', 'the request is no HTTP that can be read');
 
-/** Input that is not HTTP reaches no middleware, so it is refused here, in the form of all other errors. */
+/** Refuses input that is not HTTP, in the format of all other errors. It reaches no middleware. */
 function refuserOfNonHttp({ bodyTimeoutSeconds }: Config) {
-  /** By the codes of Node's errors. */
+  /** Refusals, keyed by the code of Node's error. */
   const known: Record<string, ApiError> = {
     HPE_HEADER_OVERFLOW: new ApiError(
       'headers_too_large',
@@ -134,7 +136,7 @@ function refuserOfNonHttp({ bodyTimeoutSeconds }: Config) {
   };
 }
 
-/** The document of `/openapi.json`, in the dialect in force. */
+/** Returns the document of `/openapi.json`, in the configured dialect. */
 export function openApiDocument(app: NestExpressApplication): OpenAPIObject {
   const base = new DocumentBuilder()
     .setTitle('Skein')

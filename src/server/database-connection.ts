@@ -15,19 +15,21 @@ import { DISK_WATCH } from '../platform/operations/disk-watch.metrics.js';
 import { openEmbeddedPostgres } from '../platform/postgres/embedded-postgres.js';
 import { logger } from '../platform/process/logger.js';
 
-/** An external database that is still starting is waited for this long. */
+/** Longest wait for an external database that is still starting. */
 const DATABASE_PATIENCE_MS = 60_000;
 
-/** The database the settings ask for. */
+/** The configured database. */
 export interface PostgresServer {
   url: string;
-  /** Where the embedded one has its data. */
   folder?: string;
-  /** Ends the embedded server; an external one is left alone. */
+  /** Stops the embedded server. An external server is not touched. */
   stop(): Promise<void>;
 }
 
-/** Gives up a start when the signal says so, and refuses a data folder without a database when there must be one. */
+/**
+ * Opens the configured database. The signal aborts the start. With `mustExist`, a data folder without a database is
+ * refused.
+ */
 export async function openPostgres(
   { databaseUrl, dataDir, postgresFlags, postgresProcessBytes, isWalKept }: Config,
   { signal, mustExist }: { signal?: AbortSignal; mustExist?: boolean },
@@ -48,7 +50,7 @@ export async function openPostgres(
   return postgres;
 }
 
-/** Connects, waiting for a database that is not up yet. */
+/** Connects, and waits for a database that is not running yet. */
 export async function connectDatabase(url: string, session = SESSION): Promise<DataSource> {
   const dataSource = new DataSource(dataSourceOptions(url, session));
   const deadline = Date.now() + DATABASE_PATIENCE_MS;
@@ -68,7 +70,10 @@ export async function connectDatabase(url: string, session = SESSION): Promise<D
 
 export const driverPool = ({ driver }: DataSource) => (driver as PostgresDriver).master as Pool;
 
-/** A server that starts, stops or is full may take us later; a wrong password or name it never will. */
+/**
+ * Returns true when a later attempt may succeed: the server is starting, stopping or full. A wrong password or name
+ * fails for ever.
+ */
 function isWorthWaiting(error: unknown): boolean {
   const { severity, code } = error as { severity?: string; code?: string };
   return severity ? /^(57P0|53)/.test(code ?? '') : isConnectionError(error);

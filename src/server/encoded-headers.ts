@@ -4,8 +4,9 @@ const OTLP = /\/v1\/(traces|logs|metrics)$/;
 const HEADERS = ['authorization', 'project_id'] as const;
 
 /**
- * Values of OTEL_EXPORTER_OTLP_HEADERS are percent-encoded, and some exporters (Claude Code's) send them so. No key, no base64 and no
- * name of a project has a percent sign, so one that has is decoded.
+ * Makes middleware that decodes headers of OTLP exporters. Values of OTEL_EXPORTER_OTLP_HEADERS are percent-encoded,
+ * and some exporters (Claude Code's) send them unchanged. No key, base64 text or project name contains a percent sign,
+ * so a value with one is decoded.
  */
 export function decodeOtlpHeaders() {
   return ({ headers, path }: Request, _: Response, next: NextFunction): void => {

@@ -4,7 +4,7 @@ import { clientAddress } from '../platform/auth/failed-attempts.js';
 import { ApiError } from '../platform/errors.js';
 import { sendProblem } from '../platform/http/error.filter.js';
 
-/** Requests of an address that begin in a second when they wait for each other, and how many may come at once. */
+/** Requests of an address that may begin per second when they wait, and requests that may arrive at once. */
 const PER_SECOND = 500;
 const AT_ONCE = 500;
 /** A request that would wait longer is refused. */
@@ -13,15 +13,15 @@ const MAX_ADDRESSES = 10_000;
 
 const STEP_MS = 1000 / PER_SECOND;
 
-/** What is answered without a look at the key. */
+/** Paths that are answered without checking a key. */
 const PUBLIC = /^\/(health|ready|metrics|server_info|docs|openapi|errors|console|auth)\b/i;
 
 /**
- * Requests without a key wait for each other by address, so that one client cannot keep the process busy with answers that
- * everybody may have. They wait rather than being refused at once: a client that is refused comes again at once.
+ * Makes middleware that spaces requests without a key, per address, so that one client cannot keep the process busy
+ * with public answers. They wait instead of being refused at once, because a refused client returns immediately.
  */
 export function paceKeylessRequests() {
-  /** When the next request of an address may begin. */
+  /** Earliest start of the next request, keyed by address. */
   const turns = new LRUCache<string, number>({ max: MAX_ADDRESSES });
   return (request: Request, response: Response, next: NextFunction): void => {
     if (request.headers.authorization !== undefined && !PUBLIC.test(request.path)) return next();
@@ -29,7 +29,7 @@ export function paceKeylessRequests() {
     const now = performance.now();
     const earliest = now - AT_ONCE * STEP_MS;
     const last = turns.get(address) ?? earliest;
-    const isOfNow = last <= now + MAX_WAIT_MS; // none is given out so late, unless the clock was set back
+    const isOfNow = last <= now + MAX_WAIT_MS; // no turn is this late, unless the clock was set back
     const turn = (isOfNow ? Math.max(last, earliest) : earliest) + STEP_MS;
     const waitMs = turn - now;
     if (waitMs > MAX_WAIT_MS) return sendProblem(tooMany(), response);

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/promises';
 
-/** A time without a new connection that shows that all clients which come again and again have come. */
+/** A pause without a new connection after which all clients that keep reconnecting are assumed to have connected. */
 const QUIET_MS = 250;
-/** Connections that never cease to arrive are not waited for longer than this. */
+/** Longest wait for this pause. */
 const CLOSE_MS = 3000;
 
-/** Rejects when the port cannot be listened on now. It is given back at once. */
+/** Checks that the port is free, and releases it at once. Rejects when it cannot be used. */
 export async function assertFree({ port, host }: { port: number; host: string }): Promise<void> {
   const server = createServer((socket) => socket.destroy()).listen(port, host); // `close` waits for connections
   await once(server, 'listening');
@@ -15,9 +15,9 @@ export async function assertFree({ port, host }: { port: number; host: string })
   await once(server, 'close');
 }
 
-/** Takes connections on a port and hands them on, unread. Closing it resets none. */
+/** Accepts connections on a port and passes them on, unread. Closing it resets none. */
 export class Listener {
-  /** Connections that arrive while the listener closes; null while it is open. */
+  /** Connections that arrive while the listener closes. Null while it is open. */
   private held: Socket[] | null = null;
   private taken = 0;
   private readonly server = createServer({
@@ -34,7 +34,6 @@ export class Listener {
     });
   }
 
-  /** Resolves with the port. */
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
       this.server.once('error', reject).listen(port, host, () => {
@@ -45,9 +44,9 @@ export class Listener {
   }
 
   /**
-   * The kernel resets the connections that wait to be taken when their listener closes. So it closes when none has come
-   * for a while, right after a round of the event loop that found none. Until then none is handed on: a client that
-   * waits for its answer does not come again.
+   * Closes the port. The kernel resets connections that are not yet accepted when their listener closes. It therefore
+   * closes after a pause without connections, directly after a round of the event loop that found none. Until then no
+   * connection is passed on: a client that waits for its answer does not reconnect.
    */
   async close(): Promise<void> {
     this.held = [];
@@ -56,7 +55,7 @@ export class Listener {
     do {
       before = this.taken;
       await sleep(QUIET_MS);
-      await nextRound(); // a timer may fire before its round looks at the listener
+      await nextRound(); // a timer may fire before its round checks the listener
     } while (this.taken > before && Date.now() < deadline);
     this.server.close();
     for (const socket of this.held) this.handOver(socket);

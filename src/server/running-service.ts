@@ -8,30 +8,32 @@ import { ConnectionsService } from '../platform/operations/connections.service.j
 import { markForOperations } from '../platform/http/ports.js';
 import { ReadinessService } from '../platform/operations/readiness.service.js';
 
-/** `PORT`, `OPERATIONS_PORT` and `OTLP_GRPC_PORT`. */
+/** The port of a connection: `PORT`, `OPERATIONS_PORT` or `OTLP_GRPC_PORT`. */
 export type PortKind = 'main' | 'operations' | 'grpc';
 
-/** What answers requests: the app of this process, or the workers that share its port. Its methods are called in this order. */
+/**
+ * Answers requests: the app of this process, or the workers that share its port. Its methods are called in this order.
+ */
 export interface RunningService {
-  /** Takes a connection that nothing was read from, by the port that it came to. */
+  /** Accepts an unread connection that arrived at the port. */
   accept(socket: Socket, port?: PortKind): void;
-  /** From now on `/ready` says no, and each answer closes its connection. */
+  /** Makes `/ready` fail, and each answer close its connection. */
   startDraining(): void;
-  /** Resolves when the connections of before have had their last answer, await it, or were idle for too long. */
+  /** Resolves when each existing connection has had its last answer, waits for it, or was idle for too long. */
   closeKept(): Promise<void>;
-  /** Finishes the requests under way. No further connection comes. */
+  /** Finishes the requests in progress. No further connection arrives. */
   close(): Promise<void>;
 }
 
 export interface ReplaceableService extends RunningService {
   /**
-   * For one that another has taken the place of, so that no connection comes any more and there is no hurry. Resolves when
-   * the last one has ended: by its next answer, or of itself when it is idle for as long as clients are told.
+   * Retires a service that another has replaced. No connection arrives any more, and nothing is urgent. Resolves when
+   * the last connection has ended: with its next answer, or at its keep-alive timeout.
    */
   retire(): Promise<void>;
 }
 
-/** The app over one data source, ready to take connections. */
+/** Opens the app over one data source, ready to accept connections. */
 export async function openService(
   dataSource: DataSource,
   config: Config,
@@ -41,13 +43,13 @@ export async function openService(
   const connections = app.get(ConnectionsService);
   const grpc = new GrpcDoor(server, connections, config.bodyTimeoutSeconds * 1000);
   await app.init();
-  // It has no port of its own. The event starts its search for requests whose head is late.
+  // The server has no port of its own. The event starts its search for requests with late headers.
   server.emit('listening');
   return {
     accept(socket, port) {
       if (port === 'grpc') return grpc.accept(socket);
       if (port === 'operations') markForOperations(socket);
-      socket.allowHalfOpen = true; // as for the connections that an HTTP server takes itself
+      socket.allowHalfOpen = true; // an HTTP server sets this for connections that it accepts itself
       server.emit('connection', socket);
       socket.resume();
     },

@@ -34,7 +34,7 @@ import { StartupResponder } from './startup-responder.js';
 import type { StopReason, StopRequest } from './stop-request.js';
 import { servePrimary, Workers } from './workers.js';
 
-/** Opens the database, brings its schema up to date, listens, and stops all of it in the right order. */
+/** Opens the database, migrates its schema and listens. Stops everything in the right order. */
 export async function serve(request: StopRequest): Promise<void> {
   if (cluster.isWorker) return serveAsWorker();
   logBuild();
@@ -71,10 +71,13 @@ async function assertPortFree(name: string, port: number | undefined): Promise<v
   await assertFree({ port, host }).catch((error: unknown) => explainListening(error, name, port));
 }
 
-/** Half of the code, which takes a second to load, is the application: a primary process of several has no use for it. */
+/**
+ * Loads the application, which is half of the code and takes a second. The primary of several processes does not need
+ * it.
+ */
 const loadService = () => import('./running-service.js');
 
-/** Its log is stored from the start to the end of the server, should BACKUP_WAL say so. */
+/** Archives the WAL of the embedded server from its start to its end, if BACKUP_WAL is set. */
 function withWal(postgres: PostgresServer): PostgresServer {
   const { backupUrl, isWalKept, s3, backupRecipients, backupEverySeconds } = config;
   if (!isWalKept || backupUrl === undefined || postgres.folder === undefined) return postgres;
@@ -115,7 +118,8 @@ async function start(postgres: PostgresServer, request: StopRequest) {
       const grpc = await listenForGrpc(service, config.otlpGrpcPort);
       if (grpc) listeners.push(grpc);
     }
-    // The key is made once the addresses are ours: it is shown once, and must not be lost to a failed start. Who is let in finds it.
+    // The key is made once the ports are open, because it is shown only once and a failed start would lose it. Requests
+    // are accepted afterwards, so the first one finds it.
     const address = serviceUrl({ ...config, port });
     const greeting = await greetingWithKey(address, dataSource);
     accepting = service;
@@ -129,12 +133,12 @@ async function start(postgres: PostgresServer, request: StopRequest) {
   } catch (error) {
     await listener.close();
     service?.startDraining();
-    await service?.close(); // else its background work fails, each part with an error, when PostgreSQL ends
+    await service?.close(); // otherwise its background work fails when PostgreSQL ends, each part with an error
     throw error;
   }
 }
 
-/** Connects to a database that can serve, and brings its schema up to date. */
+/** Connects to a database that fulfils the requirements, and migrates its schema. */
 async function openSchema({ url }: PostgresServer): Promise<DataSource> {
   const dataSource = await connectDatabase(url);
   const settings = await serverSettings(driverPool(dataSource));
@@ -154,7 +158,7 @@ async function listenForOperations(service: RunningService, wanted: number): Pro
   return listener;
 }
 
-/** Another program that has the usual port (a collector, often) keeps it. */
+/** Listens for gRPC. If another program (often a collector) uses the default port, the service continues without it. */
 async function listenForGrpc(
   service: RunningService,
   wanted: number,
@@ -173,7 +177,7 @@ async function listenForGrpc(
   }
 }
 
-/** In a worker too: a reload may have brought another build. */
+/** Logs the build, also in workers: a reload may have started another build. */
 function logBuild(): void {
   const build = describeBuild({ options: dataSourceOptions('') });
   logger.info(`${build}, Node ${process.version}`);
@@ -196,7 +200,7 @@ async function openTracedService(dataSource: DataSource) {
   return openService(dataSource, config);
 }
 
-/** One of several processes behind one port. Ends with the primary. */
+/** Serves as one of several processes behind one port. Ends with the primary. */
 async function serveAsWorker(): Promise<void> {
   logBuild();
   const dataSource = await connectDatabase(config.databaseUrl!);
@@ -238,7 +242,9 @@ function explainListening(error: unknown, name = 'PORT', port = config.port): ne
   throw error;
 }
 
-/** `kill` of `npm start` ends npm and its shell, and would leave us running without anybody to stop us. */
+/**
+ * Calls `stop` when the parent process has ended. `kill` of `npm start` ends npm and its shell, but not this process.
+ */
 function whenOrphaned(stop: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {
@@ -249,14 +255,14 @@ function whenOrphaned(stop: () => void): void {
   timer.unref();
 }
 
-/** A login code opens everything for 15 minutes: it goes to a terminal, and into no log. */
+/** Returns a login link for terminals. A login code gives full access for 15 minutes, so it goes into no log. */
 async function loginGreeting(address: string, dataSource: DataSource): Promise<string> {
   const by = { keyId: null, userName: 'start of the service' };
   const code = process.stdout.isTTY && (await newLoginCode(new Database(dataSource, config), by));
   return code ? `\nConsole, with this link for 15 minutes: ${loginLink(address, code)}\n` : '';
 }
 
-/** Gives an empty database its first key. Answers what a terminal is told of it. */
+/** Gives an empty database its first key. Returns the text for a terminal. */
 async function greetingWithKey(address: string, dataSource: DataSource): Promise<string> {
   let greeting = '';
   await firstKey(dataSource, config, (secret) => {

@@ -4,11 +4,14 @@ import { v7 as uuidv7 } from 'uuid';
 import { PROBLEM_JSON, problem } from '../platform/http/error.filter.js';
 import { unavailable } from '../platform/errors.js';
 
-/** More are closed at once: nothing is to be had yet. */
+/** Most connections. Further ones are closed at once, because the service is not available yet. */
 const MAX_CONNECTIONS = 256;
 const HEAD_MS = 5000;
 
-/** What answers while the database starts and its schema is migrated: `/health` says that the process is alive, all else that it must wait. */
+/**
+ * Answers while the database starts and its schema is migrated. `/health` reports a live process; any other path gets
+ * 503.
+ */
 export class StartupResponder {
   private readonly sockets = new Set<Socket>();
   private readonly server: Server = createServer(
@@ -26,7 +29,7 @@ export class StartupResponder {
   );
 
   constructor() {
-    this.server.emit('listening'); // it has no port of its own: this begins its search for requests whose head is late
+    this.server.emit('listening'); // it has no port of its own: this starts its search for requests with late headers
   }
 
   accept(socket: Socket): void {
@@ -38,7 +41,7 @@ export class StartupResponder {
     socket.resume();
   }
 
-  /** Connections that have not been answered get the next answer, or end with their time. */
+  /** Stops. Connections without an answer get the next one, or end after their time. */
   close(): void {
     this.server.close();
     for (const socket of this.sockets) socket.setTimeout(HEAD_MS, () => socket.destroy());

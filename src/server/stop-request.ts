@@ -1,6 +1,5 @@
 import cluster from 'node:cluster';
 
-/** Why the process ends, and with which exit code. */
 export class StopReason extends Error {
   constructor(
     readonly why: string,
@@ -11,14 +10,14 @@ export class StopReason extends Error {
 }
 
 /**
- * Listens for the signals that end or renew the service, from its construction on: as process 1 of a container we
- * would ignore those that we have no handler for. The first reason to stop counts. A worker leaves signals to its
- * primary, since a terminal and a service manager send them to all processes of a group.
+ * Handles the signals that stop or renew the service, from its construction on. As process 1 of a container, the
+ * process would ignore signals without a handler. The first reason to stop counts. A worker leaves signals to its
+ * primary, because terminals and service managers send them to all processes of a group.
  */
 export class StopRequest {
   private readonly controller = new AbortController();
   readonly signal: AbortSignal = this.controller.signal;
-  /** The request that SIGHUP stands for, unless it means that the terminal is gone. */
+  /** Called on SIGHUP, except on a terminal, where SIGHUP means that the terminal is gone. */
   reload: () => void = () => {};
 
   constructor() {
@@ -31,7 +30,7 @@ export class StopRequest {
     this.controller.abort(new StopReason(why, exitCode));
   }
 
-  /** Rejects with the reason as soon as there is one. */
+  /** Waits for the work. Rejects with the reason as soon as the process is to stop. */
   async during<T>(work: Promise<T>): Promise<T> {
     this.signal.throwIfAborted();
     let onAbort: (() => void) | undefined;

@@ -9,46 +9,45 @@ import { SharedAnswer } from '../platform/process/shared-answer.js';
 import { config } from '../platform/config/process-config.js';
 import type { PortKind, ReplaceableService, RunningService } from './running-service.js';
 
-/** A worker that dies is replaced after this time, so that one that cannot start does not spin. */
+/** Time before a dead worker is replaced, so that one that cannot start does not loop without pause. */
 const REPLACE_AFTER_MS = 1000;
-/** As many connections as a listener keeps by itself wait for a worker. */
+/** Most connections that wait for a worker: as many as a listener's own backlog. */
 const MAX_WAITING = 511;
 
-/** Behind it stands what the workers have refused, and then what the primary has. */
+/** Matches the line before the values of this metric. The primary inserts its own refusals after it. */
 const REFUSED = /^# TYPE skein_connections_refused_total .*\n/m;
 
-/** With which the primary sends a worker a connection, by the port that it came to. */
+/** Messages with which the primary sends a connection to a worker, keyed by the port of the connection. */
 const ACCEPT = { main: 'accept', operations: 'acceptOperations', grpc: 'acceptGrpc' } as const;
 type Accept = (typeof ACCEPT)[PortKind];
-/** What the primary tells a worker: to call the method of its service of that name, or to accept a connection. */
+/** Order of the primary to a worker: the name of the method to call, or the acceptance of a connection. */
 type WorkerOrder = Accept | 'startDraining' | 'closeKept' | 'retire' | 'close';
-/** What a worker tells the primary. */
 type Report = 'ready' | 'keptClosed';
 
 const isWorkerMessage = <T extends string>(message: unknown, about: T): message is { skein: T } =>
   (message as { skein?: unknown } | null)?.skein === about;
 
 /**
- * `WORKERS` processes that share the port: the primary opens the database, hands each its address and every connection
- * to one of them in turn, replaces those that die, and answers what only it can know (metrics of all of them,
- * what each key and address has used of its limits). It serves no request itself.
+ * Runs `WORKERS` processes that share the port. The primary opens the database, passes its URL to the workers, and
+ * sends every connection to one of them in turn. It replaces workers that die, and keeps what only one process can
+ * know: the metrics of all, and the use of limits by each key and address. It serves no request itself.
  *
- * A worker is sent one connection at a time, so that one that is busy keeps none from the others. Messages and
- * connections arrive in the order in which they were sent, so a worker that is told to close has every connection that
- * was meant for it.
+ * A worker is sent one connection at a time, so that a busy worker holds none back from the others. Messages and
+ * connections arrive in the order in which they were sent. A worker that is ordered to close therefore already has all
+ * of its connections.
  */
 export class Workers implements RunningService {
   private readonly aggregator = new AggregatorRegistry();
   private readonly starting = new Set<Worker>();
-  /** Those that get connections; the next one first. */
+  /** Workers that get connections, the next one first. */
   private readonly turns: Worker[] = [];
-  /** Those that a connection is on its way to. */
+  /** Workers to which a connection is being sent. */
   private readonly sending = new Set<Worker>();
-  /** Connections that no worker is free for, those of operations first. */
+  /** Connections that wait for a free worker, those of operations first. */
   private readonly waiting: { socket: Socket; order: Accept }[] = [];
   private refused = 0;
   private onNoneWaiting: (() => void) | undefined;
-  /** Those that were replaced, and still have connections. */
+  /** Replaced workers that still have connections. */
   private readonly retired = new Set<Worker>();
   private isStopping = false;
   private reloads = Promise.resolve();
@@ -80,7 +79,10 @@ export class Workers implements RunningService {
     });
   }
 
-  /** Resolves when all of them take connections. @throws when one ends before that. */
+  /**
+   * Starts all workers. Resolves when all of them accept connections.
+   * @throws Error when a worker ends before that.
+   */
   async start(): Promise<void> {
     await Promise.all(Array.from({ length: this.count }, () => this.startOne()));
   }
@@ -124,7 +126,7 @@ export class Workers implements RunningService {
     for (const worker of liveWorkers()) {
       if (this.turns.includes(worker) || this.retired.has(worker))
         sendOrder(worker, 'startDraining');
-      else worker.process.kill('SIGKILL'); // it has no connection, and does not listen to us yet
+      else worker.process.kill('SIGKILL'); // it has no connection, and does not receive orders yet
     }
   }
 
@@ -144,9 +146,8 @@ export class Workers implements RunningService {
   }
 
   /**
-   * Replaces each by a new one, one after the other. Resolves when the new ones have all turns, or one cannot start. The
-   * old ones end when their connections have. A further reload waits for that, so that there are never more than two
-   * processes for each worker.
+   * Replaces the workers one after the other. Resolves when all new workers get connections, or one cannot start. The
+   * old workers end with their connections. A further reload waits for that, so each worker has at most two processes.
    */
   reload(): Promise<void> {
     return (this.reloads = this.reloads.then(() => this.replaceAll()));
@@ -166,7 +167,7 @@ export class Workers implements RunningService {
         return;
       }
       if (this.isStopping) return;
-      if (!this.turns.includes(old)) continue; // it has died: the new one is in its place
+      if (!this.turns.includes(old)) continue; // it has died, and the new one is in its place
       this.dismiss(old);
       this.retired.add(old);
       sendOrder(old, 'retire');
@@ -174,7 +175,7 @@ export class Workers implements RunningService {
     logger.info('all workers were replaced');
   }
 
-  /** It gets no connection any more. */
+  /** Stops sending connections to the worker. */
   private dismiss(worker: Worker): void {
     const turn = this.turns.indexOf(worker);
     if (turn >= 0) this.turns.splice(turn, 1);
@@ -183,7 +184,7 @@ export class Workers implements RunningService {
 
   private replaceDead(): void {
     while (!this.isStopping && this.starting.size + this.turns.length < this.count)
-      this.fork({ ALLOW_NEWER_SCHEMA: '1' }); // a newer build may have migrated since, and this service goes on
+      this.fork({ ALLOW_NEWER_SCHEMA: '1' }); // a newer build may have migrated since, and this service continues
   }
 
   private async startOne(): Promise<void> {
@@ -197,7 +198,7 @@ export class Workers implements RunningService {
       ...env,
       DATABASE_URL: this.databaseUrl,
       DATABASE_URL_FILE: '',
-      BACKUP_WAL: '0', // the primary keeps the log
+      BACKUP_WAL: '0', // the primary archives the WAL
       BACKUP_WAL_FILE: '',
       DATABASE_PASSWORD: '',
       DATABASE_PASSWORD_FILE: '',
@@ -218,7 +219,7 @@ function sendOrder(worker: Worker, order: WorkerOrder): void {
   if (worker.isConnected()) worker.send({ skein: order });
 }
 
-/** Resolves when the worker has said so, or has ended. */
+/** Resolves when the worker has sent the report, or has ended. */
 function awaitReport(worker: Worker, report: Report): Promise<void> {
   return new Promise((resolve) => {
     if (worker.isDead()) return resolve();
@@ -241,7 +242,9 @@ function end(worker: Worker): Promise<void> {
   return awaitExit(worker);
 }
 
-/** In a worker: serves what the primary sends, until it is told to close or has retired. `close` is called once. */
+/**
+ * Serves the primary's connections in a worker, until it is ordered to close or has retired. `close` is called once.
+ */
 export function servePrimary(service: ReplaceableService, close: () => void): void {
   let isClosing = false;
   const closeOnce = () => {
@@ -249,8 +252,9 @@ export function servePrimary(service: ReplaceableService, close: () => void): vo
     isClosing = true;
   };
   process.on('message', (message: unknown, socket: Socket | undefined) => {
+    // A message comes without its socket when the client has left meanwhile.
     for (const port of ['main', 'operations', 'grpc'] as const)
-      if (socket && isWorkerMessage(message, ACCEPT[port])) service.accept(socket, port); // none: its client has gone meanwhile
+      if (socket && isWorkerMessage(message, ACCEPT[port])) service.accept(socket, port);
     if (isWorkerMessage(message, 'startDraining')) service.startDraining();
     else if (isWorkerMessage(message, 'closeKept'))
       void service.closeKept().then(() => process.send!({ skein: 'keptClosed' satisfies Report }));

@@ -4,14 +4,14 @@ import { type DeclaredName, declarations } from '../declared-name.js';
 import { unavailable } from '../errors.js';
 import { AuditEvent } from './audit-event.entity.js';
 
-/** What was done. A feature declares its own where it does them. */
+/** The name of an action. Each feature declares its own actions. */
 export type AuditAction = DeclaredName<'action'>;
 export const { names: ACTIONS, declare: auditAction } = declarations('action');
 
-/** Of a command, which the service does not load. */
+/** Declared here because it belongs to a command, which the service does not load. */
 export const BACKUP_CREATE = auditAction('backup.create');
 
-/** The actor: a key, a person (who may act by a key of theirs), or a user of the operating system. */
+/** The actor: a key, a person (possibly with a personal key), or a user of the operating system. */
 export interface Actor {
   keyId: string | null;
   userName: string;
@@ -19,16 +19,16 @@ export interface Actor {
 }
 
 /**
- * One event. `refTarget` and `detail` say what was changed: ids, names of objects, counts. They hold no secret and no client
- * data, because events outlive what they record.
+ * A new event. `target` and `detail` describe the change: ids, names of objects, counts. They contain no secret and
+ * no client data, because events outlive the data that they describe.
  */
 export interface NewAuditEvent {
   action: AuditAction;
   by: Actor;
-  /** Absent when it concerns no single project. */
+  /** Absent when the event does not concern a single project. */
   projectId?: string;
   target?: string | null;
-  /** Of the key that the event is about: who may see it. */
+  /** Scopes of the key that the event is about. They decide who may see the event. */
   scopes?: readonly string[] | null;
   detail?: object;
 }
@@ -46,12 +46,12 @@ const insertEvent = (
       projectId,
       id: uuidv7(),
       action,
-      // a person without a key is known by their own id
+      // a person without a key has their own id as key id
       keyId: by.keyId === by.userId ? null : by.keyId,
       userId: by.userId ?? null,
       userName: by.userName,
       target,
-      // of nobody's scopes: shown to admins of everything alone, where none would be shown to everybody
+      // without scopes it is null, which only admins of everything see; an empty list would be visible to everybody
       scopes: scopes?.length ? [...scopes] : null,
       detail,
     });
@@ -60,13 +60,13 @@ const insertEvent = (
 export const addEvent = (database: Database, event: NewAuditEvent) =>
   insertEvent(database, event).execute();
 
-/** Adds an event of what changes nothing, also while the database takes no writes because its disk is nearly full. */
+/** Adds an event without another change. It works even while writes are refused because the disk is nearly full. */
 export const addEventAlone = (database: Database, event: NewAuditEvent) =>
   database.urgently(() => database.transaction(() => addEvent(database, event)));
 
 /**
- * Adds an event of what is about to begin.
- * @throws ApiError `unavailable` when it cannot: what the audit cannot tell of does not begin
+ * Adds an event before its action begins.
+ * @throws ApiError `unavailable` when it cannot be added: the action must not begin then
  */
 export async function addEventBefore(database: Database, event: NewAuditEvent): Promise<void> {
   try {
@@ -76,6 +76,6 @@ export async function addEventBefore(database: Database, event: NewAuditEvent): 
   }
 }
 
-/** Adds the first use of a key on a day, if no process has noted it: an index allows one. */
+/** Adds the first use of a key on a day, unless another process has done so. A unique index allows one. */
 export const addKeyUse = (database: Database, event: NewAuditEvent) =>
   insertEvent(database, event).orIgnore().execute();

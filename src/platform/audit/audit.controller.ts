@@ -11,7 +11,10 @@ import { AuditService } from './audit.service.js';
 export class AuditController {
   constructor(private readonly audit: AuditService) {}
 
-  /** Who made, revoked and used keys, deleted or purged, and set retention, as far as the key's scopes reach. */
+  /**
+   * Lists audit events within the scopes of the key: created, revoked and used keys, deletions, purges, and retention
+   * changes.
+   */
   @Operation('query', 'admin')
   @ApiOkResponse({ type: AuditEventsDto })
   async query(@Body() query: AuditQueryDto, @Ctx() context: Context): Promise<StreamableFile> {

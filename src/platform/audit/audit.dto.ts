@@ -11,7 +11,7 @@ const MAX_LISTED = 1000;
 const IsTexts = () =>
   applyDecorators(IsOptional(), IsTextList(MAX_LISTED, 1024), ApiProperty({ required: false }));
 
-/** An empty list is no restriction. */
+/** An empty list does not restrict the events. */
 export class AuditFilterDto {
   @IsOptional()
   @IsArray()
@@ -21,23 +21,23 @@ export class AuditFilterDto {
   actions?: AuditAction[] | null;
   /** Ids of the keys that acted. */
   @IsTexts() key_ids?: string[] | null;
-  /** Ids of the people who acted, in a session or by a key of theirs. */
+  /** Ids of the people who acted, in a session or with a personal key. */
   @IsTexts() user_ids?: string[] | null;
   /** Names of the users who acted. */
   @IsTexts() users?: string[] | null;
-  /** What it was done to. */
+  /** Ids or names of the changed items. */
   @IsTexts() targets?: string[] | null;
-  /** Later than this. */
+  /** Only events later than this time. */
   @IsOptional() @IsDateTime() after?: string | null;
-  /** Earlier than this. */
+  /** Only events earlier than this time. */
   @IsOptional() @IsDateTime() before?: string | null;
 }
 
 export class AuditQueryDto extends PageDto {
-  /** When absent, events of everything within the key's scopes, those about keys included. */
+  /** When absent, all events within the key's scopes, including those about keys. */
   @IsOptional() @IsProjectId() project_id?: string | null;
   @IsOptional() @ValidateNested() @Type(() => AuditFilterDto) filter?: AuditFilterDto | null;
-  /** By default the newest first. */
+  /** Default: newest first. */
   @SortBy(['created_at']) sort_by?: Sort<'created_at'>[] | null;
 }
 
@@ -48,13 +48,13 @@ export class AuditEventDto {
   @ApiProperty({ type: 'string', nullable: true }) project_id!: string | null;
   /** The key that acted; null for the command line and for the first start. */
   @ApiProperty({ type: 'string', nullable: true }) key_id!: string | null;
-  /** The person who acted, in a session or by a key of theirs. */
+  /** The person who acted, in a session or with a personal key. */
   @ApiProperty({ type: 'string', nullable: true }) user_id!: string | null;
-  /** Of the person, the key, or the operating system. */
+  /** Name of the person, the key's user, or the user of the operating system. */
   user!: string;
-  /** The id or name of what it was done to. */
+  /** Id or name of the changed item. */
   @ApiProperty({ type: 'string', nullable: true }) target!: string | null;
-  /** Counts and the like, by action. */
+  /** Counts and other details, depending on the action. */
   @ApiProperty({ type: 'object', additionalProperties: true }) detail!: object;
 }
 

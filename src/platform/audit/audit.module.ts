@@ -3,7 +3,7 @@ import { AuditController } from './audit.controller.js';
 import { AuditService } from './audit.service.js';
 import { KeyUses } from './key-uses.js';
 
-/** Who did what: features add events with `addEvent`, admins ask for them here. */
+/** The audit log: features add events with `addEvent`, and admins query them here. */
 @Module({
   controllers: [AuditController],
   providers: [AuditService, KeyUses],

@@ -14,7 +14,7 @@ const EVENT: Columns = {
   target: column.text(sql`a.target`),
   detail: column.json(sql`a.detail`, sql`false`),
 };
-/** An id is an `uuid`, whose order is that of its text. */
+/** Columns to sort by. An id is a `uuid`, whose order equals that of its text. */
 const SORTABLE: Columns = {
   created_at: EVENT['created_at']!,
   id: column.number(sql`a.id`, { isNotNull: true }),
@@ -25,7 +25,7 @@ const NEWEST_FIRST = [
   { field: 'id', direction: 'desc' },
 ] as const;
 
-/** The events that scopes show, each as JSON text; by default the newest first. */
+/** Selects the events within the scopes, each as JSON text. By default the newest come first. */
 export function eventsQuery(request: AuditQueryDto, scopes: readonly string[]): Sql {
   const { project_id, filter, sort_by } = request;
   return sql`SELECT row_to_json(t)::text AS json FROM (
@@ -50,7 +50,9 @@ const isFiltered = (filter: AuditFilterDto): Sql =>
     filter.before && sql`a.created_at < ${filter.before}::timestamptz`,
   );
 
-/** An event of a project that the scopes reach, or about a key whose scopes all lie within them. */
+/**
+ * Tests that the scopes reach the event's project. An event about a key needs scopes that cover all scopes of that key.
+ */
 function isShown(scopes: readonly string[]): Sql | null {
   if (scopes.includes('*')) return null;
   const covers = (inner: Sql) =>

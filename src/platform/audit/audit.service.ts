@@ -4,12 +4,11 @@ import { Database } from '../database/database.js';
 import type { AuditQueryDto } from './audit.dto.js';
 import { eventsQuery } from './audit.query.js';
 
-/** The log of who did what. `addEvent` adds events in the transaction of the change. */
+/** Queries the audit log. `addEvent` adds events in the transaction of the change. */
 @Injectable()
 export class AuditService {
   constructor(private readonly database: Database) {}
 
-  /** The events that the scopes show, as `jsonArray` takes them. */
   query(request: AuditQueryDto, scopes: readonly string[]): Promise<Readable> {
     return this.database.stream(eventsQuery(request, scopes));
   }

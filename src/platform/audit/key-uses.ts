@@ -8,18 +8,18 @@ const KEYS_USE = auditAction('keys.use');
 const MAX_KEYS = 10_000;
 
 /**
- * Records the first use of a key on a day (UTC). A process asks the database once a key and day; the event is written
- * beside the request, which neither waits for it nor fails with it, so that reads work where writes do not.
+ * Records the first use of a key on a day (UTC). A process writes at most once per key and day. The request neither
+ * waits for the event nor fails with it, so reads work while writes are refused.
  */
 @Injectable()
 export class KeyUses {
   private readonly logger = new Logger('audit');
-  /** The day that a key was last noted on, by its id. */
+  /** Last day on which a key was noted, keyed by key id. */
   private readonly days = new LRUCache<string, string>({ max: MAX_KEYS });
 
   constructor(private readonly database: Database) {}
 
-  /** A person without a key has signed in, which was recorded then. */
+  /** Notes the use of a key. A person without a key is skipped, because their sign-in was recorded. */
   note(key: Actor & { keyId: string; scopes: readonly string[] }): void {
     if (key.keyId === key.userId) return;
     const day = new Date().toISOString().slice(0, '2026-01-31'.length);
@@ -29,7 +29,7 @@ export class KeyUses {
     const insert = () => addKeyUse(this.database, event);
     const inserted = this.database.urgently(() => this.database.transaction(insert));
     inserted.catch((error: unknown) => {
-      this.days.delete(key.keyId); // tried again with its next connection
+      this.days.delete(key.keyId); // retried with the key's next connection
       this.logger.warn(error);
     });
   }

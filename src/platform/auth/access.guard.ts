@@ -4,8 +4,8 @@ import type { IncomingMessage } from 'node:http';
 export const ROLE = 'role';
 
 /**
- * Refuses a request whose body names a project outside the key's scopes, or whose key was revoked while the body came.
- * Runs behind `BodyGuard`.
+ * Refuses a request whose body names a project outside the key's scopes, or whose key was revoked while the body
+ * arrived. Runs after `BodyGuard`.
  */
 @Injectable()
 export class AccessGuard implements CanActivate {

@@ -1,7 +1,7 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 export const ROLES = ['reader', 'writer', 'admin', 'trainer'] as const;
-/** `reader` < `writer` < `admin`, each may do what the one before may; `trainer` speaks the trainer protocol. */
+/** Ranks as `reader` < `writer` < `admin`: each role includes the one before. `trainer` is for the trainer protocol. */
 export type Role = (typeof ROLES)[number];
 
 /** A credential. Only the hash of its secret is stored. */
@@ -11,7 +11,7 @@ export type Role = (typeof ROLES)[number];
 @Check('api_keys_role_check', `role IN ('reader', 'writer', 'admin', 'trainer')`)
 export class ApiKey {
   @PrimaryColumn('uuid') id!: string;
-  /** Becomes `svc_user_id` of what is written with the key. */
+  /** Stored as `svc_user_id` of the data written with the key. */
   @Column('text', { name: 'user_name' }) userName!: string;
   @Column('text') role!: Role;
   /** `*`, `<entity>/*` or `<entity>/<project>`. */
@@ -20,13 +20,16 @@ export class ApiKey {
   @Index('api_keys_secret_hash_idx', { unique: true })
   @Column('bytea', { name: 'secret_hash' })
   secretHash!: Buffer;
-  /** First characters of the secret, to tell keys apart in a list. */
+  /** First characters of the secret, which distinguish keys in a list. */
   @Column('text') hint!: string;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
   @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
   @Column('timestamptz', { name: 'revoked_at', nullable: true }) revokedAt!: Date | null;
-  /** The person whose key it is: it can do what both may now. Null for a key of a service. */
+  /**
+   * Id of the person who owns the key. The key may do only what the person and the key both may. Null for a service
+   * key.
+   */
   @Column('uuid', { name: 'user_id', nullable: true }) userId!: string | null;
-  /** Who made it; null when that was not kept yet. */
+  /** Name of the key's creator. Null for keys made before this column existed. */
   @Column('text', { name: 'created_by', nullable: true }) createdBy!: string | null;
 }

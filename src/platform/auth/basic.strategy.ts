@@ -8,14 +8,17 @@ import { KeysService } from './keys.service.js';
 
 export const BASIC_CHALLENGE = 'Basic realm="skein", charset="UTF-8"';
 
-/** Any user name, an API key as the password. */
+/** Accepts any user name, with an API key as the password. */
 @Injectable()
 export class BasicStrategy extends PassportStrategy(HttpBasic, 'basic') {
   constructor(private readonly keys: KeysService) {
     super({ passReqToCallback: true });
   }
 
-  /** passport-http wants a user name; ours may be empty, since the key says who it is. */
+  /**
+   * Adds a placeholder where the user name is empty. passport-http requires one, but only the key identifies the
+   * caller.
+   */
   override authenticate(request: Request, options?: object): void {
     const { authorization } = request.headers;
     const [scheme, encoded = ''] = authorization?.split(' ') ?? [];
@@ -38,14 +41,13 @@ export class BasicStrategy extends PassportStrategy(HttpBasic, 'basic') {
   }
 }
 
-/** The user name of a Basic header, which `BasicStrategy` lets be any; undefined for another header. */
 function basicUserName(authorization: string | undefined): string | undefined {
   const [scheme = '', encoded = ''] = authorization?.split(' ') ?? [];
   if (!/^basic$/i.test(scheme)) return undefined;
   return Buffer.from(encoded, 'base64').toString().split(':', 1)[0];
 }
 
-/** The same, where it names a project, as the public keys of Langfuse do: those with a slash. */
+/** Returns the user name of a Basic header that names a project, as Langfuse's public keys do: a name with a slash. */
 export function langfuseProjectKey(authorization: string | undefined): string | undefined {
   const name = basicUserName(authorization);
   return name?.includes('/') ? name : undefined;

@@ -12,7 +12,7 @@ import { WorkloadTokens } from './workload-tokens.js';
 
 export const BEARER_CHALLENGE = 'Bearer realm="skein"';
 
-/** An API key as the token, or a signed token of a workload. */
+/** Accepts an API key as the token, or a signed token of a workload. */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(HttpBearer, 'bearer') {
   constructor(
@@ -23,7 +23,7 @@ export class BearerStrategy extends PassportStrategy(HttpBearer, 'bearer') {
     super({ passReqToCallback: true });
   }
 
-  /** passport-http-bearer would also take a token from the address or the body: it sees nothing but the header. */
+  /** Passes only the header on. passport-http-bearer would also accept a token from the URL or the body. */
   override authenticate(request: Request, options?: object): void {
     const { authorization } = request.headers;
     super.authenticate(
@@ -32,15 +32,15 @@ export class BearerStrategy extends PassportStrategy(HttpBearer, 'bearer') {
     );
   }
 
-  /** A token that is refused counts as a failed attempt of the address, as an unknown key does. */
+  /** Counts a refused token as a failed attempt of the address, like an unknown key. */
   async validate({ address }: { address: string }, token: string): Promise<Caller | null> {
     if (!this.tokens.mayBe(token))
       return this.keys.verify(token, { address, challenge: BEARER_CHALLENGE });
     try {
       return await this.tokens.verify(token, BEARER_CHALLENGE);
     } catch (error) {
-      if (error instanceof ApiError) throw error; // the issuer is away, which is not the caller's failure
-      await this.attempts.count(address); // what is over the limit is not logged either
+      if (error instanceof ApiError) throw error; // the issuer did not answer, which is not the caller's fault
+      await this.attempts.count(address); // throws above the limit, so nothing is logged either
       logger.warn({ causes: listCauses(error) }, 'a token was refused');
       return null;
     }

@@ -8,10 +8,10 @@ import { FailedAttempts } from './failed-attempts.js';
 import { KeysService } from './keys.service.js';
 import { isSecret, newSecret } from './secret.js';
 
-/** Replicas that start on an empty database make one key between them. */
+/** Ensures that replicas that start together on an empty database make only one key. */
 const FIRST_KEY = oneLock(126_862_167_207_539);
 
-/** @throws InvalidSetting when the key given does not have the shape of one. */
+/** @throws InvalidSetting when the given key does not have the format of a key. */
 export function assertBootstrapKey(given: string | undefined): void {
   if (given !== undefined && !isSecret(given))
     throw new InvalidSetting(
@@ -20,8 +20,8 @@ export function assertBootstrapKey(given: string | undefined): void {
 }
 
 /**
- * Gives an empty database its admin key: `BOOTSTRAP_API_KEY`, or a new one, which `show` is called with before it is
- * made: what cannot be shown is not made.
+ * Stores the admin key of an empty database: `BOOTSTRAP_API_KEY`, or a new key. `show` receives a new key before it is
+ * stored, so a key that cannot be shown is never made.
  */
 export async function firstKey(
   dataSource: DataSource,

@@ -3,21 +3,23 @@ import { ApiError } from '../errors.js';
 import type { Role } from './api-key.entity.js';
 import { areWithin, scopeCovers, type Grant, mayAct, type Person } from './grants.js';
 
-/** What the credential allows now, null when it is not valid any more; and the challenge of the scheme that was used. */
+/**
+ * The challenge of the scheme that was used, and the current grants. The grants are null once the credential is
+ * invalid.
+ */
 interface Credential {
   challenge: string;
   grants: () => Promise<readonly Grant[] | null>;
 }
 
-/** What a credential stands for: a key, a person, or both. */
+/** Owner of a credential: a key, a person, or a key of a person. */
 export interface CredentialHolder {
-  /** Of the key; of a person without one, or a token, an id of their own. */
+  /** Id of the key. A person without a key, and a token, have an id of their own. */
   id: string;
   userName: string;
-  /** Not empty. */
   grants: readonly Grant[];
   expiresAt: Date | null;
-  /** What it came by; a `token` is one that an issuer in JWT_ISSUERS has signed. */
+  /** Type of the credential. A `token` is signed by an issuer in JWT_ISSUERS. */
   by: 'key' | 'session' | 'personal key' | 'token';
   person: Person | null;
 }
@@ -27,14 +29,12 @@ export class Caller {
   readonly keyId: string;
   readonly userName: string;
   readonly grants: readonly Grant[];
-  /** The highest role that the caller has anywhere. */
   readonly role: Role;
-  /** Of all grants together. */
   readonly scopes: readonly string[];
   readonly expiresAt: Date | null;
-  /** The person that acts, in a session or by a key of theirs; null for keys of services. */
+  /** Id of the person who acts, in a session or with a personal key. Null for service keys. */
   readonly userId: string | null;
-  /** Whose share of the process it uses: `<entity>/<key>`, as of `Shares`. */
+  /** Owner of the caller's share of the process, in `Shares`: `<entity>/<key>`. */
   readonly owner: string;
 
   constructor(
@@ -61,9 +61,9 @@ export class Caller {
   }
 
   /**
-   * For requests that wait, stream or upload: to be asked before each thing they take or store. Costs at most one
-   * look-up a key, 2 s and process, so it may be asked often.
-   * @throws ApiError `unauthenticated` when the key has been revoked or has expired meanwhile, or the person may do less.
+   * Checks the credential again. Requests that wait, stream or upload call this before each item they take or store. It
+   * costs at most one look-up per key and process in 2 s, so it may be called often.
+   * @throws ApiError `unauthenticated` when the key was revoked or has expired, or the person's grants were reduced.
    */
   async assertValid(): Promise<void> {
     const grants = await this.credential.grants();
@@ -77,7 +77,7 @@ export class Caller {
       );
   }
 
-  /** The caller as far as it has the role: with the scopes in which it has. Null where it has it nowhere. */
+  /** Returns the caller reduced to the scopes in which it has the role, or null when it has the role nowhere. */
   as(role: Role): Caller | null {
     const grants = this.grants.filter((grant) => mayAct(grant.role, role));
     if (grants.length === this.grants.length) return this;
@@ -85,13 +85,16 @@ export class Caller {
     return new Caller({ ...this.holder, grants }, this.credential, this.owner);
   }
 
-  /** The one entity that the scopes name, null when they name several or all. */
+  /** The only entity that the scopes name. Null when they name several entities or all. */
   get onlyEntity(): string | null {
     const [entity, ...others] = new Set(this.scopes.map((scope) => scope.split('/')[0]!));
     return entity === undefined || entity === '*' || others.length > 0 ? null : entity;
   }
 
-  /** The entity of a project that is named without one: `onlyEntity`, else the user's name; null where that is not a valid entity name. */
+  /**
+   * The entity of a project that is named without one: `onlyEntity`, else the user's name. Null when that name is not a
+   * valid entity name.
+   */
   get ownEntity(): string | null {
     return this.onlyEntity ?? (isProjectId(`${this.userName}/x`) ? this.userName : null);
   }
@@ -108,8 +111,8 @@ export class Caller {
 }
 
 /**
- * The entity in whose share a key is: the one that its scopes name first, so that an admin of an entity can make no key that
- * gets a share of its own. A key of all entities is one by itself.
+ * Returns the entity whose share the key uses: the entity of its first scope. An admin of an entity therefore cannot
+ * make keys with a share of their own. A key of all entities has its own share.
  */
 function shareEntity(id: string, scopes: readonly string[]): string {
   return scopes.includes('*') ? `*${id}` : scopes[0]!.split('/')[0]!;

@@ -1,7 +1,7 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
- * Stands for an API key or a person in a browser: a session, or the code of a login link, which becomes one when it is
+ * A session of an API key or a person in a browser, or the code of a login link, which becomes a session when it is
  * used.
  */
 @Entity('console_sessions')
@@ -17,13 +17,15 @@ export class ConsoleSession {
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt!: Date;
   @Column('uuid', { name: 'user_id', nullable: true }) userId!: string | null;
-  /** Of a person: the provider, and what it calls the session. */
+  /** The provider of a person's session, and in `sid` the provider's id of that session. */
   @Column({ type: 'text', nullable: true, collation: 'C' }) issuer!: string | null;
   @Column({ type: 'text', nullable: true, collation: 'C' }) sid!: string | null;
-  /** Ends the session at the provider. Encrypted with the token of this session. */
+  /** ID token that ends the session at the provider. Encrypted with the token of this session. */
   @Column('text', { name: 'id_token', nullable: true }) idToken!: string | null;
-  /** Reads the groups again. Encrypted with the secret of the client, without which the provider does not take it. */
+  /**
+   * Token that reads the groups again. Encrypted with the client's secret, without which the provider rejects the
+   * token.
+   */
   @Column('text', { name: 'refresh_token', nullable: true }) refreshToken!: string | null;
-  /** When the groups were last read. */
   @Column('timestamptz', { name: 'checked_at', nullable: true }) checkedAt!: Date | null;
 }

@@ -9,12 +9,12 @@ import {
 import { ApiError } from '../errors.js';
 import { otherDialect, WIRE } from '../http/wire-names.js';
 
-/** The generated clients of the dialect `weave`, in Python and JavaScript. */
+/** User agents of the generated clients of the dialect `weave`, in Python and JavaScript. */
 const WEAVE = /^(?:Async)?WeaveTrace\//;
 
 /**
- * Requests may use either spelling of names, but answers have the one in force. A client that is known to read the other one
- * would take what it does not find for absent, so it is told instead.
+ * Refuses known clients of the other dialect. Requests may use either spelling of names, but answers use only the
+ * configured one. Such a client would treat the names that it does not find as absent.
  */
 @Injectable()
 class DialectGuard implements CanActivate {
@@ -26,5 +26,5 @@ class DialectGuard implements CanActivate {
   }
 }
 
-/** The answer of the route has names or refs that clients look up and that `WIRE_DIALECT` spells. */
+/** Marks a route whose answer contains names or refs that clients look up and that `WIRE_DIALECT` spells. */
 export const AnswersInDialect = () => applyDecorators(UseGuards(DialectGuard));

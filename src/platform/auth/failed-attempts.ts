@@ -5,27 +5,26 @@ import { ApiError } from '../errors.js';
 import { RateLimiter } from './rate-limiter.js';
 
 export const ATTEMPTS = 20;
-/** Secrets from addresses over the limit are looked up in groups: how often, and how many at a time. */
+/** Interval and size of the batches in which secrets from addresses over the limit are looked up. */
 const TOGETHER_MS = 250;
 const MAX_TOGETHER = 1000;
 
 const attempts = new RateLimiter('attempts', ATTEMPTS);
-/** Sign-ins that failed: each has a line in the log, which nobody may fill. */
+/** Limits the log lines of failed sign-ins, so that nobody can fill the log. */
 const logged = new RateLimiter('logged sign-ins', ATTEMPTS);
 
-/** Answers which of the secrets, given as hashes, are keys. */
+/** Returns the keys of the given secret hashes, keyed by hash. */
 export type SecretLookup<Key> = (secretHashes: string[]) => Promise<Map<string, Key>>;
 
-/** Secrets that wait to be looked up together. */
 interface LookupBatch {
   hashes: Set<string>;
   found: Promise<Map<string, unknown>>;
 }
 
 /**
- * Limits failed authentications of an address. An attempt is counted before its secret is looked up, and given back when
- * it was a key. Past the limit secrets wait for each other and share one statement each 250 ms, at most 1000 of them: a
- * good key behind such an address is found with them, and guesses cost the database four statements a second.
+ * Limits failed authentications per address. An attempt is counted before its secret is looked up, and given back when
+ * the secret is a key. Over the limit, secrets wait and share one statement per 250 ms, at most 1000 of them. A valid
+ * key from such an address is still found, and guesses cost the database four statements a second.
  */
 @Injectable()
 export class FailedAttempts {
@@ -35,12 +34,18 @@ export class FailedAttempts {
     if (ms > 0) throw tooMany(ms);
   }
 
-  /** Whether a sign-in of the address that failed is logged. It counts for nothing else: all people of an office may have one address. */
+  /**
+   * Returns true when a failed sign-in of the address is to be logged. It limits nothing else, because all people of an
+   * office may share one address.
+   */
   async isLogged(address: string): Promise<boolean> {
     return (await logged.take(address)) === 0;
   }
 
-  /** The key of a secret that is not known yet. Secrets of one kind are looked up together. @throws ApiError `rate_limited` */
+  /**
+   * Returns the key of a secret that is not cached. Secrets of one kind are looked up together.
+   * @throws ApiError `rate_limited`
+   */
   async find<Key>(secretHash: string, address: string, lookUp: SecretLookup<Key>, kind = 'keys') {
     const ms = await attempts.take(address);
     const keys =
@@ -51,7 +56,7 @@ export class FailedAttempts {
     return key;
   }
 
-  /** By kind. */
+  /** Waiting look-ups, keyed by kind of secret. */
   private readonly groups = new Map<string, LookupBatch>();
 
   private together<Key>(
@@ -83,13 +88,13 @@ const tooMany = (ms: number) =>
     },
   );
 
-/** The address that is counted: for IPv6 its /64, the least that one customer is given. */
+/** Returns the address to count. For IPv6 it is the /64 network, the smallest that a customer gets. */
 export function clientAddress({ ip = '', socket }: Pick<Request, 'ip' | 'socket'>): string {
-  // a proxy may pass on any text as an address
+  // a proxy may forward any text as an address
   return isIP(ip) ? clientNetwork(ip) : clientNetwork(socket.remoteAddress ?? '');
 }
 
-/** Of IPv6 the /64, else the address. */
+/** Returns the /64 network of an IPv6 address, and any other address unchanged. */
 export function clientNetwork(ip: string): string {
   if (!isIPv6(ip)) return ip;
   const { address } = new SocketAddress({ address: ip.replace(/%.*/, ''), family: 'ipv6' });

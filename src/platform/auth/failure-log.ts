@@ -6,12 +6,12 @@ import { Schedule } from '../database/schedule.js';
 const AUTH_FAIL = auditAction('auth.fail');
 
 const EVERY_MS = 60_000;
-/** An event names so many addresses, and counts the rest. */
+/** Most addresses that one event names. The others are only counted. */
 const MAX_ADDRESSES = 20;
 
 /**
- * Tells the audit of credentials that were refused: one event a minute for each process, however many there were, so that nobody
- * without a key can fill the disk. What a killed process had not told yet is lost.
+ * Adds refused credentials to the audit log: one event a minute and process, whatever their number, so that nobody
+ * without a key can fill the disk. A killed process loses the counts since its last event.
  */
 @Injectable()
 export class FailureLog implements BeforeApplicationShutdown {
@@ -32,7 +32,7 @@ export class FailureLog implements BeforeApplicationShutdown {
       this.addresses.set(address, (known ?? 0) + 1);
   }
 
-  /** Before the pool is closed. */
+  /** Writes the last event before the connection pool is closed. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.tell().catch(() => {});
   }

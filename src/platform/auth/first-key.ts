@@ -6,7 +6,7 @@ import { commandText } from '../command-text.js';
 
 const FILE = 'first-key';
 
-/** Output that is not a terminal may be a stored log, so the key goes to a file that only its owner can read. */
+/** Writes the key to a file that only its owner can read, because output that is not a terminal may be a stored log. */
 export function keepFirstKey(secret: string, dataDir: string): void {
   const file = join(resolve(dataDir), FILE);
   try {
@@ -24,7 +24,7 @@ export function keepFirstKey(secret: string, dataDir: string): void {
   );
 }
 
-/** On a terminal the first start prints the key it made, once, with a request that works as it stands. */
+/** Returns the text that the first start prints on a terminal: the new key and a request that works unchanged. */
 export const firstKeyGreeting = (secret: string, address: string): string => `
 Skein made an admin key. It is shown this once:
 

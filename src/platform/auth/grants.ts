@@ -4,19 +4,21 @@ import type { ApiKey, Role } from './api-key.entity.js';
 
 const RANK: Record<Role, number> = { trainer: 0, reader: 1, writer: 2, admin: 3 };
 
-/** A trainer has no rank among the others; an admin may do everything. */
+/**
+ * Returns true when the role includes the other role. `trainer` is outside the ranking, and an admin may do everything.
+ */
 export function mayAct(own: Role, asked: Role): boolean {
   if (asked === 'trainer') return own === 'trainer' || own === 'admin';
   return RANK[own] >= RANK[asked];
 }
 
-/** A role in scopes. In a project the highest of those counts whose scopes reach it. */
+/** A role in scopes. When several scopes reach a project, the highest of their roles counts. */
 export interface Grant {
   readonly role: Role;
   readonly scopes: readonly string[];
 }
 
-/** A person as the database has them, with the roles that were given to them and to their groups. */
+/** A person as stored, with the roles given to them and to their groups. */
 export interface Person {
   id: string;
   issuer: string;
@@ -29,15 +31,18 @@ export interface Person {
   memberships: { role: Role; scope: string }[];
 }
 
-/** What is written and told of a person: nobody chooses a verified e-mail address, nor the subject at a provider. */
+/**
+ * Returns the name of a person in data, logs and answers: the verified e-mail address, or the subject at the provider.
+ * A person can choose neither.
+ */
 export function personName({ email, emailVerified, issuer, subject }: PersonName): string {
   return emailVerified && email !== null ? email : `${new URL(issuer).host}#${subject}`;
 }
 type PersonName = Pick<Person, 'email' | 'emailVerified' | 'issuer' | 'subject'>;
 
 /**
- * What a person may do now. Who is not active may do nothing, nor may one whose provider is not set any more: nobody could
- * tell whether they are still there. The same holds for an address of a domain that may not sign in (any more).
+ * Returns the current grants of a person. An inactive person has none. Neither has a person whose provider is no longer
+ * configured, since nobody could check that the account still exists, or whose e-mail domain may not sign in.
  */
 export function grantsTo(person: Person, providers: readonly SignInProvider[]): Grant[] {
   const provider = providers.find(({ issuer }) => issuer === person.issuer);
@@ -50,7 +55,6 @@ export function grantsTo(person: Person, providers: readonly SignInProvider[]): 
   return [...scopes].map(([role, own]) => ({ role, scopes: [...new Set(own)] }));
 }
 
-/** Whether people with such an address may sign in. */
 export function isDomainAllowed(
   { email, emailVerified }: Pick<Person, 'email' | 'emailVerified'>,
   domains: readonly string[] | null,
@@ -60,13 +64,11 @@ export function isDomainAllowed(
   return domains.includes(email.slice(email.lastIndexOf('@') + 1));
 }
 
-/** Whether the settings make the person an admin of everything. */
 const isAdmin = ({ email, emailVerified, groups }: Person, { admins }: SignInProvider): boolean =>
   admins.some((admin) =>
     admin.includes('@') ? emailVerified && email === emailKey(admin) : groups.includes(admin),
   );
 
-/** What both the key and its person may do. */
 export function intersectGrants(
   grants: readonly Grant[],
   key: Pick<ApiKey, 'role' | 'scopes'>,
@@ -87,7 +89,6 @@ function narrowerScope(one: string, other: string): string[] {
   return scopeCovers(other, one) ? [one] : [];
 }
 
-/** Whether grants reach no further than others. */
 export const areWithin = (inner: readonly Grant[], outer: readonly Grant[]): boolean =>
   inner.every(({ role, scopes }) =>
     scopes.every((scope) =>
@@ -98,13 +99,13 @@ export const areWithin = (inner: readonly Grant[], outer: readonly Grant[]): boo
   );
 
 /**
- * An e-mail address as it is compared: only A to Z become small. Unicode has letters that become an ASCII letter when they
- * are made small (the Kelvin sign), and others that look like one: those are other addresses.
+ * Returns an e-mail address in the form that is compared: only A to Z become lower case. Unicode has letters that
+ * become an ASCII letter in lower case (the Kelvin sign), and letters that look like one. Those are other addresses.
  */
 export const emailKey = (email: string): string =>
   email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
-/** Whether a scope covers a project, or a narrower scope. */
+/** Returns true when the scope covers a project or a narrower scope. */
 export function scopeCovers(scope: string, inner: string): boolean {
   return (
     scope === '*' ||

@@ -6,7 +6,7 @@ import { sql } from '../query/sql.js';
 
 const EVERY_MS = 60 * 60 * 1000;
 
-/** Removes the idempotency keys that have served their 24 hours. Any number of processes may do so at once. */
+/** Deletes idempotency keys older than 24 hours. Several processes may do this at the same time. */
 @Injectable()
 export class IdempotencySweeper {
   constructor(

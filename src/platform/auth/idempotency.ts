@@ -24,19 +24,24 @@ import { seal, unseal } from './seal.js';
 import { sessionToken } from './session-cookie.js';
 
 interface Options {
-  /** Where no field of the request names a project: the one whose data the answer has. It is kept and erased with that. */
+  /**
+   * Returns the project of the answer's data, when no field of the request names a project. The key is stored and
+   * erased with that project.
+   */
   project?: (body: never, caller: Caller) => string;
-  /** The same, where the address has the id of such a row, which stays when what it stands for is deleted. */
+  /**
+   * The entity whose row the URL's id names, when that row has the project. The row must outlive the item that it
+   * describes.
+   */
   of?: new () => { projectId: string; id: string };
-  /** True for a body that may be sent again at any time and changes nothing: it costs no key. */
+  /** True for a body that changes nothing and may be sent again at any time: no key is stored. */
   unless?: (body: never) => boolean;
-  /** The answer holds a secret: it is stored encrypted with the caller's key. */
+  /** True when the answer contains a secret: it is stored encrypted with the caller's key. */
   isSecret?: boolean;
 }
 
 const OPTIONS = 'idempotent';
 
-/** The API's description says that the route takes an `Idempotency-Key`. */
 const IdempotencyHeader = () =>
   ApiHeader({
     name: 'Idempotency-Key',
@@ -46,19 +51,19 @@ const IdempotencyHeader = () =>
     schema: { type: 'string', maxLength: 256 },
   });
 
-/** The route takes an `Idempotency-Key`, and its handler runs once for each key. */
+/** Lets the route accept an `Idempotency-Key`. Its handler runs once per key. */
 export const Idempotent = (options: Options = {}) =>
   applyDecorators(SetMetadata(OPTIONS, options), UseInterceptors(Idempotency), IdempotencyHeader());
 
 /**
- * The same for a handler that calls `Idempotency.once` or `answerOnce` itself, because it reads the body itself, or
- * because it is busy: Nest would run the interceptor for requests without a key too.
+ * Documents the header for a handler that calls `Idempotency.once` or `answerOnce` itself. Such a handler reads the
+ * body itself, or is called so often that Nest's interceptor would cost too much for requests without a key.
  */
 export const IdempotentInHandler = IdempotencyHeader;
 
 /**
- * Runs a handler under the request's `Idempotency-Key`, if it has one. The key, the write and its answer are committed in
- * one transaction, so a resend gets the first answer and the write never happens twice.
+ * Runs a handler under the request's `Idempotency-Key`, if it has one. The key, the write and its answer are committed
+ * in one transaction, so a resend gets the first answer and the write never happens twice.
  */
 @Injectable()
 export class Idempotency implements NestInterceptor {
@@ -76,7 +81,7 @@ export class Idempotency implements NestInterceptor {
       const project = options.of
         ? await this.findProject(options.of, params.id)
         : options.project?.(body, own.caller);
-      const isReached = project !== undefined && own.caller.reaches(project); // else the handler refuses
+      const isReached = project !== undefined && own.caller.reaches(project); // otherwise the handler refuses it
       return this.once(own, () => lastValueFrom(next.handle()), {
         ...(options.isSecret && { isSecret: true }),
         ...(isReached && { project }),
@@ -95,8 +100,8 @@ export class Idempotency implements NestInterceptor {
   }
 
   /**
-   * Runs the write of a request, whose body is validated, under its key if it has one. A harmless one costs no key.
-   * `transaction` opens the one that the key is committed in.
+   * Runs the write of a request with a validated body under its key, if it has one. A harmless write stores no key.
+   * `transaction` opens the transaction in which the key is committed.
    */
   async once<T>(
     context: Context,
@@ -128,7 +133,6 @@ export class Idempotency implements NestInterceptor {
   }
 }
 
-/** The header `Idempotency-Key`; undefined when there is none. */
 export function idempotencyKey({ headers }: WithHeaders): string | undefined {
   const key = headers['idempotency-key'];
   if (key !== undefined && !isId(key))
@@ -139,25 +143,24 @@ export function idempotencyKey({ headers }: WithHeaders): string | undefined {
   return key;
 }
 
-/** The key that a caller with the scheme Basic sent, or the token of its session. */
+/** Returns the key that a Basic caller sent, or the token of its session. */
 function sentPassword(request: WithHeaders): string {
   const { authorization } = request.headers;
   if (authorization === undefined) return sessionToken(request)!;
   return Buffer.from(authorization.split(' ')[1]!, 'base64').toString().split(':')[1]!;
 }
 
-/** A write under an idempotency key. */
 export interface KeyedWrite {
   key: string;
   project: string;
   caller: Caller;
-  /** SHA-256 of address and body. */
+  /** SHA-256 of path and body. */
   hash: Buffer;
-  /** Seals the answer that is kept. */
+  /** Secret that encrypts the stored answer. */
   secret?: string;
 }
 
-/** A write that is under way in this process, and how many requests wait for its answer. */
+/** A running write of this process, and the number of requests that wait for its answer. */
 interface PendingWrite {
   hash: Buffer;
   answer: Promise<unknown>;
@@ -166,20 +169,20 @@ interface PendingWrite {
 
 const pendingWrites = new Map<string, PendingWrite>();
 
-/** How many requests may wait for one write, and how long; others are answered 503. */
+/** Most requests that may wait for one write, and their longest wait. Further requests are answered 503. */
 const MAX_WAITING = 256;
 const WAIT_MS = 5000;
-/** How long a request waits for the write of another process. It holds a connection meanwhile. */
+/** Longest wait for the write of another process. The request holds a connection meanwhile. */
 const CLAIM_MS = 2000;
 
 const stillUnderWay = (cause?: unknown) =>
   unavailable('another request with this Idempotency-Key is under way', cause);
 
 /**
- * Runs the write in one transaction with its key, or returns the first answer. A resend that comes while the write is
- * under way in this process waits in memory and takes its answer, or its failure: it needs no connection. The
- * transaction may wait for locks and queues that an ordinary write meets without a connection, so it takes a slot: one
- * API key cannot keep all connections waiting.
+ * Runs the write in one transaction with its key, or returns the first answer. A resend during the write in the same
+ * process waits in memory for its answer or failure, and needs no connection. The transaction may wait for locks and
+ * queues that an ordinary write waits for without a connection. It therefore takes a slot, so that one API key cannot
+ * keep all connections waiting.
  */
 export async function answerOnce<T>(
   database: Database,
@@ -232,7 +235,7 @@ async function keyedWrite<T>(
   const [{ before } = {}] = await database.query<{ before: string }>(sql`
       SELECT current_setting('statement_timeout') AS before,
         set_config('statement_timeout', ${String(CLAIM_MS)}, true)`);
-  // A second request with the key, of another process, waits here until the first one's transaction has ended.
+  // A second request with the key, in another process, waits here until the first transaction has ended.
   const claimed = await database
     .query(
       sql`
@@ -264,7 +267,10 @@ async function keyedWrite<T>(
   return answer;
 }
 
-/** An answer with a secret. A session of the key, or the key itself, cannot read what another one was answered. */
+/**
+ * Decrypts a stored answer. Only the credential that received it can do so: a key and its session cannot read each
+ * other's answers.
+ */
 function openedAnswer(sealed: string, secret: string): unknown {
   let text: string;
   try {
@@ -279,7 +285,7 @@ function openedAnswer(sealed: string, secret: string): unknown {
   return JSON.parse(text);
 }
 
-/** The SQLSTATE of a statement that `statement_timeout` ended. */
+/** SQLSTATE of a statement that `statement_timeout` ended. */
 const QUERY_CANCELED = '57014';
 
 const otherBody = () => new ApiError('conflict', 'the Idempotency-Key was used with another body');

@@ -16,7 +16,6 @@ import { isFromConsole, SESSION_CHALLENGE, sessionToken } from './session-cookie
 
 type Scheme = 'basic' | 'bearer';
 
-/** How a scheme carries a key. */
 const WANTED: Record<Scheme, string> = {
   basic: 'Basic, with the key as the password',
   bearer: 'Bearer, with the key as the token',
@@ -28,12 +27,14 @@ const noSession = () =>
   });
 
 /**
- * The Passport guard of a scheme, or of several. It answers 401 with the scheme's challenge when there is no valid key
- * (Passport adds none to Nest's), 429 when an address has failed too often or a key is over its rate, and 403 when the role
- * is too low for the route's `@Allow()`; from then on the caller reaches what it has that role in. A request of the console without the header Authorization is that of its session.
+ * Makes the Passport guard of one or more schemes. It answers 401 with the scheme's challenge when no valid key was
+ * sent (Passport adds no challenge to Nest's exception). It answers 429 when an address has failed too often or a key
+ * is over its rate. It answers 403 when the role is too low for the route's `@Allow()`. Afterwards the caller reaches
+ * only the scopes in which it has that role. A console request without the header Authorization is authenticated by its
+ * session.
  */
 export function keyGuard(schemes: Scheme[], challenge: string): Type<IAuthGuard> {
-  // A connection is trusted by the same guard only: another one may not accept this scheme.
+  // Only the same guard may reuse the caller of a connection: another guard may not accept this scheme.
   const prefix = `${String(schemes)} `;
   const wanted = schemes.map((scheme) => WANTED[scheme]).join(', or ');
   const noKey = () =>
@@ -48,8 +49,8 @@ export function keyGuard(schemes: Scheme[], challenge: string): Type<IAuthGuard>
     @Inject() private readonly failures!: FailureLog;
 
     /**
-     * Passport is handed the strategies of this app: those that it knows by a name are the process's. It writes onto what
-     * it is handed, so each request has copies, as it makes them itself of those that it knows.
+     * Gives Passport the strategies of this app, because strategies registered by name belong to the whole process.
+     * Passport modifies a strategy, so each request gets copies, as Passport itself does for named strategies.
      */
     constructor(basic: BasicStrategy, bearer: BearerStrategy) {
       const own = { basic, bearer };
@@ -90,7 +91,6 @@ export function keyGuard(schemes: Scheme[], challenge: string): Type<IAuthGuard>
       return true;
     }
 
-    /** A session of the console stands for its key, whatever the scheme. */
     private async callerOfSession(request: Request): Promise<Caller | undefined> {
       const token = sessionToken(request);
       if (token === undefined) return undefined;
@@ -102,7 +102,7 @@ export function keyGuard(schemes: Scheme[], challenge: string): Type<IAuthGuard>
       );
     }
 
-    /** Errors (the database is away) pass; everything else that is no caller is judged above. */
+    /** Passes errors on, such as an unreachable database. `canActivate` handles a missing caller. */
     override handleRequest<T>(error: unknown, user: T): T {
       if (error) throw error;
       return (user || undefined) as T;

@@ -22,12 +22,12 @@ import {
 import { KeysService } from './keys.service.js';
 
 const DAY_MS = 86_400_000;
-/** How long a key of a person lasts unless they say another time. */
+/** Lifetime of a person's key unless the request names another one. */
 const PERSONAL_KEY_DAYS = 90;
 
 /**
- * Admins issue, list and revoke keys, none of which reaches further or lasts longer than their own. People do so with keys
- * of their own, whatever their role.
+ * Admins issue, list and revoke keys that reach no further and last no longer than their own. People do the same with
+ * their personal keys, whatever their role.
  */
 @NoProjectField('a key has scopes, which are held against those of the caller')
 @Resource('keys', BasicAuth(), 'keys')
@@ -37,7 +37,10 @@ export class KeysController {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Issues a key: of a service, by an admin; without `user`, one of the person who asks. The secret is in this answer and nowhere else. */
+  /**
+   * Issues a key. With `user` an admin issues a service key; without it a person issues a personal key. Only this
+   * answer contains the secret.
+   */
   @Operation('create', 'reader')
   @Idempotent({ isSecret: true })
   create(@Body() body: CreateKeyDto, @Ctx() { caller }: Context): Promise<CreatedKeyDto> {
@@ -92,7 +95,10 @@ export class KeysController {
     return expiresAt;
   }
 
-  /** Lists the keys whose scopes are all within those of an admin, the oldest first, 1,000 at a time; or the caller's own. */
+  /**
+   * Lists the keys whose scopes are all within those of an admin, oldest first, up to 1,000 per answer. With `own` it
+   * lists the caller's personal keys.
+   */
   @Operation('list', 'reader')
   @ApiOkResponse({ type: KeysDto })
   async list(
@@ -109,7 +115,7 @@ export class KeysController {
     return jsonArray(keys, context, 'keys', () => `"has_more":${hasMore()}`);
   }
 
-  /** Revokes a key that an admin sees, or one of the caller's own. It stops working everywhere within 5 s. */
+  /** Revokes a key that an admin may see, or a personal key of the caller. It stops working everywhere within 5 s. */
   @Operation('revoke', 'reader')
   @Idempotent()
   async revoke(@Body() { id }: RevokeKeyDto, @Ctx() { caller }: Context): Promise<KeyDto> {
@@ -123,7 +129,10 @@ export class KeysController {
   }
 }
 
-/** The caller as far as it is an admin. @throws ApiError `forbidden` when it is one nowhere. */
+/**
+ * Returns the caller reduced to its admin grants.
+ * @throws ApiError `forbidden` when it has none.
+ */
 function admin(caller: Caller): Caller {
   const acting = caller.as('admin');
   if (!acting) throw new ApiError('forbidden', 'the operation needs a key with the role admin');
@@ -133,7 +142,10 @@ function admin(caller: Caller): Caller {
 const isWithin = (caller: Caller, scope: string) =>
   caller.scopes.some((own) => scopeCovers(own, scope));
 
-/** A person sees all keys of theirs; a key of theirs, which somebody else may have, none that reaches further. */
+/**
+ * Returns true when the caller may see a personal key. A session sees all keys of its person. A personal key, which
+ * somebody else may hold, sees only itself and keys that reach no further.
+ */
 const isShownAsOwn = (caller: Caller, key: Pick<ApiKey, 'id' | 'scopes'>) =>
   caller.keyId === caller.userId || caller.keyId === key.id || isVisible(caller, key);
 

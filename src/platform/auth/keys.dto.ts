@@ -32,23 +32,24 @@ const AreShort = () =>
   );
 
 export class CreateKeyDto {
-  /** Becomes `svc_user_id` of what is written with the key. Without it, the key is the caller's own: that of a person. */
+  /**
+   * Stored as `svc_user_id` of the data written with the key. Without it, the key becomes a personal key of the caller.
+   */
   @IsOptional() @IsText(256, { min: 1 }) user?: string | null;
   @IsIn(ROLES) role!: Role;
   /** At most 8,192 characters together. */
   @IsArray() @ArrayMinSize(1) @ArrayMaxSize(100) @IsScope() @AreShort() scopes!: string[];
-  /** A key of a person ends in any case: after 90 days, unless this says another time. */
+  /** A personal key always expires: after 90 days unless this names another time. */
   @IsOptional() @IsDateTime() expires_at?: string | null;
 }
 
-/** The most keys of one answer. */
 export const KEYS_PAGE = 1000;
 
 export class ListKeysDto {
-  /** The id of the last key seen: the list goes on behind it. */
+  /** The id of the last key received. The list continues after it. */
   @IsOptional() @IsUUID() after?: string | null;
   @IsOptional() @IsInt() @Min(1) @Max(KEYS_PAGE) limit?: number | null;
-  /** True for the caller's own keys that have not ended, all at once: those of a person. */
+  /** True lists all personal keys of the caller that are still valid, in one answer. */
   @IsOptional() @IsBoolean() own?: boolean | null;
 }
 
@@ -56,7 +57,7 @@ export class RevokeKeyDto {
   @IsUUID() id!: string;
 }
 
-/** A key as it may be shown: without secret and hash. */
+/** A key without its secret and hash. */
 export class KeyDto {
   id!: string;
   user!: string;
@@ -67,9 +68,9 @@ export class KeyDto {
   created_at!: string;
   expires_at!: string | null;
   revoked_at!: string | null;
-  /** The person whose key it is: it can do what both may. Null for a key of a service. */
+  /** The person who owns the key, which may do only what the person and the key both may. Null for a service key. */
   user_id!: string | null;
-  /** Who made it; null when that was not kept yet. */
+  /** Name of the key's creator. Null for keys made before it was recorded. */
   created_by!: string | null;
 }
 
@@ -78,43 +79,46 @@ export class PersonDto {
   issuer!: string;
   email!: string | null;
   name!: string | null;
-  /** As the provider last told. */
+  /** The groups that the provider reported last. */
   groups!: string[];
 }
 
-/** A role in scopes. In a project the highest counts whose scopes reach it. */
+/** A role in scopes. When several scopes reach a project, the highest of their roles counts. */
 export class GrantDto {
   @ApiProperty({ enum: ROLES }) role!: Role;
   scopes!: string[];
 }
 
-/** The caller: a key, a person, or both. */
+/** The caller: a key, a person, or a key of a person. */
 export class MeDto {
-  /** Of the key; of a person in a session, their own. */
+  /** The id of the key. A person in a session has their own id. */
   id!: string;
   user!: string;
   /** The highest role that the caller has in any scope. */
   role!: Role;
-  /** All that it reaches. */
+  /** All scopes of the caller. */
   scopes!: string[];
   expires_at!: string | null;
-  /** What the caller came by. */
+  /** Type of the credential. */
   @ApiProperty({ enum: ['key', 'session', 'personal key', 'token'] })
   by!: 'key' | 'session' | 'personal key' | 'token';
-  /** Null for a key of a service, and for a token. */
+  /** Null for a service key and for a token. */
   @ApiProperty({ type: PersonDto, nullable: true }) person!: PersonDto | null;
-  /** What the caller may do where: of a key of a person, what both may. */
+  /**
+   * The roles of the caller, with the scopes of each. A personal key has the grants that the person and the key have in
+   * common.
+   */
   @ApiProperty({ type: [GrantDto] }) grants!: GrantDto[];
 }
 
 export class KeysDto {
   keys!: KeyDto[];
-  /** Whether there are keys behind the last one: `after` asks for them. */
+  /** True when more keys follow. Send the last id as `after` to get them. */
   has_more!: boolean;
 }
 
 export class CreatedKeyDto {
   id!: string;
-  /** Shown this once. */
+  /** Shown only in this answer. */
   secret!: string;
 }

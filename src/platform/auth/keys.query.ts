@@ -1,11 +1,11 @@
-// SQL: every request may look its key up here, many keys at once; a key is revoked once.
+// SQL: every request may look its key up here, many keys in one statement; a key is revoked once.
 import { textLock } from '../database/advisory-locks.js';
 import { ownerEntity } from '../process/fair-queue.js';
 import { allOf, sql, type Sql } from '../query/sql.js';
 import type { ApiKey } from './api-key.entity.js';
 import type { Person } from './grants.js';
 
-/** What a secret or a session stands for: a key, a person, or a key of a person. */
+/** The owner of a secret or a session: a key, a person, or a key of a person. */
 export type FoundCredential = Pick<
   ApiKey,
   'id' | 'userId' | 'secretHash' | 'expiresAt' | 'revokedAt'
@@ -24,8 +24,8 @@ const FOUND = (
     CASE WHEN k.id IS NOT NULL THEN json_build_object('userName', k.user_name, 'role', k.role, 'scopes', k.scopes) END AS key`;
 
 /**
- * A `Person` in JSON. Where there is no id, nothing of people is read. The oldest role comes first: in its entity the person has
- * a share of the process (`shareEntity`), which another entity cannot change.
+ * Selects a `Person` as JSON. Without an id, no table of people is read. The oldest role comes first: its entity gives
+ * the person a share of the process (`shareEntity`), which another entity cannot change.
  */
 export const personJson = (userId: Sql) => sql`CASE WHEN ${userId} IS NOT NULL THEN (
     SELECT json_build_object('id', u.id, 'issuer', u.issuer, 'subject', u.subject, 'email', u.email, 'emailVerified', u.email_verified,
@@ -40,7 +40,6 @@ export const keysBySecrets = (secretHashes: Buffer[]) => sql<FoundCredential>`
   SELECT ${FOUND(sql`k.id`, sql`k.user_id`, sql`k.secret_hash`)}
   FROM api_keys k WHERE k.secret_hash = ANY (${secretHashes}::bytea[])`;
 
-/** What sessions stand for, each with the hash of the session's token. */
 export const keysBySessions = (tokenHashes: Buffer[]) => sql<FoundCredential>`
   SELECT ${FOUND(sql`coalesce(k.id, s.user_id)`, sql`coalesce(k.user_id, s.user_id)`, sql`s.token_hash`)}
   FROM console_sessions s LEFT JOIN api_keys k ON k.id = s.api_key_id
@@ -50,7 +49,6 @@ export const keysBySessions = (tokenHashes: Buffer[]) => sql<FoundCredential>`
 const isoTime = (name: Sql) =>
   sql`to_char(${name} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** Keys as they may be shown, as JSON text. */
 const shownKeys = (rest: Sql) => sql<{ json: string }>`
   SELECT row_to_json(t)::text AS json FROM (
     SELECT id, user_name AS "user", role, scopes, hint, ${isoTime(sql`created_at`)} AS created_at,
@@ -59,7 +57,10 @@ const shownKeys = (rest: Sql) => sql<{ json: string }>`
 
 export const keyShown = (id: string) => shownKeys(sql`WHERE id = ${id}`);
 
-/** Keys whose scopes are all within these, as by `scopeCovers`. The first one leads to them by its entity. */
+/**
+ * Selects keys whose scopes are all within these, by the rule of `scopeCovers`. The entity of a key's first scope is
+ * indexed.
+ */
 export const keysWithin = (scopes: readonly string[], after: string | null, limit: number) =>
   shownKeys(sql`WHERE ${allOf(
     !scopes.includes('*') &&
@@ -70,16 +71,18 @@ export const keysWithin = (scopes: readonly string[], after: string | null, limi
   )}
     ORDER BY id LIMIT ${limit}`);
 
-/** Keys of a person that have not ended, the oldest first. */
 export const personalKeys = (userId: string, limit: number) =>
   shownKeys(
     sql`WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > now() ORDER BY id LIMIT ${limit}`,
   );
 
-/** Those who make keys of an entity wait for each other, so that together they stay within its limit. */
+/** Serializes the creation of keys of one entity or person, so that concurrent requests stay within its limit. */
 export const KEYS_OF_ENTITY = textLock(0x6b657973);
 
-/** Removes the keys of an entity that ended first, so that it has fewer than `limit`; answers how many it has then. */
+/**
+ * Deletes keys of an entity that have ended, first those that ended first, until it has fewer than `limit`. Returns the
+ * remaining number.
+ */
 export const keysMakeRoom = (entity: string, limit: number) => sql<{ count: number }>`
   WITH own AS (SELECT id, revoked_at, expires_at FROM api_keys WHERE split_part(scopes[1], '/', 1) = ${entity}),
     gone AS (DELETE FROM api_keys WHERE id IN (

@@ -35,45 +35,44 @@ import { isSessionToken } from './session-cookie.js';
 const KEYS_CREATE = auditAction('keys.create');
 const KEYS_REVOKE = auditAction('keys.revoke');
 
-/** How long a key stays cached, and then a connection for as long again: together less than the 5 s of a revocation. */
+/** How long a key is cached, and then a connection's caller again. Together they stay below the 5 s of a revocation. */
 const CACHE_MS = 2000;
 const CACHED_KEYS = 10_000;
-/** How long the cache goes by one reading of the clock: each reading sets a timer, which a busy server would notice. */
+/**
+ * How long the cache reuses one reading of the clock. Each reading sets a timer, which costs a busy server measurably.
+ */
 const CLOCK_MS = 100;
 
-/** A key has up to 9 KiB. */
+/** Rows of the first batch of a list: a key has up to 9 KiB. */
 const FIRST_KEYS = 50;
 
-/** What is needed to make a key. */
 export interface NewKey {
   userName: string;
   role: Role;
   scopes: string[];
   expiresAt?: Date | null;
-  /** The person whose key it is. */
   userId?: string | null;
 }
 
-/** Of one person, at a time: otherwise a reader could use up the keys of an entity. */
+/** Most valid keys of one person. Without this limit a reader could use up the keys of an entity. */
 const MAX_PERSONAL_KEYS = 50;
 
-/** Where a secret came from, and the challenge of the scheme it came by. */
+/** The address that sent a secret, and the challenge of the scheme that carried it. */
 interface SecretOrigin {
   address: string;
   challenge: string;
 }
 
-/** Marks the names of sessions in the cache; in base64 no hash begins so. */
+/** Prefix of sessions in the cache. No hash in base64 begins with it. */
 const SESSION = 'session ';
 
-/** The last header of a connection, and its caller. */
 interface ConnectionCaller {
   header: string;
   caller: Caller;
   until: number;
 }
 
-/** What a secret or a token stands for, and what it allows while it is cached: nothing when there are no grants. */
+/** A cached credential: its owner, and its grants. Without grants it allows nothing. */
 interface CachedCredential {
   holder: CredentialHolder;
   secretHash: Buffer;
@@ -81,10 +80,10 @@ interface CachedCredential {
 }
 
 /**
- * Issues, lists, revokes and verifies API keys. Verification keeps a key it read for `CACHE_MS`, so that it costs at
- * most one look-up a key and process in that time; concurrent look-ups of one key share it. A connection that sends
- * the same header again is taken for the same caller for as long, so that not every request takes the header apart. An
- * unknown secret is not kept: guesses must not push out good keys.
+ * Issues, lists, revokes and verifies API keys. A verified key is cached for `CACHE_MS`, so it costs at most one
+ * look-up per process in that time. Concurrent look-ups of one key share one statement. A connection that sends the
+ * same header again keeps its caller for the same time, so that not every request parses the header. An unknown secret
+ * is not cached: guesses must not evict valid keys.
  */
 @Injectable()
 export class KeysService {
@@ -93,9 +92,9 @@ export class KeysService {
     ttl: CACHE_MS,
     ttlResolution: CLOCK_MS,
     noDeleteOnStaleGet: true,
-    // A revocation clears the cache: a look-up under way still answers its callers, and is not cached.
+    // A revocation clears the cache: a running look-up still answers its callers, and is not cached.
     ignoreFetchAbort: true,
-    // A secret that was a key a while ago is no guess, whatever the address it comes from has tried.
+    // A secret that was a key a short time ago is no guess, whatever its address has tried.
     fetchMethod: (name, stale, { context: address }) =>
       stale || address === undefined
         ? this.findBySecret(name)
@@ -111,7 +110,10 @@ export class KeysService {
     @Inject(CONFIG) private readonly config: Pick<Config, 'maxKeysPerEntity' | 'signInProviders'>,
   ) {}
 
-  /** The caller of a request with this header on the connection. What `authenticate` finds is kept with the connection. */
+  /**
+   * Returns the caller of a request with this header on the connection. The result of `authenticate` is kept with the
+   * connection.
+   */
   async callerOn(
     socket: Socket,
     header: string,
@@ -132,14 +134,14 @@ export class KeysService {
   }
 
   /**
-   * Null for a secret that is no valid key. The caller is not told why.
+   * Returns null when the secret is not a valid key. The client does not learn why.
    * @throws ApiError `rate_limited` when the address has failed too often.
    */
   async verify(secret: string, from: SecretOrigin): Promise<Caller | null> {
     return this.callerWith(secret, isSecret(secret), '', from);
   }
 
-  /** The same for the token of a session, which ends with its key. */
+  /** Verifies the token of a session, which ends with its key. */
   async verifySession(token: string, from: SecretOrigin): Promise<Caller | null> {
     return this.callerWith(token, isSessionToken(token), SESSION, from);
   }
@@ -166,8 +168,8 @@ export class KeysService {
   }
 
   /**
-   * A transaction looks up by itself, on the connection it has: if it waited for a look-up that waits for a connection,
-   * transactions that hold all connections would wait for each other. It leaves the cache to the look-ups of others.
+   * Reads the current grants. A transaction looks the key up on its own connection: if it waited for a look-up that
+   * waits for a connection, transactions that hold all connections would block each other. It does not fill the cache.
    */
   private async grantsNow(name: string): Promise<readonly Grant[] | null> {
     const known =
@@ -182,7 +184,6 @@ export class KeysService {
     return (await this.findBySecrets([name])).get(name);
   }
 
-  /** By their names in the cache. */
   private async findBySecrets(names: string[]): Promise<Map<string, CachedCredential>> {
     const found = new Map<string, CachedCredential>();
     const isSession = (name: string) => name.startsWith(SESSION);
@@ -204,7 +205,7 @@ export class KeysService {
     return found;
   }
 
-  /** The answer holds the secret, which is stored nowhere. */
+  /** Creates a key. The answer contains the secret, which is stored nowhere. */
   async create(
     { userName, role, scopes, expiresAt = null, userId = null }: NewKey,
     by: Actor,
@@ -231,7 +232,10 @@ export class KeysService {
     return { id, secret };
   }
 
-  /** In the transaction that makes the key. An entity's keys that have ended make room. */
+  /**
+   * Checks the limit of an entity, in the transaction that makes the key. Keys that have ended are deleted to make
+   * room.
+   */
   private async assertRoom(entity: string): Promise<void> {
     const limit = this.config.maxKeysPerEntity;
     await this.database.query(lock(KEYS_OF_ENTITY, entity));
@@ -252,13 +256,16 @@ export class KeysService {
       );
   }
 
-  /** Those that have not ended. */
+  /** Returns the personal keys that have not ended. */
   async personal(userId: string): Promise<KeyDto[]> {
     const rows = await this.database.query(personalKeys(userId, MAX_PERSONAL_KEYS));
     return rows.map(({ json }) => JSON.parse(json) as KeyDto);
   }
 
-  /** Keys that reach no further than these scopes as JSON texts, the oldest first, and whether there are more once all are read. */
+  /**
+   * Streams the keys that reach no further than these scopes as JSON texts, oldest first. `hasMore` is valid once all
+   * are read.
+   */
   async within(
     scopes: readonly string[],
     after: string | null,
@@ -270,7 +277,6 @@ export class KeysService {
     return { keys, hasMore: () => rows.hasMore };
   }
 
-  /** All keys, the oldest first, in pages. */
   async *pages(size: number): AsyncGenerator<ApiKey[]> {
     const keys = this.database.repository(ApiKey);
     let page: ApiKey[];
@@ -281,13 +287,12 @@ export class KeysService {
     }
   }
 
-  /** A key as it may be shown. */
   async shown(id: string): Promise<KeyDto | undefined> {
     const [row] = await this.database.query(keyShown(id));
     return row && (JSON.parse(row.json) as KeyDto);
   }
 
-  /** False when there is no such key, or it was revoked before. */
+  /** Returns false when no key has this id, or it was already revoked. */
   async revoke(id: string, by: Actor): Promise<boolean> {
     const revoke = async () => {
       const [revoked] = await this.database.query(keyRevoke(id));
@@ -301,7 +306,6 @@ export class KeysService {
     return isRevoked;
   }
 
-  /** From now on this process asks the database again. */
   forget(): void {
     this.cache.clear();
     this.trusted = new WeakMap();
@@ -316,7 +320,7 @@ export class KeysService {
   }
 }
 
-/** A key of a person who is not there stands for nobody. */
+/** Combines a row's key and person. A key whose person no longer exists gets no grants. */
 function cachedCredential(
   { id, userId, key, person, secretHash, expiresAt, revokedAt }: FoundCredential,
   isSession: boolean,

@@ -5,7 +5,7 @@ import { MeDto } from './keys.dto.js';
 
 @Resource('keys', BasicOrBearerAuth(), 'me')
 export class MeController {
-  /** Who the caller is, by what, and what it may do where. */
+  /** Returns the caller: its key or person, and its roles with their scopes. */
   @Get()
   @Allow('reader')
   @NoProjectField('says what the key is')

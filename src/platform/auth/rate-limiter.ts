@@ -2,20 +2,19 @@ import cluster from 'node:cluster';
 import { LRUCache } from 'lru-cache';
 import { PrimaryQuestion } from '../process/primary-question.js';
 
-/** Names counted at once for one rate. Beyond it the one not heard of for longest is forgotten, which only forgives. */
+/** Most names counted for one rate. Beyond it the least recently used name is dropped, which only allows it more. */
 const MAX_NAMES = 100_000;
 
 type Points = [name: string, points: number, isSpent: boolean];
 
-/** How full the bucket of a name was at a time. */
 interface Level {
   points: number;
   at: number;
 }
 
 /**
- * Allows each name so many points a minute: a leaky bucket, which drains evenly. What is over the rate in one request
- * is still to be drained before the next, so no request is too large to ever pass. One process counts for all workers.
+ * Allows each name a number of points a minute: a leaky bucket, which drains evenly. Points above the rate must drain
+ * before the next request is admitted, so no request is too large to ever pass. One process counts for all workers.
  */
 export class RateLimiter {
   private readonly levels = new LRUCache<string, Level>({ max: MAX_NAMES });
@@ -31,12 +30,15 @@ export class RateLimiter {
     this.taking.answer((points) => this.takeHere(...points));
   }
 
-  /** Takes points and returns 0; when too few are left it takes none and returns in how many ms there will be enough. */
+  /**
+   * Takes points and returns 0. When too few are left, takes none and returns the milliseconds until enough are
+   * available.
+   */
   take(name: string, points = 1): Promise<number> {
     return this.counted(name, points, false);
   }
 
-  /** Takes points that are spent already, or with a negative number gives some back. */
+  /** Takes points that are already spent, or gives some back with a negative number. */
   async add(name: string, points: number): Promise<void> {
     await this.counted(name, points, true);
   }

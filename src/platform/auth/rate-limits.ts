@@ -10,7 +10,9 @@ import { RateLimiter } from './rate-limiter.js';
 /** Step in which bytes of a body without a length are counted. */
 const STEP_BYTES = 1024 * 1024;
 
-/** One for each limit that is set. With `WORKERS` the primary makes them too, and counts for all workers. */
+/**
+ * Returns a limiter for each configured limit. With `WORKERS` the primary makes them too, and counts for all workers.
+ */
 export function makeRateLimiters(config: Config) {
   const limits = [
     ['key', 'requests', config.rateLimitRequestsPerMinute],
@@ -29,9 +31,9 @@ export function makeRateLimiters(config: Config) {
 }
 
 /**
- * Requests, and bytes of bodies as they are received, that each key, and all keys of an entity, may send in a minute. It is asked before a body is
- * read, so what it refuses has changed nothing and may be sent again. A body without Content-Length is counted as it
- * comes: it passes when the key has bytes left, and the next request waits for what it brought too much.
+ * Limits requests and received body bytes a minute, per key and per entity. The limit applies before a body is read, so
+ * a refused request has changed nothing and may be sent again. A body without Content-Length is counted as it arrives:
+ * it passes while the key has bytes left, and the next request waits for its excess.
  */
 @Injectable()
 export class RateLimits {
@@ -73,7 +75,7 @@ function countBody(request: Request, name: string, rate: RateLimiter): void {
     void rate.add(name, received);
     received = 0;
   };
-  // Readable's own `on('data')` would make the body flow before there is anyone to take it.
+  // Readable's own `on('data')` would start the flow of the body before its reader is attached.
   EventEmitter.prototype.on.call(request, 'data', (chunk: Buffer) => {
     received += chunk.length;
     if (received >= STEP_BYTES) count();

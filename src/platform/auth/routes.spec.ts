@@ -59,7 +59,6 @@ class DeepDto extends GoodDto {
   @ValidateNested() @Type(() => UnruledDto) inner!: UnruledDto;
 }
 
-/** What the start says of a controller. */
 function startFault(controller: Function): string {
   try {
     assertRoutes(routesOfController(controller));
@@ -69,7 +68,7 @@ function startFault(controller: Function): string {
   }
 }
 
-/** A controller with one route, which takes a body of the class. */
+/** Returns a controller with one route, which takes a body of the class. */
 function taking(dto: Function, ...decorators: MethodDecorator[]): Function {
   @BasicAuth()
   @Allow('reader')

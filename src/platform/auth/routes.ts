@@ -15,22 +15,20 @@ import {
 import { AccessGuard, ROLE } from './access.guard.js';
 import type { Role } from './api-key.entity.js';
 
-/** A handler of a controller, and what it declares. */
 export interface Route {
-  /** `CallsController.read` */
+  /** For example `CallsController.read`. */
   name: string;
-  /** Its paths, with names after colons. */
+  /** Paths of the route, with parameters as `:name`. */
   paths: string[];
   hasShortWrites: boolean;
   isPublic: boolean;
   guards: unknown[];
   role: Role | undefined;
   parameters: DtoParameter[];
-  /** Why no checked field names the project. */
+  /** Reason why no checked field names the project. */
   noProjectField: string | undefined;
 }
 
-/** The routes of all controllers that modules of the app have. */
 export function listRoutes(app: INestApplicationContext): Route[] {
   const controllers = [...app.get(ModulesContainer).values()].flatMap((module) => [
     ...module.controllers.values(),
@@ -43,7 +41,7 @@ export function routesOfController(controller: Function): Route[] {
     .getAllMethodNames(controller.prototype)
     .map((name): Function => controller.prototype[name]);
   return handlers.flatMap((handler) => {
-    if (Reflect.getMetadata(METHOD_METADATA, handler) === undefined) return []; // no route
+    if (Reflect.getMetadata(METHOD_METADATA, handler) === undefined) return []; // not a route
     const declared = (key: string) =>
       Reflect.getMetadata(key, handler) ?? Reflect.getMetadata(key, controller);
     return {
@@ -67,8 +65,8 @@ const routePaths = (target: Function): string[] =>
   [Reflect.getMetadata(PATH_METADATA, target)].flat();
 
 /**
- * The service does not start with a route that would let somebody in, or let something pass, unseen.
- * @throws Error that says of each such route what to do.
+ * Checks that every route declares its access and checks its input. The service does not start otherwise.
+ * @throws Error that lists each unsafe route and how to fix it.
  */
 export function assertRoutes(routes: Route[]): void {
   const faults = routes.flatMap((route) =>

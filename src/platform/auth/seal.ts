@@ -4,13 +4,12 @@ const CIPHER = 'aes-256-gcm';
 const SALT_BYTES = 16;
 const TAG_BYTES = 16;
 
-/** The salt makes a cipher key and a nonce that are used this once. */
+/** Derives a cipher key and a nonce from secret and salt. The salt is new for each text, so neither is used twice. */
 function deriveKey(secret: string, salt: Buffer): [key: Buffer, nonce: Buffer] {
   const bytes = Buffer.from(hkdfSync('sha256', secret, salt, 'idempotent answer', 32 + 12));
   return [bytes.subarray(0, 32), bytes.subarray(32)];
 }
 
-/** A text that only the holder of the secret can read. */
 export function seal(text: string, secret: string): string {
   const salt = randomBytes(SALT_BYTES);
   const cipher = createCipheriv(CIPHER, ...deriveKey(secret, salt));

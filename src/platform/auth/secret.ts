@@ -2,8 +2,8 @@ import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /*
- * A secret is 40 characters: `skn_`, 30 random ones (179 bits) and 6 that check them, so that a scanner recognises a
- * leaked key and a typo is refused without a look-up.
+ * A secret has 40 characters: `skn_`, 30 random characters (179 bits) and 6 check characters. A scanner recognises a
+ * leaked key by them, and a typo is refused without a look-up.
  */
 const PREFIX = 'skn_';
 const RANDOM_LENGTH = 30;
@@ -16,14 +16,14 @@ export function newSecret(): string {
   return PREFIX + random + checksum(random);
 }
 
-/** True when the text has the shape of a secret and its check characters agree. */
+/** Returns true when the text has the format of a secret and its check characters match. */
 export function isSecret(text: string): boolean {
   if (!SHAPE.test(text)) return false;
   const random = text.slice(PREFIX.length, PREFIX.length + RANDOM_LENGTH);
   return text.endsWith(checksum(random));
 }
 
-/** CRC32 of the random part in base62, padded with `0` on the left. */
+/** Returns the CRC32 of the random part in base62, padded with `0` on the left. */
 function checksum(random: string): string {
   let rest = crc32(random);
   let check = '';
@@ -36,5 +36,4 @@ function checksum(random: string): string {
 
 export const hashSecret = (secret: string): Buffer => hash('sha256', secret, 'buffer');
 
-/** What may be shown of a secret. */
 export const secretHint = (secret: string): string => secret.slice(0, PREFIX.length + 4);

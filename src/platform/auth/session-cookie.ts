@@ -2,14 +2,17 @@ import type { IncomingMessage } from 'node:http';
 
 type WithHeaders = Pick<IncomingMessage, 'headers'>;
 
-/** A page of another origin cannot set it without our leave, which nobody gets: we answer no CORS preflight. */
+/**
+ * Header of console requests. A page of another origin would need a CORS preflight to set it, and the service answers
+ * none.
+ */
 const CONSOLE_HEADER = 'x-skein-console';
-/** No browser knows the scheme: one that it knows would make it ask for a password. */
+/** Unknown to browsers. A scheme that they know would make them prompt for a password. */
 export const SESSION_CHALLENGE = 'Session realm="skein"';
 
 export const isSessionToken = (text: string): boolean => /^[\w-]{43}$/.test(text);
 
-/** Cookies know no ports: with the one that the browser asks, two services on one host leave each other's cookies alone. */
+/** Adds the requested port to a cookie's name. Cookies ignore ports, so two services on one host would share a name. */
 export function cookieName(name: string, { headers }: WithHeaders): string {
   const port = /:(\d{1,5})$/.exec(headers.host ?? '')?.[1];
   return port === undefined ? name : `${name}_${port}`;
@@ -21,14 +24,13 @@ export function cookieValue({ headers }: WithHeaders, name: string): string | un
   return cookies.find((cookie) => cookie.startsWith(before))?.slice(before.length);
 }
 
-/** The name of the cookie that holds a session's token. */
 export const sessionCookieName = (request: WithHeaders): string =>
   cookieName('skein_session', request);
 
 export const isFromConsole = ({ headers }: WithHeaders): boolean =>
   headers[CONSOLE_HEADER] !== undefined;
 
-/** The token that a request of the console carries. A cookie alone is not enough: any page could send it. */
+/** Returns the session token of a console request. The cookie alone is not enough, because any page could send it. */
 export function sessionToken(request: WithHeaders): string | undefined {
   if (!isFromConsole(request)) return undefined;
   const token = cookieValue(request, sessionCookieName(request));

@@ -1,4 +1,4 @@
-// SQL: what a session or a code may still do is decided by the clock of the database, in the statement that changes it.
+// SQL: the clock of the database decides if a session or a code is still valid, in the statement that changes it.
 import { sql } from '../query/sql.js';
 
 interface KeyRow {
@@ -7,7 +7,7 @@ interface KeyRow {
   scopes: string[];
 }
 
-/** Ends the oldest sessions of the key, so that it has at most `limit`. */
+/** Inserts a session of a key. Deletes the oldest sessions of the key, so that it has at most `limit`. */
 export const sessionInsert = (
   tokenHash: Buffer,
   keyId: string,
@@ -20,7 +20,7 @@ export const sessionInsert = (
     INSERT INTO console_sessions (token_hash, api_key_id, is_code, expires_at)
     VALUES (${tokenHash}, ${keyId}, FALSE, now() + make_interval(secs => ${seconds}))`;
 
-/** What a session of a person keeps of the provider. */
+/** Data of the provider that a person's session stores. */
 export interface ProviderSession {
   issuer: string;
   sid: string | null;
@@ -28,7 +28,7 @@ export interface ProviderSession {
   refreshToken: string | null;
 }
 
-/** The same for a person. */
+/** Inserts a session of a person. Deletes the person's oldest sessions, so that there are at most `limit`. */
 export const personSessionInsert = (
   tokenHash: Buffer,
   userId: string,
@@ -47,12 +47,12 @@ export const codeInsert = (codeHash: Buffer, keyId: string, seconds: number) =>
   sql`INSERT INTO console_sessions (token_hash, api_key_id, is_code, expires_at)
     VALUES (${codeHash}, ${keyId}, TRUE, now() + make_interval(secs => ${seconds}))`;
 
-/** Those that may be redeemed, of many, in base64. */
+/** Selects the codes of a list that can still be redeemed, as base64 hashes. */
 export const codesKnown = (codeHashes: Buffer[]) => sql<{ hash: string }>`
     SELECT encode(token_hash, 'base64') AS hash FROM console_sessions
     WHERE token_hash = ANY (${codeHashes}::bytea[]) AND is_code AND expires_at > now()`;
 
-/** The row of the code becomes that of the session, so that a code works once, even when it is sent twice at a time. */
+/** Turns the row of the code into the row of the session, so that a code works once, even when two requests send it. */
 export const codeRedeem = (codeHash: Buffer, tokenHash: Buffer, seconds: number) =>
   sql<KeyRow>`UPDATE console_sessions s
     SET token_hash = ${tokenHash}, is_code = FALSE, expires_at = now() + make_interval(secs => ${seconds})
@@ -64,13 +64,13 @@ export const codeRedeem = (codeHash: Buffer, tokenHash: Buffer, seconds: number)
 export const expiredSessionsDelete = () =>
   sql`DELETE FROM console_sessions WHERE expires_at < now()`;
 
-/** The oldest key that may do everything: that of the first start, unless it was revoked. */
+/** Selects the oldest valid key that may do everything: the key of the first start, unless it was revoked. */
 export const oldestAdminKey = () =>
   sql<KeyRow>`SELECT id, user_name, scopes FROM api_keys
     WHERE role = 'admin' AND '*' = ANY(scopes) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
     ORDER BY id LIMIT 1`;
 
-/** A valid key that may use the console. */
+/** Selects a valid key that may use the console. */
 export const loginKey = (id: string) =>
   sql<KeyRow>`SELECT id, user_name, scopes FROM api_keys
     WHERE id = ${id} AND role <> 'trainer' AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`;

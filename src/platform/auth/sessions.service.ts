@@ -28,18 +28,17 @@ const CONSOLE_CODE = auditAction('console.code');
 
 export const SESSION_SECONDS = 12 * 60 * 60;
 const CODE_SECONDS = 15 * 60;
-/** Per key: otherwise a reader could fill the disk by signing in. */
+/** Most sessions of one key. Without this limit a reader could fill the disk by signing in. */
 const MAX_SESSIONS = 100;
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 
-/** A key as the actor of its own session. */
 type KeyActor = Actor & { keyId: string; scopes: readonly string[] };
 
 const newToken = () => randomBytes(32).toString('base64url');
 
 /**
- * Stores a code that begins a session of a key once, and returns it: of the key named, or else of the oldest that may do
- * everything. Undefined when there is no such key, or it is not valid now, or may not use the console.
+ * Stores a code that starts one session of a key, and returns the code. Without `keyId` the key is the oldest one that
+ * may do everything. Returns undefined when no valid key is found, or it may not use the console.
  */
 export async function newLoginCode(
   database: Database,
@@ -57,13 +56,13 @@ export async function newLoginCode(
   return code;
 }
 
-/** Where a code is used. It stands in the fragment, which neither a proxy nor a log sees. */
+/** Returns the link that uses a code. The code is in the fragment, which neither a proxy nor a log receives. */
 export const loginLink = (address: string, code: string): string =>
   `${address}/console/#code=${code}`;
 
 /**
- * Sessions of the console. Each stands for an API key for 12 hours, with its role and scopes, and ends with it. Only
- * hashes are stored. `KeysService` verifies a session's token as it verifies a key.
+ * Sessions of the console. Each lasts 12 hours with the role and scopes of its API key, and ends with the key. Only
+ * hashes are stored. `KeysService` verifies a session's token like a key.
  */
 @Injectable()
 export class SessionsService {
@@ -78,7 +77,7 @@ export class SessionsService {
     schedule.every(SWEEP_EVERY_MS, 'sessions', () => database.query(expiredSessionsDelete()));
   }
 
-  /** Begins a session of the key, and returns its token. Of many sessions the oldest ends. */
+  /** Begins a session of the key, and returns its token. Above the limit the oldest session ends. */
   async begin(key: KeyActor): Promise<string> {
     const token = newToken();
     const bounds = { seconds: SESSION_SECONDS, limit: MAX_SESSIONS };
@@ -90,8 +89,8 @@ export class SessionsService {
   }
 
   /**
-   * Begins a session of a person with a new token, and returns that. The provider's ID token is kept encrypted with it, so that
-   * only the browser can show it there.
+   * Begins a session of a person, and returns its new token. The provider's ID token is stored encrypted with this
+   * token, so only the browser can present it to the provider.
    */
   async beginForPerson(userId: string, kept: ProviderSession): Promise<string> {
     const token = newToken();
@@ -130,7 +129,7 @@ export class SessionsService {
     );
   }
 
-  /** Guesses of others at the address do not keep a code from being found. */
+  /** Returns true for a redeemable code, even when others at the address have made too many guesses. */
   private async isCode(codeHash: Buffer, address: string): Promise<boolean> {
     const lookUp = async (hashes: string[]) => {
       const known = await this.database.query(
@@ -143,7 +142,7 @@ export class SessionsService {
     );
   }
 
-  /** Makes the code the session of the token; false when it is no code. */
+  /** Turns the code into the session of the token. Returns false when it is not a redeemable code. */
   private async turn(code: string, token: string): Promise<boolean> {
     const query = codeRedeem(hashSecret(code), hashSecret(token), SESSION_SECONDS);
     const [key] = await this.database.query(query);
@@ -152,7 +151,7 @@ export class SessionsService {
     return key !== undefined;
   }
 
-  /** Ends a session, and returns what it was, with its ID token readable. */
+  /** Ends a session, and returns it with its ID token decrypted. */
   async end(token: string): Promise<ConsoleSession | null> {
     const sessions = this.database.repository(ConsoleSession);
     const tokenHash = hashSecret(token);

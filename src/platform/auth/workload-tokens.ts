@@ -15,7 +15,7 @@ import { fetchExternal, EXTERNAL_SECONDS } from '../http/external-fetch.js';
 import { Caller } from './caller.js';
 import type { Grant } from './grants.js';
 
-/** Signatures by a private key alone: the service holds nothing that could sign, and `none` is none of them. */
+/** Signatures that only a private key can make. The service holds nothing that could sign, and `none` is excluded. */
 export const ASYMMETRIC = [
   'RS256',
   'RS384',
@@ -30,25 +30,25 @@ export const ASYMMETRIC = [
   'Ed25519',
 ];
 const CLOCK_TOLERANCE_SECONDS = 30;
-/** A token cannot be taken back, so one that was made to last is refused. */
+/** Greatest age of a token. A token cannot be revoked, so an older one is refused even before it expires. */
 const MAX_AGE = '24 h';
 const MAX_LENGTH = 16 * 1024;
-/** An issuer that did not answer is not asked again for this time. */
+/** Time before an issuer that did not answer is requested again. */
 const RETRY_MS = 5000;
 const MAX_SUBJECT = 255;
-/** Under which the ids of workloads are made of their issuer and subject. */
+/** Namespace of the ids that are derived from a workload's issuer and subject. */
 const NAMESPACE = '0f5c4a2e-6a5e-4d0f-9b0e-1f5a3c1d7e42';
 
 type Keys = ReturnType<typeof createRemoteJWKSet>;
 
-/** Signed tokens of the issuers in JWT_ISSUERS, by which CI and Kubernetes need no stored key. */
+/** Verifies signed tokens of the issuers in JWT_ISSUERS, so that CI and Kubernetes need no stored key. */
 @Injectable()
 export class WorkloadTokens {
   private readonly keys = new Map<string, Promise<Keys>>();
 
   constructor(@Inject(CONFIG) private readonly config: Pick<Config, 'tokenIssuers'>) {}
 
-  /** Whether a text may be such a token: no key has a dot. */
+  /** Returns true when a text may be a signed token: it contains dots, which keys never do. */
   mayBe(text: string): boolean {
     return (
       this.config.tokenIssuers.length > 0 &&
@@ -57,7 +57,7 @@ export class WorkloadTokens {
     );
   }
 
-  /** @throws Error for a token that lets nobody in; ApiError `unavailable` while nobody can tell */
+  /** @throws Error for a token that grants nothing; ApiError `unavailable` while its issuer cannot be reached */
   async verify(token: string, challenge: string): Promise<Caller> {
     const { iss } = decodeJwt(token);
     const issuers = this.config.tokenIssuers.filter(({ issuer }) => issuer === iss);
@@ -89,7 +89,7 @@ export class WorkloadTokens {
     );
   }
 
-  /** Where the keys are is asked once; a failure is forgotten after a while, so that a later token asks again. */
+  /** Finds the key URL of an issuer once. A failure is forgotten after a while, so that a later token tries again. */
   private issuerKeys({ issuer, jwksUri }: TokenIssuer): Promise<Keys> {
     let keys = this.keys.get(issuer);
     if (!keys) {
@@ -102,13 +102,13 @@ export class WorkloadTokens {
 
   private waitForKeys(issuer: string): void {
     const none = Promise.reject<Keys>(issuerAway());
-    none.catch(() => {}); // each token asks it
+    none.catch(() => {}); // each token awaits the rejected promise
     this.keys.set(issuer, none);
     setTimeout(() => this.keys.delete(issuer), RETRY_MS).unref();
   }
 }
 
-/** The roles of those entries whose audience and claims the token has. */
+/** Returns the roles of the entries whose audience and claims match the token. */
 function tokenGrants(payload: JWTPayload, issuers: readonly TokenIssuer[]): Grant[] {
   const audiences = [payload.aud ?? []].flat();
   const has = (name: string, value: string) =>
@@ -129,8 +129,8 @@ async function findKeys(issuer: string, jwksUri: string | undefined): Promise<Ke
 }
 
 /**
- * Keys of an issuer, which rotate: an unknown one makes them be read again, at most each 30 s, or 5 s after a failure: tokens
- * that anybody can make up do not make us ask an issuer more often.
+ * Returns the rotating keys of an issuer. An unknown key id reads them again, at most every 30 s, or 5 s after a
+ * failure. Forged tokens therefore cannot make the service send more requests.
  */
 export function keysAt(url: string): Keys {
   let retryAt = 0;

@@ -1,18 +1,19 @@
 import { createHash, type Hash } from 'node:crypto';
 
 /*
- * A backup file is one gzip stream of frames. A frame is a byte that names its kind, the length of its content as an
- * unsigned 32-bit integer (big-endian), and the content:
+ * A backup file is one gzip stream of frames. A frame is a byte with its kind, the length of its content as an unsigned
+ * 32-bit integer (big-endian), and the content:
  *
- * H  the header, JSON: once, first   D  rows of the table in turn, in the text format of PostgreSQL's COPY: any number
- * E  the end of that table, JSON: its name, how many rows it has, and the SHA-256 of its content   M  the manifest,
- * JSON: once, last; the SHA-256 of everything before it
+ * - H: the header, JSON; once, first.
+ * - D: rows of the current table, in the text format of PostgreSQL's COPY; any number.
+ * - E: the end of that table, JSON: its name, its number of rows, and the SHA-256 of its content.
+ * - M: the manifest, JSON; once, last. It contains the SHA-256 of everything before it.
  *
- * The tables follow each other in the order of the header. What is cut, changed or reordered does not agree with the
- * sums. They show damage, not forgery: an attacker who can change the file can also compute new sums.
+ * The tables follow each other in the order of the header. The sums detect cut, changed or reordered content. They
+ * detect damage, not forgery: an attacker who can change the file can also compute new sums.
  */
 
-/** The format's number: the first thing that a reader checks. */
+/** Number of the format, which a reader checks first. */
 export const FORMAT = 1;
 
 export interface BackupHeader {
@@ -20,12 +21,12 @@ export interface BackupHeader {
   /** Name of the newest migration that the database had run. */
   schema: string;
   created_at: string;
-  /** `server_version` of the PostgreSQL it was taken from. */
+  /** `server_version` of the PostgreSQL that was backed up. */
   postgres: string;
   tables: TableHeader[];
 }
 
-/** No row of any table: whoever has used a service has left a key, and whoever has recorded, a project. */
+/** Returns true when no table has a row. A used service has a key, and one that recorded calls has a project. */
 export const isEmptyBackup = ({ tables }: BackupHeader): boolean =>
   tables.every(({ rows }) => rows === 0);
 
@@ -33,7 +34,7 @@ export interface TableHeader {
   name: string;
   columns: string[];
   rows: number;
-  /** What the table takes on disk, as a measure for the progress. */
+  /** Size of the table on disk, for the progress. */
   bytes: number;
 }
 
@@ -48,7 +49,7 @@ export interface BackupManifest {
   sha256: string;
 }
 
-/** The file is no backup, or not the one that was written. */
+/** The file is no backup, or differs from the one that was written. */
 export class DamagedBackup extends Error {
   constructor(why: string) {
     super(`the file is damaged or is no backup of Skein: ${why}`);
@@ -64,10 +65,9 @@ export interface Frame {
 
 const KINDS: readonly string[] = ['H', 'F', 'D', 'E', 'M'];
 const HEAD_BYTES = 5;
-/** Rows come in pieces of about 64 KiB; the header is smaller than this by far. */
+/** Largest content of a frame. Rows come in pieces of about 64 KiB, and the header is far smaller than this. */
 const MAX_FRAME_BYTES = 1024 * 1024;
 
-/** Makes frames, and the sum over all of them. */
 export class FrameWriter {
   private readonly sum = createHash('sha256');
 
@@ -81,14 +81,13 @@ export class FrameWriter {
     return frame;
   }
 
-  /** SHA-256 of all frames so far. */
   sha256(): string {
     return this.sum.copy().digest('hex');
   }
 }
 
 /**
- * The frames of inflated bytes, however these are cut into pieces, with the sum over those before each.
+ * Yields the frames of inflated bytes, in pieces of any size. Each frame has the sum over the frames before it.
  * @throws DamagedBackup when the bytes are no frames or end within one.
  */
 export async function* readFrames(
@@ -123,7 +122,10 @@ function firstFrame(bytes: Buffer): Frame | undefined {
 
 const hexDigest = (hash: Hash) => hash.digest('hex');
 
-/** The content of a frame that is JSON. @throws DamagedBackup */
+/**
+ * Parses the content of a JSON frame.
+ * @throws DamagedBackup
+ */
 export function parseFrame({ content }: Frame): unknown {
   try {
     return JSON.parse(content.toString());

@@ -6,18 +6,18 @@ export interface StoredFile {
   changed: Date;
 }
 
-/** Where backups lie. Names may have folders before them, with slashes between. */
+/** The folder or S3 bucket that stores backups. Names may contain folders, separated by slashes. */
 export interface BackupStorage {
-  /** How a person names what lies there. */
+  /** Returns the full name of a file, for messages. */
   show(name: string): string;
-  /** The files of a folder, without those below its folders; none where there is no folder. */
+  /** Lists the files of a folder, without its subfolders. Empty when the folder does not exist. */
   list(folder?: string): Promise<StoredFile[]>;
   has(name: string): Promise<boolean>;
-  /** Stores the file whole, in the place of one of that name, or nothing of it; answers its size. */
+  /** Stores the complete file, replacing one of the same name, or nothing. Returns its size. */
   write(name: string, bytes: ByteStream, signal?: AbortSignal): Promise<number>;
-  /** @throws Error when there is no such file. */
+  /** @throws Error when the file does not exist. */
   read(name: string): ByteStream;
   remove(name: string): Promise<void>;
-  /** Removes what writers left that were killed more than a day ago; answers the names. */
+  /** Removes the drafts of writers that were killed more than a day ago. Returns their names. */
   removeDrafts(): Promise<string[]>;
 }

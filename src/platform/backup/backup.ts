@@ -15,18 +15,17 @@ import { quoteIdentifier, readRows, readSchema, listTables } from './tables.js';
 
 interface Options {
   progress: BackupProgress;
-  /** Public keys that it is encrypted for. */
   recipients: readonly string[];
   signal?: AbortSignal;
-  /** Runs when all is known and nothing is written; no backup is made when it fails. */
+  /** Runs after the header is known and before anything is written. If it fails, no backup is made. */
   before?: (header: BackupHeader) => Promise<void>;
 }
 
 /**
- * Writes everything the database holds into a new file of a place, as one snapshot: what is committed before it begins is in it,
- * what is committed later is not. Readers and writers go on meanwhile; only migrations wait. Memory does not grow with
- * the data. The file appears under its name when it is whole. After an error the connection is of no more use.
- * @throws Error when there is a file of that name already, or nothing to back up.
+ * Writes all data of the database into a new file, as one snapshot. It contains exactly what was committed before it
+ * began. Readers and writers continue meanwhile; only migrations wait. Memory does not grow with the data. The file
+ * appears under its name when it is complete. After an error the connection cannot be used any more.
+ * @throws Error when the file exists already, or the database holds no data.
  */
 export async function backup(
   client: PoolClient,
@@ -50,7 +49,9 @@ const NOTHING =
   'the database holds no key and no project, so there is nothing to back up: ' +
   'set DATABASE_URL or DATA_DIR as for the service';
 
-/** Tables are read from their first page on, so that two backups of the same data have the same order of rows. */
+/**
+ * Begins the snapshot. Tables are read from their first page, so that two backups of the same data have the same order.
+ */
 async function beginSnapshot(client: PoolClient): Promise<void> {
   await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
     SET LOCAL statement_timeout = 0;

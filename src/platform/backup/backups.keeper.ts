@@ -9,10 +9,13 @@ import { WAL_PROGRESS, type WalProgress } from './wal-keeper.js';
 import { isDue, type StoredBackup, storedBackups } from './stored-backups.js';
 
 const noNumbers: Record<string, number> = {};
-/** How often it looks whether one is due; processes beside this one do too, and one of them makes it. */
+/** Interval of the check for a due backup. Other processes check too, and one of them makes it. */
 const LOOK_MS = 60_000;
 
-/** Makes backups in `BACKUP_URL` when the newest is as old as `BACKUP_EVERY`. The command does it: it has a process of its own. */
+/**
+ * Makes a backup in `BACKUP_URL` when the newest is older than `BACKUP_EVERY`. The command makes it, in its own
+ * process.
+ */
 @Injectable()
 export class BackupsKeeper implements OnApplicationBootstrap {
   constructor(

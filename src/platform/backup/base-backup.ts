@@ -10,18 +10,19 @@ import type { ByteStream, BackupStorage } from './backup-storage.js';
 import { baseName, readSystem } from './wal-archive.js';
 
 const PIECE_BYTES = 256 * 1024;
-/** PostgreSQL makes these anew when it starts: the folders are kept, what is in them is not. */
+/** Folders whose content PostgreSQL creates at its start. Only the empty folders are copied. */
 const EMPTY =
   /^(pg_(wal|replslot|dynshmem|notify|serial|snapshots|stat_tmp|subtrans)|skein\.(archived|wal))\//;
-/** What belongs to a running server or to one process. */
+/** Files of the running server or of one process, which are not copied. */
 const LEFT_OUT =
   /^(postmaster\.(pid|opts)|skein\.lock|backup_(label|manifest)|tablespace_map|recovery\.signal)$|(^|\/)(pg_internal\.init|pgsql_tmp)/;
 const CONTROL = 'global/pg_control';
 const PATH = /^[\w-][\w.-]*(\/[\w-][\w.-]*)*$/;
 
 /**
- * Copies the data folder of a running server into a place, from which a restore and the log since make any later state. The copy is torn,
- * since the server goes on meanwhile; the log mends it. It is stored when all the log that this needs is kept too.
+ * Copies the data folder of a running server into the backup storage. A restore replays the WAL since then to reach any
+ * later state. The copy is inconsistent, because the server continues meanwhile; the WAL repairs it. The copy is stored
+ * only once all WAL that it needs is stored.
  */
 export async function baseBackup(
   client: Client,
@@ -49,7 +50,10 @@ export async function baseBackup(
   return { name, bytes };
 }
 
-/** The frames of a backup file (backup-file.ts), with files in the place of tables: `F` names the file or folder that comes. */
+/**
+ * Yields the frames of a backup file (backup-file.ts), with files in place of tables. `F` names the next file or
+ * folder.
+ */
 async function* folderFrames(pgdata: string, label: () => Promise<Buffer>): AsyncGenerator<Buffer> {
   const writer = new FrameWriter();
   yield writer.frame('H', { skein_base: 1, created_at: new Date().toISOString() });
@@ -64,7 +68,7 @@ async function* folderFrames(pgdata: string, label: () => Promise<Buffer>): Asyn
     .filter(({ path }) => !EMPTY.test(path) && !LEFT_OUT.test(path) && path !== CONTROL);
   for (const { path } of paths.filter(({ isFolder }) => isFolder).toSorted(byPath))
     yield writer.frame('F', { folder: path });
-  // the control file is the last: it must not be older than what was copied before it
+  // the control file comes last: it must not be older than the files copied before it
   const files = [...paths.filter(({ isFolder }) => !isFolder), { path: CONTROL }];
   for (const { path } of files) yield* fileFrames(writer, path, piecesIn(join(pgdata, path)));
   yield* fileFrames(writer, 'backup_label', [await label()]);
@@ -87,7 +91,7 @@ async function* fileFrames(
   yield writer.frame('E', { file, sha256: sum.digest('hex') });
 }
 
-/** A table that is dropped meanwhile takes its file along; the log drops it again. */
+/** Reads a file. A table that is dropped meanwhile removes its file; the WAL drops the table again. */
 async function* piecesIn(path: string): AsyncGenerator<Buffer> {
   const handle = await open(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -108,7 +112,10 @@ async function* piecesIn(path: string): AsyncGenerator<Buffer> {
   }
 }
 
-/** Makes the data folder that was copied, in an empty folder. @throws DamagedBackup */
+/**
+ * Writes a copied data folder into an empty folder.
+ * @throws DamagedBackup
+ */
 export async function unpackBase(
   bytes: ByteStream,
   identity: string | undefined,
@@ -123,7 +130,6 @@ export async function unpackBase(
   }
 }
 
-/** Writes the files of a base, frame by frame. */
 class BaseReader {
   private file: { name: string; descriptor: number; sum: Hash } | undefined;
   private last = '';

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 
-/** Lends `work` a connection of its own; after an error it is dropped, and its transaction with it. */
+/** Runs `work` on its own connection. After an error the connection is closed, and its transaction with it. */
 export async function withClient<T>(
   dataSource: DataSource,
   work: (client: PoolClient) => Promise<T>,

@@ -2,17 +2,15 @@ import { ReadableStream } from 'node:stream/web';
 import { DamagedBackup } from './backup-file.js';
 import type { ByteStream } from './backup-storage.js';
 
-/** How a file in the format of age begins. */
 const AGE = 'age-encryption.org/v1\n';
 
-/** The streams of the library are those of browsers, which Node has too. */
+/** Converts to the streams of the library, which are those of browsers. Node has them too. */
 const asStream = (bytes: ByteStream) =>
   ReadableStream.from(bytes) as unknown as globalThis.ReadableStream<Uint8Array>;
 
-/** The library is loaded where something is encrypted. */
 const age = () => import('age-encryption');
 
-/** The bytes for those who have an identity of one of the recipients; as they are without recipients. */
+/** Encrypts the bytes for the recipients. Without recipients, they stay unchanged. */
 export const encrypted = (bytes: ByteStream, recipients: readonly string[]): ByteStream =>
   recipients.length === 0 ? bytes : encryptedFor(recipients, bytes);
 
@@ -29,8 +27,8 @@ async function* encryptedFor(recipients: readonly string[], bytes: ByteStream): 
 }
 
 /**
- * What was encrypted, or the bytes as they are.
- * @throws DamagedBackup, and Error when there is no identity that opens them.
+ * Decrypts the bytes. Unencrypted bytes stay unchanged.
+ * @throws DamagedBackup, and Error when no identity opens them.
  */
 export async function* decrypted(bytes: ByteStream, identity: string | undefined): ByteStream {
   const { head, all } = await peeked(bytes, AGE.length);
@@ -61,7 +59,7 @@ async function* openEncrypted(all: ByteStream, identity: string | undefined): By
   }
 }
 
-/** The line itself is a secret, and part of no message. */
+/** Adds an identity. Messages never contain the line, because it is a secret. */
 function addIdentity(decrypter: { addIdentity(text: string): void }, line: string): void {
   try {
     decrypter.addIdentity(line);
@@ -72,7 +70,7 @@ function addIdentity(decrypter: { addIdentity(text: string): void }, line: strin
   }
 }
 
-/** The library fails in words of its own. */
+/** Replaces errors of the library by clear ones. */
 const explained = ({ message }: Error): Error =>
   /no identity matched/.test(message)
     ? new Error(
@@ -80,7 +78,6 @@ const explained = ({ message }: Error): Error =>
       )
     : new DamagedBackup('it does not decrypt');
 
-/** The first bytes, and all of them. */
 async function peeked(
   bytes: ByteStream,
   count: number,

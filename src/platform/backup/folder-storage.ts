@@ -5,11 +5,14 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ByteStream, BackupStorage, StoredFile } from './backup-storage.js';
 
-/** What an interrupted writer left; one that is under way writes all the time. */
+/** Drafts of interrupted writers. A running writer changes its draft all the time. */
 const DRAFT = /^skein-.+\.partial-\d+$/;
 const DRAFT_AGE_MS = 86_400_000;
 
-/** A folder, which may be of another machine. A file appears under its name when it is whole and on disk. */
+/**
+ * Stores backups in a folder, possibly of another machine. A file appears under its name when it is complete and
+ * flushed.
+ */
 export class FolderStorage implements BackupStorage {
   constructor(private readonly folder: string) {}
 
@@ -36,9 +39,9 @@ export class FolderStorage implements BackupStorage {
     const file = this.show(name);
     const draft = `${file}.partial-${process.pid}`;
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    await rm(draft, { force: true }); // of a process of that id, which was killed
+    await rm(draft, { force: true }); // left by a killed process with the same id
     try {
-      const output = await open(draft, 'wx', 0o600); // a stream opens its file late: after an interruption has removed it
+      const output = await open(draft, 'wx', 0o600); // a stream opens its file late: after a cleanup has removed it
       await pipeline(Readable.from(bytes), output.createWriteStream({ flush: true }), { signal });
       const { size } = await stat(draft);
       await rename(draft, file);
@@ -79,7 +82,7 @@ const noneWhenAbsent =
     throw error;
   };
 
-/** Makes the rename survive a power cut. Windows cannot flush folders. */
+/** Makes the rename survive a power failure. Windows cannot flush folders. */
 async function flushFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder);

@@ -1,4 +1,3 @@
-/** A line is printed this often on a terminal, and so often elsewhere. */
 const EVERY_MS = { terminal: 1000, log: 10_000 };
 const LINE_FEED = 10;
 const MIB = 1024 * 1024;
@@ -10,8 +9,8 @@ interface TableSize {
 }
 
 /**
- * Says how far a backup or restore is: share of the whole, rate, time that remains. A table weighs what it takes on disk;
- * within a table the rows count, each of which ends with the one line feed that COPY does not escape.
+ * Prints the progress of a backup or restore: share of the whole, rate, remaining time. A table counts by its size on
+ * disk. Within a table the rows count, each of which ends with the one line feed that COPY does not escape.
  */
 export class BackupProgress {
   private readonly began = performance.now();
@@ -28,7 +27,7 @@ export class BackupProgress {
     private readonly everyMs = process.stderr.isTTY ? EVERY_MS.terminal : EVERY_MS.log,
   ) {}
 
-  /** What there is to do, before the first table. */
+  /** Sets the expected tables, before the first one. */
   expect(tables: readonly TableSize[]): void {
     this.total = tables.reduce((sum, { bytes }) => sum + bytes, 1);
   }
@@ -49,7 +48,6 @@ export class BackupProgress {
     this.say(this.line(now));
   }
 
-  /** Bytes of rows so far, and how long it took. */
   summary(): string {
     const seconds = (performance.now() - this.began) / 1000;
     return `${mib(this.bytes)} MiB of rows in ${seconds.toFixed(1)} s`;

@@ -29,15 +29,15 @@ import {
 
 type Frames = AsyncGenerator<Frame & { sha256Before: () => string }>;
 
-/** A backup that is being read: its header is known, its rows are still to come. */
+/** An open backup: its header has been read, its rows have not. */
 export interface OpenBackup {
   header: BackupHeader;
   frames: Frames;
 }
 
 /**
- * Reads the header of a backup, which is decrypted with the identity where it is encrypted.
- * @throws DamagedBackup, and Error when it is not for this version, or empty.
+ * Reads the header of a backup. An encrypted backup is decrypted with the identity.
+ * @throws DamagedBackup, and Error when the backup is not for this version, or empty.
  */
 export async function openBackup(
   bytes: ByteStream,
@@ -71,8 +71,9 @@ function isHeader(header: Partial<BackupHeader> | null): header is BackupHeader 
 }
 
 /**
- * Puts the rows of a backup into the empty tables of a database that has the backup's schema, in one transaction: when
- * anything is missing, changed or does not fit, nothing is stored: drop the connection then. Answers rows and digest of each table.
+ * Copies the rows of a backup into the empty tables of a database with the same schema, in one transaction. If anything
+ * is missing, changed or does not fit, nothing is stored; close the connection then. Returns rows and digest of each
+ * table.
  * @throws DamagedBackup
  */
 export async function restore(
@@ -113,13 +114,15 @@ function assertSameTables(given: readonly TableHeader[], own: readonly StoredTab
     throw new DamagedBackup('its tables are not those of the schema that it names');
 }
 
-/** Nobody else may write while the rows come in. */
 async function lockTables(client: PoolClient, tables: readonly StoredTable[]): Promise<void> {
   const names = tables.map(({ name }) => quoteIdentifier(name));
   await client.query(`LOCK TABLE ${names.join(', ')} IN ACCESS EXCLUSIVE MODE`);
 }
 
-/** The backup already holds the rows that triggers would make. */
+/**
+ * Switches the triggers. They stay off during the restore, because the backup already contains the rows that they would
+ * create.
+ */
 async function setTriggers(
   client: PoolClient,
   tables: readonly StoredTable[],
@@ -140,7 +143,7 @@ async function restoreTable(
   );
   const stored = finished(rows);
   let refusal: unknown;
-  stored.catch((error: unknown) => (refusal = error)); // the stream fails in other words when it is written to afterwards
+  stored.catch((error: unknown) => (refusal = error)); // a later write to the stream fails with another error
   try {
     const sum = createHash('sha256');
     for (;;) {
@@ -165,7 +168,10 @@ async function restoreTable(
   }
 }
 
-/** PostgreSQL refuses rows that are not of the columns' types, or break a rule of the table: classes 22 and 23. */
+/**
+ * Converts PostgreSQL's refusal of a row into damage. Classes 22 and 23 are values of a wrong type and broken
+ * constraints.
+ */
 function asDamage(error: unknown, { name }: TableHeader): unknown {
   const { code, message } = error as { code?: string; message: string };
   return /^2[23]/.test(code ?? '')
@@ -184,7 +190,7 @@ function assertEqual(given: unknown, own: object, otherwise: string): void {
   if (JSON.stringify(given) !== JSON.stringify(own)) throw new DamagedBackup(otherwise);
 }
 
-/** @throws DamagedBackup when the next frame is of another kind, or there is none. */
+/** @throws DamagedBackup when the next frame is of another kind, or missing. */
 async function next(frames: Frames, ...kinds: Frame['kind'][]) {
   const { value, done } = await frames.next();
   if (done) throw new DamagedBackup('it ends early');
@@ -192,7 +198,7 @@ async function next(frames: Frames, ...kinds: Frame['kind'][]) {
   return value;
 }
 
-/** Columns that number themselves go on behind the highest number that came in. */
+/** Sets identity columns to continue after the highest restored number. */
 async function advanceIdentities(client: PoolClient): Promise<void> {
   const { rows } = await client.query<{ table: string; column: string }>(`
     SELECT c.relname AS table, a.attname AS column FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid

@@ -4,12 +4,15 @@ import { fileURLToPath } from 'node:url';
 
 const COMMAND = fileURLToPath(new URL('../../server/commands/backup.cli.js', import.meta.url));
 
-/** Runs the command, which takes no turns with requests in a process of its own. @throws Error with what it said */
+/**
+ * Runs the backup command in its own process, so that it does not compete with requests.
+ * @throws Error with its message
+ */
 export async function runBackup(flag: '--due' | '--base', signal: AbortSignal): Promise<void> {
   const child = spawn(process.execPath, [COMMAND, flag], {
     stdio: ['ignore', 'ignore', 'pipe'],
     signal,
-    killSignal: 'SIGTERM', // it removes what it has begun
+    killSignal: 'SIGTERM', // it removes its unfinished files
   });
   let failed = '';
   child.stderr.on('data', (text) => (failed = `${failed}${String(text)}`.slice(-2000)));

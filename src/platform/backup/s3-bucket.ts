@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import type { S3Settings } from '../config/backup-settings.js';
 
-/** A request is tried so often, with longer and longer waits: about 12 s in all. */
+/** Most tries of a request, with growing waits: about 12 s in all. */
 const TRIES = 6;
 const FIRST_WAIT_MS = 400;
 
@@ -14,11 +14,10 @@ export interface S3Request {
   headers?: Record<string, string>;
   body?: Buffer;
   signal?: AbortSignal | undefined;
-  /** Statuses that are an answer like any other. */
+  /** Statuses other than 2xx that are returned instead of thrown. */
   tolerated?: number[];
 }
 
-/** What a server answers that does not do what it was asked for. */
 class S3Refusal extends Error {
   constructor(
     readonly status: number,
@@ -30,7 +29,7 @@ class S3Refusal extends Error {
   }
 }
 
-/** Sends signed requests to a bucket, and tries again what a network or a busy server has failed. */
+/** Sends signed requests to a bucket, and repeats those that failed because of the network or a busy server. */
 export class S3Bucket {
   private readonly base: string;
 
@@ -44,7 +43,7 @@ export class S3Bucket {
       : endpoint.replace('://', `://${encodeURIComponent(bucket)}.`);
   }
 
-  /** @throws Error that can be shown as it is: it names the bucket and what the server said, and no secret. */
+  /** @throws Error that can be shown to users: it names the bucket and the server's message, and no secret. */
   async send(request: S3Request): Promise<Response> {
     for (let tried = 1, waitMs = FIRST_WAIT_MS; ; tried++, waitMs *= 2) {
       try {
@@ -87,7 +86,7 @@ export class S3Bucket {
     const signer = new AwsV4Signer({
       method,
       url: `${this.base}/${path}${search && `?${search}`}`,
-      // the sum of the content is signed, so what is damaged on the way is refused
+      // the hash of the content is signed, so damage on the way is refused
       headers: { ...headers, 'x-amz-content-sha256': sha256(body ?? '') },
       accessKeyId,
       secretAccessKey,
@@ -107,7 +106,9 @@ export class S3Bucket {
   }
 }
 
-/** Nothing but letters, digits and `-_.~` stands in a path as it is, so that all servers sign the same. */
+/**
+ * Escapes every character of a path except letters, digits and `-_.~`, so that all servers compute the same signature.
+ */
 const escaped = (text: string) =>
   encodeURIComponent(text).replace(
     /[!'()*]/g,
@@ -116,13 +117,19 @@ const escaped = (text: string) =>
 
 const sha256 = (body: Buffer | string) => createHash('sha256').update(body).digest('hex');
 
-/** A network that failed (fetch throws a TypeError), a server that is busy or failed itself. */
+/**
+ * Returns true for errors that a retry may solve: a failed network (fetch throws a TypeError), or a busy or failing
+ * server.
+ */
 function isTransient(error: unknown): boolean {
   if (!(error instanceof S3Refusal)) return error instanceof TypeError;
   return error.status >= 500 || error.status === 429 || error.code === 'RequestTimeout';
 }
 
-/** What stands in the elements of a name, as text. Enough for the answers of S3, whose elements of a name do not nest. */
+/**
+ * Returns the content of all elements with this name, as text. It suffices for S3's answers, in which elements of one
+ * name do not nest.
+ */
 export function xmlElements(xml: string, name: string): string[] {
   const elements = xml.matchAll(new RegExp(`<${name}>([^]*?)</${name}>`, 'g'));
   return [...elements].map(([, text = '']) => text);
@@ -130,7 +137,7 @@ export function xmlElements(xml: string, name: string): string[] {
 
 const ENTITIES: Record<string, string> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
 
-/** Of an element without others in it. */
+/** Decodes the text of an element without child elements. */
 export const xmlText = (xml: string): string =>
   xml.replace(/&(?:#(\d+)|#x([0-9a-f]+)|(\w+));/gi, (whole, decimal, hex, name: string) => {
     if (decimal) return String.fromCodePoint(Number(decimal));

@@ -3,15 +3,18 @@ import type { ByteStream, BackupStorage, StoredFile } from './backup-storage.js'
 import { xmlText, S3Bucket, xmlElements } from './s3-bucket.js';
 
 const MIB = 1024 * 1024;
-/** An upload has at most 10,000 parts: 16 GB in small ones, then 576 GB in large ones. Two parts are in memory at once. */
+/**
+ * Size of a part. An upload has at most 10,000 parts: 16 GB in small ones, then 576 GB in large ones. Two are in memory
+ * at once.
+ */
 const partBytes = (number: number) => (number <= 1000 ? 16 : 64) * MIB;
-/** A download goes on from where it was cut; so often without a byte between. */
+/** Most times that a download resumes in a row without receiving a byte. */
 const RESUMES = 5;
 const DRAFT_AGE_MS = 86_400_000;
 
 /**
- * A prefix in a bucket of any server that speaks S3. A file is one object. A large one goes up in parts, and becomes an
- * object when the last one is there; one that is interrupted is given up with its parts.
+ * Stores backups under a prefix of a bucket, on any server that supports S3. A file is one object. A large file is
+ * uploaded in parts, and becomes an object with the last part. An interrupted upload is aborted with its parts.
  */
 export class S3Storage implements BackupStorage {
   private readonly bucket: S3Bucket;
@@ -79,7 +82,7 @@ export class S3Storage implements BackupStorage {
       }
       return await upload.complete();
     } catch (error) {
-      await this.giveUp(key, uploadId).catch(() => {}); // the error says more
+      await this.giveUp(key, uploadId).catch(() => {}); // the original error is more useful
       throw error;
     }
   }
@@ -143,7 +146,7 @@ export class S3Storage implements BackupStorage {
   }
 }
 
-/** Sends parts one after the other, each while the next one is gathered. */
+/** Sends parts one after the other, each while the next one is collected. */
 class MultipartUpload {
   private readonly etags: Promise<string>[] = [];
   private bytes = 0;
@@ -158,7 +161,7 @@ class MultipartUpload {
   add(body: Buffer): void {
     this.bytes += body.length;
     const etag = this.send(body, this.etags.length + 1);
-    etag.catch(() => {}); // `sent` tells
+    etag.catch(() => {}); // `sent` reports the error
     this.etags.push(etag);
   }
 
@@ -175,7 +178,7 @@ class MultipartUpload {
     const query = { uploadId };
     const request = { method: 'POST', key, query, body: Buffer.from(xml), signal } as const;
     const answer = await (await bucket.send(request)).text();
-    // a status is sent before the parts are put together
+    // the server sends the status before it has joined the parts
     if (!answer.includes('<ETag>'))
       throw new Error(
         `${key}: the server did not keep it: ${xmlElements(answer, 'Message')[0] ?? answer}`,
@@ -191,7 +194,6 @@ class MultipartUpload {
   }
 }
 
-/** The bytes in parts of the sizes that an upload has. */
 async function* partsIn(bytes: ByteStream, signal: AbortSignal | undefined) {
   let pieces: Uint8Array[] = [];
   let gathered = 0;

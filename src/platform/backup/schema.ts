@@ -11,7 +11,7 @@ import { DamagedBackup } from './backup-file.js';
 import { withClient } from './client.js';
 import { assertEmpty, readSchema, listTables } from './tables.js';
 
-/** @throws Error when the schema of a backup is newer than this build, which is `described` by its options. */
+/** @throws Error when the schema of a backup is newer than this build, whose options `described` has. */
 export function assertRestorable(schema: string, described: Pick<DataSource, 'options'>): void {
   if (schema === '') throw new DamagedBackup('it names no schema');
   if (!ownMigrations(described).includes(schemaMigration(described, schema)))
@@ -22,9 +22,10 @@ export function assertRestorable(schema: string, described: Pick<DataSource, 'op
 }
 
 /**
- * Gives an empty database the schema that a backup was taken from. Newer migrations that it has run already are taken
- * back; `migrate` brings it to the newest one once the rows are in.
- * @throws Error when the schema of the backup or of the database is newer than this build, or the database holds rows.
+ * Gives an empty database the schema of a backup. Newer migrations that it has already run are undone; `migrate`
+ * updates it to the newest schema after the restore.
+ * @throws Error when the schema of the backup or of the database is newer than this build, or the database contains
+ * rows.
  */
 export async function prepareSchema(dataSource: DataSource, schema: string): Promise<void> {
   assertRestorable(schema, dataSource);

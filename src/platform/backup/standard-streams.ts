@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { ByteStream, BackupStorage } from './backup-storage.js';
 
-/** `-`: a backup goes to standard output or comes from standard input, and is in no place. */
+/** Writes a backup to standard output, or reads it from standard input: `-` as the name of a file. */
 export class StandardStreams implements BackupStorage {
   show(): string {
     return 'the standard stream';

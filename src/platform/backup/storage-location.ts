@@ -6,13 +6,15 @@ import type { BackupStorage } from './backup-storage.js';
 import { S3Storage } from './s3-storage.js';
 import { StandardStreams } from './standard-streams.js';
 
-/** The place that `BACKUP_URL` names. */
 export function storageAt(url: string, s3: S3Settings): BackupStorage {
   if (url.startsWith('s3://')) return new S3Storage(url, s3);
   return new FolderStorage(fileURLToPath(url));
 }
 
-/** A file as a person names it: a path, `file:///…`, `s3://bucket/…`, or `-` for standard input and output. */
+/**
+ * Returns storage and name of a file that a user gives: a path, `file:///…`, `s3://bucket/…`, or `-` for standard
+ * streams.
+ */
 export function locateBackup(text: string, s3: S3Settings): { place: BackupStorage; name: string } {
   if (text === '-') return { place: new StandardStreams(), name: text };
   if (text.startsWith('s3://')) {

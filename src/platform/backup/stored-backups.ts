@@ -1,20 +1,19 @@
 import type { BackupRetention } from '../config/backup-settings.js';
 import type { BackupStorage } from './backup-storage.js';
 
-/** A backup that has no name of its own: `skein-20261124T020000Z.skein`, encrypted with `.age` behind it. */
+/** Default name of a backup: `skein-20261124T020000Z.skein`, with `.age` appended when it is encrypted. */
 const NAME = /^skein-(\d{8}T\d{6}Z)\.skein(\.age)?$/;
 const WEEK_MS = 7 * 86_400_000;
-/** A Monday. */
+/** A Monday, the first day of a week. */
 const WEEKS_BEGIN_MS = Date.UTC(2001, 0, 1);
 
 export interface StoredBackup {
   name: string;
-  /** When it was begun. */
   at: Date;
   bytes: number;
 }
 
-/** The backups of a place, the newest first. */
+/** Returns the backups of a storage, newest first. */
 export async function storedBackups(place: BackupStorage): Promise<StoredBackup[]> {
   const backups = (await place.list()).flatMap(({ name, bytes }) => {
     const [, at] = NAME.exec(name) ?? [];
@@ -26,15 +25,14 @@ export async function storedBackups(place: BackupStorage): Promise<StoredBackup[
 export const newestFirst = <T extends { at: Date }>(backups: readonly T[]): T[] =>
   backups.toSorted((one, other) => other.at.getTime() - one.at.getTime());
 
-/** Whether there is none, or the newest is so old. */
+/** Returns true when no backup exists, or the newest is older than the interval. */
 export const isDue = ([newest]: readonly { at: Date }[], everySeconds: number): boolean =>
   !newest || Date.now() - newest.at.getTime() >= everySeconds * 1000;
 
-/** The name of a backup that begins now. */
 export const backupName = (now: Date, isEncrypted: boolean): string =>
   `skein-${timeText(now)}.skein${isEncrypted ? '.age' : ''}`;
 
-/** A time as it stands in names: `20261124T020000Z`. */
+/** Formats a time for names: `20261124T020000Z`. */
 export const timeText = (at: Date): string => at.toISOString().replace(/\.\d+|[-:]/g, '');
 
 export function timeIn(text: string): Date {
@@ -42,7 +40,7 @@ export function timeIn(text: string): Date {
   return new Date(`${year}-${month}-${day}T${time.join(':')}Z`);
 }
 
-/** Removes what is not kept, and what interrupted backups left; answers the names. */
+/** Removes backups beyond the retention, and drafts of interrupted backups. Returns their names. */
 export async function prune(place: BackupStorage, keep: BackupRetention): Promise<string[]> {
   const backups = await storedBackups(place);
   const kept = keptBackups(backups, keep);
@@ -57,7 +55,7 @@ const PERIODS: Record<keyof BackupRetention, (at: Date) => string | number> = {
   monthly: (at) => at.toISOString().slice(0, 7),
 };
 
-/** The newest one, and the newest of each of the last days, weeks and months (UTC) that have any. */
+/** Returns the newest backup, and the newest of each of the last days, weeks and months (UTC) with backups. */
 export function keptBackups<T extends { at: Date }>(
   newestFirst: readonly T[],
   keep: BackupRetention,

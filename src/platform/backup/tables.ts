@@ -2,14 +2,13 @@ import type { PoolClient } from 'pg';
 import { type CopyToStreamQuery, to as copyTo } from 'pg-copy-streams';
 import { SQL_FILES } from '../database/sql-files.js';
 
-/** A table with its columns in their order, and what it takes on disk. */
 export interface StoredTable {
   name: string;
   columns: string[];
   bytes: number;
 }
 
-/** All tables of the service but those that say what made its schema, by name. */
+/** Returns all tables of the service by name, except those that record its migrations. */
 export async function listTables(client: PoolClient): Promise<StoredTable[]> {
   const { rows } = await client.query<{ name: string; columns: string[]; bytes: string }>(
     `
@@ -25,14 +24,14 @@ export async function listTables(client: PoolClient): Promise<StoredTable[]> {
   return rows.map(({ bytes, ...table }) => ({ ...table, bytes: Number(bytes) }));
 }
 
-/** Its rows in the text format of PostgreSQL's COPY; `rowCount` counts them at the end. */
+/** Reads the rows in the text format of PostgreSQL's COPY. `rowCount` is their number at the end. */
 export const readRows = (
   client: PoolClient,
   table: Pick<StoredTable, 'name' | 'columns'>,
 ): CopyToStreamQuery =>
   client.query(copyTo(`COPY ${quoteIdentifier(table.name)} (${columnList(table)}) TO STDOUT`));
 
-/** Name of the newest migration that the database has run; empty when it has run none. */
+/** Returns the name of the newest migration that the database has run. Empty when it has run none. */
 export async function readSchema(client: PoolClient): Promise<string> {
   const { rows: found } = await client.query<{ name: string | null }>(
     `SELECT to_regclass('migrations')::text AS name`,
@@ -44,7 +43,7 @@ export async function readSchema(client: PoolClient): Promise<string> {
   return rows[0]?.name ?? '';
 }
 
-/** @throws Error naming a table that holds rows. */
+/** @throws Error naming a table that contains rows. */
 export async function assertEmpty(
   client: PoolClient,
   tables: readonly StoredTable[],

@@ -5,21 +5,23 @@ import type { BackupStorage, StoredFile } from './backup-storage.js';
 import { keptBackups, newestFirst, timeIn, timeText } from './stored-backups.js';
 
 /*
- * What point in time needs lies beside the backups: copies of the data folder (bases), `skein-<time>-<system>-<segment>.base`,
- * and the segments of the log, `wal-<system>/<segment>.gz`; encrypted ones end with `.age`. The system is the number that
- * PostgreSQL gives a cluster when it is made. A base can be used with all segments from the one in its name on.
+ * Point-in-time recovery needs two kinds of files beside the backups. Copies of the data folder (bases) are named
+ * `skein-<time>-<system>-<segment>.base`. WAL segments are named `wal-<system>/<segment>.gz`. Encrypted files end with
+ * `.age`. The system is the number that PostgreSQL gives a new cluster. A base can be used with all segments from the
+ * one in its name onwards.
  */
 
 const BASE = /^skein-(\d{8}T\d{6}Z)-(\d+)-([0-9A-F]{24})\.base(\.age)?$/;
 const SEGMENT = /^[0-9A-F]{24}(?=\.|$)/;
-const SEGMENTS_IN_A_FILE_NUMBER = 256; // of 16 MiB, as initdb makes them
+const SEGMENTS_IN_A_FILE_NUMBER = 256; // segments of 16 MiB, initdb's default
 
-/** In the data folder: an empty file for each segment that is kept, until PostgreSQL has seen it. */
+/** Folder in the data folder, with an empty file for each stored segment until PostgreSQL has seen the file. */
 export const ARCHIVED = 'skein.archived';
 
 /**
- * PostgreSQL asks for each segment whether it is kept, and removes none before. It waits 2 s, three times, and then a minute; a stop
- * waits no longer than that.
+ * Arguments for WAL archiving. PostgreSQL runs the command for each segment, and keeps the segment until it succeeds.
+ * The command waits 2 s for the segment to be stored. After three failures PostgreSQL pauses for a minute. A stop waits
+ * for these three attempts at most.
  */
 export const ARCHIVE_FLAGS = [
   '-c',
@@ -32,12 +34,12 @@ export const ARCHIVE_FLAGS = [
 
 export interface StoredBase {
   name: string;
-  /** When it was begun, and when it was there. */
+  /** Time at which the base began, and time at which it was stored. */
   at: Date;
   ended: Date;
   bytes: number;
   system: string;
-  /** The first segment of the log that it needs. */
+  /** The first WAL segment that it needs. */
   segment: string;
 }
 
@@ -46,7 +48,7 @@ export const baseName = (
   isEncrypted: boolean,
 ) => `skein-${timeText(base.at)}-${base.system}-${base.segment}.base${isEncrypted ? '.age' : ''}`;
 
-/** The newest first. */
+/** Returns the bases of a storage, newest first. */
 export async function storedBases(place: BackupStorage): Promise<StoredBase[]> {
   const bases = (await place.list()).flatMap(({ name, bytes, changed }) => {
     const [, at, system = '', segment = ''] = BASE.exec(name) ?? [];
@@ -59,7 +61,7 @@ export async function storedBases(place: BackupStorage): Promise<StoredBase[]> {
 
 export const walFolder = (system: string): string => `wal-${system}`;
 
-/** What is kept of a cluster's log: each file by the name that PostgreSQL gave it. */
+/** Returns the stored WAL files of a cluster, keyed by the name that PostgreSQL gave them. */
 export async function storedWal(
   place: BackupStorage,
   system: string,
@@ -71,11 +73,11 @@ export async function storedWal(
 export const walName = (system: string, file: string, isEncrypted: boolean): string =>
   `${walFolder(system)}/${file}.gz${isEncrypted ? '.age' : ''}`;
 
-/** The number of a cluster is the first thing in its control file. */
+/** Reads the number of a cluster, which is the first field of its control file. */
 export const readSystem = (pgdata: string): string =>
   String(readFileSync(join(pgdata, 'global/pg_control')).readBigUInt64LE(0));
 
-/** The place of a segment in the log, on whichever timeline it is; undefined for what is no segment. */
+/** Returns the position of a segment in the WAL, on any timeline. Undefined for other files. */
 export function segmentNumber(file: string): number | undefined {
   const [name] = SEGMENT.exec(file) ?? [];
   if (name === undefined) return undefined;
@@ -83,7 +85,7 @@ export function segmentNumber(file: string): number | undefined {
   return high! * SEGMENTS_IN_A_FILE_NUMBER + low!;
 }
 
-/** The segment behind one, on the same timeline. */
+/** Returns the name of the following segment on the same timeline. */
 export function nextSegment(file: string): string {
   const next = segmentNumber(file)! + 1;
   const hex = (number: number) => number.toString(16).toUpperCase().padStart(8, '0');
@@ -92,8 +94,8 @@ export function nextSegment(file: string): string {
 }
 
 /**
- * Removes bases that are not kept: those of the last days are, as many as `daily` says. Then removes what no kept base
- * needs of the log. Names of timelines stay, which tell a later restore its way.
+ * Removes bases beyond the retention: the newest of each of the last `daily` days is kept. Then removes WAL that no
+ * kept base needs. History files of timelines stay, because a later restore needs them to find its way.
  */
 export async function pruneBases(
   place: BackupStorage,
@@ -115,8 +117,8 @@ export async function pruneBases(
 }
 
 /**
- * The base from which a time is reached: the newest that was there before it, else the newest that was begun before it; for the end of
- * the log the newest of all.
+ * Returns the base for a recovery to a time. It is the newest base that was stored before the time, otherwise the
+ * newest that began before it. For `latest` it is the newest of all.
  */
 export function baseFor(
   bases: readonly StoredBase[],

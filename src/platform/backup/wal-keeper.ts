@@ -26,17 +26,17 @@ import {
 
 const LOOK_MS = 500;
 const LOOK_FOR_BASES_MS = 60_000;
-/** After a failure; PostgreSQL keeps what is not stored meanwhile. */
+/** Pause after a failure. PostgreSQL keeps the segments that are not stored meanwhile. */
 const REST_MS = 5000;
 
 export interface WalProgress {
-  /** When the newest base was begun, as a Unix time; 0 when there is none. */
+  /** Start of the newest base, as a Unix time; 0 without a base. */
   baseAt: number;
-  /** For how long the oldest segment waits to be stored. */
+  /** Time for which the oldest segment has waited to be stored. */
   waitingSeconds: number;
 }
 
-/** What the process that opened the database is asked; null when no log is kept. */
+/** Progress of the process that opened the database. Null when no WAL is archived. */
 export const WAL_PROGRESS = new PrimaryQuestion<WalProgress | null>('log in BACKUP_URL');
 WAL_PROGRESS.answer(() => null);
 
@@ -44,14 +44,15 @@ interface Options {
   place: BackupStorage;
   recipients: readonly string[];
   everySeconds: number;
-  /** Makes a base, in a process of its own. */
+  /** Makes a base, in its own process. */
   makeBase: (signal: AbortSignal) => Promise<void>;
   warn: (line: string) => void;
 }
 
 /**
- * Stores the log of the embedded server beside its backups, segment by segment, as PostgreSQL finishes them, and says in a folder which
- * ones it has: the server removes no other. It also makes a base when one is due, or when the log has a gap, behind which older bases are of no use.
+ * Stores the WAL of the embedded server beside its backups, segment by segment, as PostgreSQL finishes them. Marks
+ * stored segments in a folder, because the server removes only those. Makes a base when one is due, or when the WAL has
+ * a gap, after which older bases cannot be used.
  */
 export class WalKeeper {
   private readonly stopping = new AbortController();
@@ -84,12 +85,12 @@ export class WalKeeper {
     ]);
   }
 
-  /** Before the server ends: one that is being made is given up. */
+  /** Aborts a running base. Call it before the server ends. */
   endBases(): void {
     this.ending.abort();
   }
 
-  /** When the server has ended: its last segment is stored too. */
+  /** Stores the last segment, and stops. Call it when the server has ended. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
@@ -118,7 +119,7 @@ export class WalKeeper {
     }
   }
 
-  /** Files that wait, in the order of the log; histories of timelines, which are short, first. */
+  /** Returns waiting files in WAL order. History files of timelines, which are short, come first. */
   private ready(): string[] {
     const names = readdirSync(this.status).filter((name) => name.endsWith('.ready'));
     const files = names.map((name) => name.slice(0, -'.ready'.length)).toSorted();
@@ -148,7 +149,7 @@ export class WalKeeper {
     this.newest = segmentNumber(file) ?? this.newest;
   }
 
-  /** The log was not kept for a while: a base from before leads no further than to there. */
+  /** Notes a gap: WAL was not stored for some time, so older bases can only be recovered up to the gap. */
   private async noteGap(file: string): Promise<void> {
     const number = segmentNumber(file);
     if (number === undefined) return;

@@ -17,11 +17,14 @@ import { unzipped } from './gzip.js';
 import type { BackupStorage, StoredFile } from './backup-storage.js';
 import { nextSegment, segmentNumber, walFolder } from './wal-archive.js';
 
-/** In the data folder that is restored. */
+/** Folder in the data folder that is restored. */
 const FOLDER = 'skein.wal';
 const LOOK_MS = 20;
 
-/** PostgreSQL asks by a file, and waits for another one; it ends with the process that asks, which the shell may outlive. */
+/**
+ * Requests a WAL file from `WalServer` by creating a file, and waits for its answer. It ends with the requesting
+ * process, which the shell may outlive.
+ */
 export const RESTORE_COMMAND = [
   `f=${FOLDER}/%f; : > $f.wanted`,
   `while kill -0 $PPID 2>/dev/null; do [ -e $f.ready ] && exec mv -f $f.ready %p; [ -e $f.absent ] && exit 1; sleep 0.05; done`,
@@ -29,8 +32,8 @@ export const RESTORE_COMMAND = [
 ].join('; ');
 
 /**
- * Hands the log to a server that recovers: each file that it asks for, and the segment behind it in advance. A process for each file would
- * take longer to start than the file to read.
+ * Provides WAL to a recovering server: each requested file, and the following segment in advance. Starting a process
+ * per file would take longer than reading the file.
  */
 export class WalServer {
   private readonly folder: string;
@@ -50,7 +53,7 @@ export class WalServer {
     mkdirSync(this.folder, { mode: 0o700 });
   }
 
-  /** `failed` is told once what keeps the log from being read. */
+  /** Calls `failed` at most once, with the error that prevents reading the WAL. */
   start(failed: (error: Error) => void): void {
     this.running = this.serve().catch(failed);
   }
@@ -61,7 +64,7 @@ export class WalServer {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** @throws Error when it is not there. */
+  /** @throws Error when the file is not stored. */
   async fetch(file: string, path: string): Promise<void> {
     const { place, system, identity, files } = this.source;
     const stored = files.get(file);
@@ -90,7 +93,7 @@ export class WalServer {
     }
   }
 
-  /** The name appears when the file is whole. */
+  /** Provides a file. Its final name appears when it is complete. */
   private async provide(file: string): Promise<void> {
     const path = join(this.folder, file);
     if (!this.source.files.has(file)) return writeFileSync(`${path}.absent`, '');

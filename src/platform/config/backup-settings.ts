@@ -1,12 +1,12 @@
 import { InvalidSetting, oneOf, type SettingReader } from './setting.js';
 
 const PERIODS = ['daily', 'weekly', 'monthly'] as const;
-/** For how many days, weeks and months that have backups the newest one of each is kept. */
+/** Number of days, weeks and months with backups whose newest backup is kept. */
 export type BackupRetention = Record<(typeof PERIODS)[number], number>;
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
-/** How a bucket is reached; the names of the settings are those of other programs. */
+/** Access to an S3 bucket. The settings have the names that other programs use too. */
 export interface S3Settings {
   /** Undefined for Amazon's. */
   endpoint: string | undefined;
@@ -14,24 +14,23 @@ export interface S3Settings {
   accessKeyId: string | undefined;
   secretAccessKey: string | undefined;
   sessionToken: string | undefined;
-  /** The bucket stands in the path instead of the host's name. */
+  /** True when the bucket is in the path instead of the host name. */
   isPathStyle: boolean;
 }
 
-/** What the service backs up by itself, and how backups are reached and encrypted. */
 export function backupSettings(setting: SettingReader) {
   const backupUrl = readBackupUrl(setting);
   return {
-    /** Where backups go that are made without the name of a file: `file:///…` or `s3://bucket/prefix`; undefined for none. */
+    /** Default destination of backups: `file:///…` or `s3://bucket/prefix`. Undefined for none. */
     backupUrl,
-    /** How old the newest of them may be. */
+    /** Greatest age of the newest backup, in seconds. */
     backupEverySeconds: readInterval(setting),
     backupKeep: readRetention(setting),
-    /** Public keys of age, one of whose identities opens a backup; none: it is not encrypted. */
+    /** Public keys of age, each of whose identities opens a backup. Without any, backups are not encrypted. */
     backupRecipients: recipients(setting),
-    /** An identity of age, or the text of a file with some. */
+    /** An identity of age, or the text of a file with several. */
     backupIdentity: setting('BACKUP_IDENTITY'),
-    /** Whether the log of the embedded PostgreSQL is kept there too. */
+    /** True when the WAL of the embedded PostgreSQL is archived to `backupUrl` too. */
     isWalKept: readWalFlag(setting, backupUrl),
     s3: s3Settings(setting),
   };

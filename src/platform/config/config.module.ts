@@ -1,7 +1,7 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { CONFIG, type Config } from './config.js';
 
-/** The settings of an app, for whoever has them injected: `@Inject(CONFIG) config: Config`. */
+/** Provides the settings of an app: `@Inject(CONFIG) config: Config`. */
 @Global()
 @Module({})
 export class ConfigModule {

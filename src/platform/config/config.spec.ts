@@ -93,11 +93,11 @@ it('never repeats the DATABASE_URL, which holds a password', () => {
 it('.env.example gives the defaults', () => {
   const lines = readFileSync('.env.example', 'utf8').matchAll(/^# ?([A-Z\d_]+)=(.*)$/gm);
   const given = [...lines].map(([, name, value]) => [name!, value!] as const);
-  // examples: they have no default
+  // examples, which have no default
   const examples =
     /^(DATABASE_URL|POSTGRES_SETTINGS|GATEWAY_PROVIDERS|PUBLIC_URL|JWT_ISSUERS|OIDC_(?!SCOPES|GROUPS))/;
   const rest = Object.fromEntries(given.filter(([name]) => !examples.test(name)));
-  const memory = 64 * 2 ** 30; // enough for the largest default that follows it
+  const memory = 64 * 2 ** 30; // enough for the largest default that depends on it
   const files = 2 ** 20;
   expect(loadConfig(rest, memory, files)).toEqual(loadConfig({}, memory, files));
 });
@@ -175,7 +175,7 @@ it('.env.example names every setting, and nothing else', () => {
     ([, name]) => name,
   );
   const settings = read
-    .filter((name) => !/^npm_|_FILE$/.test(name)) // npm's own, and the file of each
+    .filter((name) => !/^npm_|_FILE$/.test(name)) // npm's own variables, and the file of each setting
     .map((name) => name.replace(/^OIDC_\d_/, 'OIDC_'));
   expect(new Set(listed)).toEqual(new Set(settings));
 });

@@ -8,36 +8,44 @@ import { signInSettings } from './sign-in-settings.js';
 const MIB = 1024 * 1024;
 const DAY_SECONDS = 86_400;
 
-/** The budget holds a body of `MAX_BODY_BYTES` with all its forms: `bench/json-weight.mjs` prints what they take. */
+/**
+ * Memory that a body takes in all its forms, as a multiple of `MAX_BODY_BYTES`. `bench/json-weight.mjs` measures it.
+ */
 const BODY_WEIGHT = 12;
-/** Where memory is short, the budget is what the process and the embedded PostgreSQL leave, halved: bodies leave garbage. */
+/**
+ * With little memory, the budget is half of what the process and the embedded PostgreSQL leave, because bodies leave
+ * garbage.
+ */
 const PROCESS_BYTES = 128 * MIB;
 const POSTGRES_PART = 1 / 4;
 const LEAST_BUDGET = 16 * MIB;
 
-/** A process has no more connections than this, and leaves a fourth of its files to other things. */
+/** Most connections of a process. A fourth of its file descriptors stays free for other uses. */
 const MAX_CONNECTIONS = 10_000;
 const CONNECTIONS_OF_FILES = 3 / 4;
 const LEAST_CONNECTIONS = 16;
 
 /**
- * Of the connections of a service, six may hold large documents at once (`ConnectionSlots`): with a twelfth each, these leave half of the
- * memory to the cache and to Node. Storing a row of 64 MiB needs the least.
+ * Returns the memory limit of a PostgreSQL process. Six connections of a service may hold large documents at once
+ * (`ConnectionSlots`). With a twelfth each, they leave half of the memory to the cache and to Node. The minimum is what
+ * storing a row of 64 MiB needs.
  */
 const postgresProcessBytes = (memoryBytes: number) =>
   Math.min(4096 * MIB, Math.max(768 * MIB, Math.floor(memoryBytes / 12)));
 
-/** Where exporters look for it. The service starts without this port, and with no other one that is set. */
+/**
+ * Default port of exporters. The service also starts when this port is taken, but not when any other configured port
+ * is.
+ */
 export const OTLP_GRPC_PORT = 4317;
 /** Internal spans of Codex 0.171 (500 for a prompt) and Claude Code 2.1. */
 const OTLP_FOLD = 'codex*,!codex*/session_task.turn,com.anthropic.claude_code.*';
 
 export const WIRE_DIALECTS = ['svc', 'weave'] as const;
 
-/** The token that the settings of an app are injected by. */
 export const CONFIG = Symbol('config');
 
-/** Everything the environment can set, checked and frozen. */
+/** Reads and checks all settings of the environment. The result is frozen. */
 export function loadConfig(
   env: NodeJS.ProcessEnv,
   memoryBytes = usableBytes(),
@@ -69,20 +77,20 @@ export function loadConfig(
   return Object.freeze({
     port: integer(setting, 'PORT', 3000, [0, 65_535]),
     host: setting('HOST') ?? '127.0.0.1',
-    /** Where `/health`, `/ready` and `/metrics` are answered, if not on `port`. */
+    /** Port of `/health`, `/ready` and `/metrics`. Undefined when `port` serves them. */
     operationsPort: setting('OPERATIONS_PORT')
       ? integer(setting, 'OPERATIONS_PORT', 0, [0, 65_535])
       : undefined,
-    /** Where OTLP over gRPC is taken, if anywhere. */
+    /** Port of OTLP over gRPC. Undefined when it is off. */
     otlpGrpcPort:
       setting('OTLP_GRPC_PORT') === 'off'
         ? undefined
         : integer(setting, 'OTLP_GRPC_PORT', OTLP_GRPC_PORT, [0, 65_535]),
-    /** Spans that are not stored unless they say something of models, agents or tools: `SpanFolding`. */
+    /** Spans that are stored only when they describe models, agents or tools: see `SpanFolding`. */
     otlpFold: setting('OTLP_FOLD') ?? OTLP_FOLD,
-    /** Host names, in lower case, that requests may name; null for any. */
+    /** Host names that requests may name, in lower case; null for any. */
     allowedHosts: hosts(setting),
-    /** Connections of clients to this process, and of these from one address. */
+    /** Most connections of clients to this process, and from one address. */
     maxConnections,
     maxConnectionsPerAddress: integer(
       setting,
@@ -90,45 +98,47 @@ export function loadConfig(
       Math.ceil(maxConnections / 2),
       [1, maxConnections],
     ),
-    /** PostgreSQL 15 or later. When unset the service runs its own, in `dataDir`. */
+    /** URL of a PostgreSQL 15 or later. When unset the service runs its own, in `dataDir`. */
     databaseUrl: url,
     dataDir: setting('DATA_DIR') ?? './data',
-    /** Settings of the embedded PostgreSQL that are stronger than ours, as arguments of `postgres`. */
+    /** Settings of the embedded PostgreSQL that override ours, as arguments of `postgres`. */
     postgresFlags: postgresFlags(setting),
-    /** On Linux, memory that each process of the embedded PostgreSQL may take beside its cache; 0 is no limit. */
+    /**
+     * On Linux, memory that each process of the embedded PostgreSQL may use in addition to the shared cache; 0 is no
+     * limit.
+     */
     postgresProcessBytes: integer(
       setting,
       'POSTGRES_PROCESS_BYTES',
       postgresProcessBytes(memoryBytes),
       [0, 1024 * 1024 * MIB],
     ),
-    /** Connections this process keeps to PostgreSQL. */
     databasePoolSize: integer(setting, 'DATABASE_POOL_SIZE', 10, [2, 1000]),
-    /** A count, a list or a batch of a stream may keep the database busy for this long. */
+    /** Longest time that a count, a list or a batch of a stream may keep the database busy. */
     readTimeoutSeconds: integer(setting, 'READ_TIMEOUT_SECONDS', 60, [1, 3600]),
-    /** A statement that takes longer is told in the log; 0: none is. */
+    /** Slower statements are logged; 0 logs none. */
     slowQueryMs: integer(setting, 'SLOW_QUERY_MS', 1000, [0, 3_600_000]),
-    /** Work on a database that has run migrations which this build does not know. */
+    /** True to work on a database with migrations that this build does not know. */
     allowNewerSchema: oneOf(setting, 'ALLOW_NEWER_SCHEMA', ['0', '1']) === '1',
     bootstrapApiKey: setting('BOOTSTRAP_API_KEY'),
-    /** With which commands talk to a running service. */
+    /** API key with which commands access a running service. */
     apiKey: setting('SKEIN_API_KEY'),
-    /** Where they find it; on this machine when absent. */
+    /** URL at which commands reach the service. When absent, it is on this machine. */
     remoteUrl: setting('SKEIN_URL'),
     wireDialect: oneOf(setting, 'WIRE_DIALECT', WIRE_DIALECTS),
     /** Limit of an inflated request body. */
     maxBodyBytes,
-    /** The same for the two operations that carry trajectory groups. */
+    /** Limit of an inflated body of the two operations that carry trajectory groups. */
     maxTrainingBodyBytes: integer(setting, 'MAX_TRAINING_BODY_BYTES', 256 * MIB, [
       1024,
       1024 * MIB,
     ]),
-    /** How many proxies, or which ones, are believed what they say of a client's address. */
+    /** Number or addresses of proxies whose headers with a client's address are trusted. */
     trustProxy: proxies(setting),
-    /** What each key may send in a minute; 0 is no limit. */
+    /** Limits of each key per minute; 0 is no limit. */
     rateLimitRequestsPerMinute,
     rateLimitBytesPerMinute,
-    /** The same for all keys of an entity together: ten times as much, unless it is set. */
+    /** Limits of all keys of an entity together; ten times the limit of a key by default. */
     rateLimitEntityRequestsPerMinute: integer(
       setting,
       'RATE_LIMIT_ENTITY_REQUESTS_PER_MINUTE',
@@ -141,27 +151,26 @@ export function loadConfig(
       10 * rateLimitBytesPerMinute,
       [0, 1e16],
     ),
-    /** How many keys an entity may have, those that have ended included. */
+    /** Most keys of an entity, including those that have ended. */
     maxKeysPerEntity: integer(setting, 'MAX_KEYS_PER_ENTITY', 1000, [1, 1e6]),
-    /** Memory that the request bodies under way in this process may take, parsed copies included. */
+    /** Memory that the request bodies in this process may use, parsed copies included. */
     bodyBudgetBytes: integer(setting, 'BODY_BUDGET_BYTES', bodyBudget, [
       LEAST_BUDGET,
       1024 * 1024 * MIB,
     ]),
-    /** How long a client may be silent, and how far behind the least speed, while it sends a request. */
+    /** Longest pause of a client that sends a request, and the longest delay behind the lowest speed. */
     bodyTimeoutSeconds: integer(setting, 'BODY_TIMEOUT_SECONDS', 20, [1, 3600]),
-    /** A trainer that is not heard of for this long has lost its job. */
+    /** A trainer that sends nothing for this long loses its job. */
     trainerLeaseSeconds: integer(setting, 'TRAINER_LEASE_SECONDS', 60, [1, DAY_SECONDS]),
-    /** How often a trainer is asked to report, and how often lost ones are looked for. */
+    /** Interval in which trainers report, and in which lost trainers are searched. */
     trainerHeartbeatSeconds: integer(setting, 'TRAINER_HEARTBEAT_SECONDS', 15, [1, 3600]),
-    /** How often a training job is tried. */
     trainerMaxAttempts: integer(setting, 'TRAINER_MAX_ATTEMPTS', 3, [1, 100]),
-    /** A training job fails when it has waited for a trainer, or an attempt has run, for this long. */
+    /** A training job fails after it has waited for a trainer, or an attempt has run, for this long. */
     trainingLimitSeconds: integer(setting, 'TRAINING_LIMIT_SECONDS', DAY_SECONDS, [
       1,
       30 * DAY_SECONDS,
     ]),
-    /** How often what projects no longer keep is looked for. */
+    /** Interval in which data beyond the retention of its project is searched. */
     retentionIntervalSeconds: integer(setting, 'RETENTION_INTERVAL_SECONDS', 3600, [
       1,
       DAY_SECONDS,
@@ -169,7 +178,7 @@ export function loadConfig(
     ...backupSettings(setting),
     ...signInSettings(setting),
     ...gatewaySettings(setting, maxBodyBytes),
-    /** Where the service sends traces of itself. The SDK reads this and its other settings from the environment. */
+    /** Endpoint for traces of the service itself. The SDK reads this and its other settings from the environment. */
     otlpEndpoint: setting('OTEL_EXPORTER_OTLP_ENDPOINT'),
     logLevel: oneOf(setting, 'LOG_LEVEL', [
       'info',
@@ -180,7 +189,7 @@ export function loadConfig(
       'trace',
       'silent',
     ]),
-    /** A line at level info for each request. */
+    /** True to log a line at level info for each request. */
     logRequests: oneOf(setting, 'LOG_REQUESTS', ['false', 'true']) === 'true',
     logFormat: oneOf(
       setting,
@@ -189,14 +198,14 @@ export function loadConfig(
     ),
     /** Processes that share the port. */
     workers,
-    /** How long requests are still taken after SIGTERM, while the load balancer learns of it. */
+    /** Time for which requests are still accepted after SIGTERM, until the load balancer has noticed it. */
     shutdownDelaySeconds: integer(setting, 'SHUTDOWN_DELAY_SECONDS', 0, [0, 3600]),
-    /** npm stands between us and whoever sent the signal; its shell does not pass it on. */
+    /** True when npm started the service. Signals then reach npm, and its shell does not forward them. */
     isUnderNpm: setting('npm_lifecycle_event') === 'start',
   });
 }
 
-/** Of the machine, or of the container that it is. */
+/** Returns the memory of the machine, or of its container. */
 function usableBytes(): number {
   const limit = process.constrainedMemory();
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
@@ -204,10 +213,10 @@ function usableBytes(): number {
 
 let knownFiles: number | undefined;
 
-/** How many files and connections a process of this kind may have open. */
+/** Returns the most files and connections that this process may have open. */
 function openFiles(): number {
   if (knownFiles === undefined) {
-    Object.assign(process.report, { excludeNetwork: true }); // it would look up names of hosts
+    Object.assign(process.report, { excludeNetwork: true }); // the report would resolve host names
     const { userLimits } = process.report.getReport() as unknown as {
       userLimits?: { open_files?: { soft?: number | 'unlimited' } };
     };
@@ -252,7 +261,7 @@ function isNetwork(text: string): boolean {
   );
 }
 
-/** The value itself is never part of a message: it holds a password. */
+/** Reads DATABASE_URL. Messages never contain the value, because it holds a password. */
 function databaseUrl(setting: SettingReader): string | undefined {
   const password = setting('DATABASE_PASSWORD');
   const url = withPassword(setting('DATABASE_URL'), password);
@@ -263,7 +272,7 @@ function databaseUrl(setting: SettingReader): string | undefined {
   if (url && !/^postgres(ql)?:\/\//.test(url))
     throw new InvalidSetting('DATABASE_URL must start with postgres:// or postgresql://');
   try {
-    // as the driver reads it: with socket paths in the place of a host, and escapes
+    // the driver's reading: socket paths in place of a host, and escapes
     if (url) decodeURI(new URL(url.replace(/@\//, '@localhost/')).href);
   } catch {
     throw new InvalidSetting('DATABASE_URL must be a URL, with % only in escapes such as %40');
@@ -281,7 +290,7 @@ function postgresFlags(setting: SettingReader): string[] {
   return texts.flatMap((text) => ['-c', text]);
 }
 
-/** Any characters are good in a password of its own; in a URL many would have to be escaped. */
+/** Inserts the separate password, which may contain any characters. Within a URL many must be escaped. */
 function withPassword(url: string | undefined, password: string | undefined): string | undefined {
   if (password === undefined) return url;
   const parts = /^(\w+:\/\/[^/?#@:]+)(?::[^/?#@]*)?(@.*)$/.exec(url ?? '');
@@ -292,7 +301,7 @@ function withPassword(url: string | undefined, password: string | undefined): st
   return `${parts[1]}:${encodeURIComponent(password)}${parts[2]}`;
 }
 
-/** Where a program on this machine reaches the service. */
+/** Returns the URL of the service for programs on this machine. */
 export function serviceUrl({ host, port }: Pick<Config, 'host' | 'port'>): string {
   return `http://${/^(0\.0\.0\.0|::1?)$/.test(host) ? '127.0.0.1' : host}:${port}`;
 }

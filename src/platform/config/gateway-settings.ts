@@ -5,45 +5,43 @@ const MIB = 1024 * 1024;
 const ENGINES = ['openai', 'vllm', 'sglang'] as const;
 export type Engine = (typeof ENGINES)[number];
 
-/** A service that answers like OpenAI's, which the gateway may ask. */
+/** A service with an API like OpenAI's, to which the gateway may send requests. */
 export interface ModelProvider {
   name: string;
-  /** Where paths such as `/chat/completions` begin, without a slash at its end. */
+  /** URL to which paths such as `/chat/completions` are appended, without a slash at its end. */
   baseUrl: string;
-  /** Reads the variable that holds its key, at each use; or the file that does. */
+  /** Reads the key from its environment variable or file, at each use. */
   readKey: (() => string | undefined) | undefined;
   keyFile: string | undefined;
-  /** Names that it is asked for; one that ends in `*` stands for all that begin so. */
+  /** Names of models that it serves. A name that ends in `*` matches all names with this beginning. */
   models: readonly string[];
   engine: Engine;
-  /** How long it may take to begin an answer, and be silent within one. */
+  /** Longest wait for the first byte of an answer, and longest pause within it. */
   firstByteSeconds: number;
   idleSeconds: number;
 }
 
-/** Whether every key may ask the provider for the model. */
+/** Returns true when every key may use the model at the provider. */
 export const isOpenModel = ({ models }: ModelProvider, model: string): boolean =>
   models.some((pattern) =>
     pattern.endsWith('*') ? model.startsWith(pattern.slice(0, -1)) : model === pattern,
   );
 
-/** What the gateway asks, and what it lets pass. */
 export function gatewaySettings(setting: SettingReader, maxBodyBytes: number) {
   return {
-    /** Who answers requests to models. No other address is ever asked. */
+    /** Providers that answer requests to models. The gateway contacts no other address. */
     gatewayProviders: modelProviders(setting),
-    /** What becomes of a request that cannot be recorded, unless it says so itself. */
+    /** Default for requests that cannot be recorded. A request may override it. */
     gatewayRecord: oneOf(setting, 'GATEWAY_RECORD', ['required', 'best_effort']),
-    /** Requests that this process may have at providers at once. */
+    /** Most requests of this process that may be at providers at a time. */
     gatewayConcurrency: integer(setting, 'GATEWAY_CONCURRENCY', 512, [2, 100_000]),
-    /** Limit of the answer of a provider. */
     gatewayMaxAnswerBytes: integer(setting, 'GATEWAY_MAX_ANSWER_BYTES', maxBodyBytes, [
       1024,
       256 * MIB,
     ]),
-    /** What each key may ask in a day (UTC); 0 is no limit. */
+    /** Most requests of each key in a day (UTC); 0 is no limit. */
     gatewayRequestsPerDay: integer(setting, 'GATEWAY_REQUESTS_PER_DAY', 0, [0, 1e12]),
-    /** The same in US dollars. */
+    /** Highest cost of each key in a day, in US dollars; 0 is no limit. */
     gatewayCostPerDay: costLimit(setting),
   };
 }
@@ -57,7 +55,7 @@ function costLimit(setting: SettingReader): number {
   return Number(text);
 }
 
-/** The message never holds the value: somebody may have put a key into it. */
+/** Reads GATEWAY_PROVIDERS. Messages never contain the value, because it may hold a key by mistake. */
 function modelProviders(setting: SettingReader): readonly ModelProvider[] {
   const text = setting('GATEWAY_PROVIDERS');
   if (text === undefined) return [];
@@ -111,7 +109,7 @@ const readProvider = (item: Item, setting: SettingReader): ModelProvider => ({
   idleSeconds: item.idle_seconds ?? IDLE_SECONDS,
 });
 
-/** What each member must be, where it is there. */
+/** Rules for the members of a provider, when they are present. */
 const RULES: [name: keyof Item, isValid: (value: unknown) => boolean, rule: string][] = [
   ['name', (value) => isText(value, /^[\w.-]{1,64}$/), '1 to 64 letters, digits, "_", "." or "-"'],
   ['base_url', isUrl, 'an http or https URL without user, query and fragment'],

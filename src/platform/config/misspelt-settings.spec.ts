@@ -20,7 +20,7 @@ describe('settings whose names are misspelt', () => {
       LANG: 'C',
       SKEIN_PORT: 'tcp://10.0.0.1',
     },
-    { WORKERS: '2', WORKER: '3' }, // it is set
+    { WORKERS: '2', WORKER: '3' }, // WORKERS is set
   ])('others are not told of', (env) => {
     expect(misspeltSettings(env as NodeJS.ProcessEnv)).toEqual([]);
   });

@@ -1,16 +1,19 @@
 import { loadConfig } from './config.js';
 
-/** A variable that looks like a setting, and the setting that is not set. */
+/** A variable that looks like a setting, and the unset setting that it resembles. */
 export interface MisspeltSetting {
   name: string;
   meant: string;
 }
 
-/** Shorter names are too near to those of other programs. */
+/** Shorter names are too similar to those of other programs. */
 const LEAST_LENGTH = 6;
 const MOST_EDITS = 2;
 
-/** Variables of an environment that the service does not read, and that are a letter or two away from one that it looked for. */
+/**
+ * Returns variables of an environment that the service does not read, but that differ in one or two letters from one it
+ * reads.
+ */
 export function misspeltSettings(env: NodeJS.ProcessEnv): MisspeltSetting[] {
   const asked = new Set<string>();
   const noted = new Proxy(env, {
@@ -28,7 +31,10 @@ export function misspeltSettings(env: NodeJS.ProcessEnv): MisspeltSetting[] {
   });
 }
 
-/** Letters put in, left out or replaced between two texts; more than `MOST_EDITS` when their lengths say so. */
+/**
+ * Returns the number of letters inserted, removed or replaced between two texts. Infinity when the lengths differ too
+ * much.
+ */
 function editDistance(one: string, other: string): number {
   if (Math.abs(one.length - other.length) > MOST_EDITS) return Infinity;
   let row = Array.from({ length: other.length + 1 }, (_, i) => i);

@@ -2,15 +2,14 @@ import { loadConfig } from './config.js';
 import { type MisspeltSetting, misspeltSettings } from './misspelt-settings.js';
 
 /**
- * The settings of this process, for its programs: `main.js` and the commands, how it logs, and `WIRE_DIALECT`. What belongs
- * to an app has its settings injected (`CONFIG`). One that is wrong ends the process here, whichever program it is.
+ * Settings of this process, for its programs: `main.js` and the commands, logging, and `WIRE_DIALECT`. Classes of an
+ * app get their settings injected (`CONFIG`). An invalid setting ends the process here, in every program.
  */
 export const config = orExit(() => loadConfig(process.env));
 
-/** Variables of this process that look like settings and are none. */
 export const ownMisspeltSettings = (): MisspeltSetting[] => misspeltSettings(process.env);
 
-/** The environment of a program that is not ours. */
+/** Returns a copy of the environment, for programs of others. */
 export const environment = (): NodeJS.ProcessEnv => ({ ...process.env });
 
 function orExit<T>(load: () => T): T {

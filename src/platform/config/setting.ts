@@ -3,13 +3,15 @@ import { readFileSync, statSync } from 'node:fs';
 /** A setting with a value that the service cannot start with; the message names the variable. */
 export class InvalidSetting extends Error {}
 
-/** The value of a variable; undefined where it is absent or empty. */
+/** Returns the value of a variable. Undefined when it is absent or empty. */
 export type SettingReader = (name: string) => string | undefined;
 
-/** A file with a setting is no larger. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
-/** The variable of a name, or what is in the file that `<name>_FILE` names, as secrets are mounted. An empty variable is an absent one. */
+/**
+ * Returns the value of a variable, or the content of the file that `<name>_FILE` names, because secrets are mounted as
+ * files. An empty variable counts as absent.
+ */
 export function settingValue(env: NodeJS.ProcessEnv, name: string): string | undefined {
   const [value, file] = [env[name], env[`${name}_FILE`]];
   if (!file) return value || undefined;
@@ -36,7 +38,7 @@ export function integer(
   return value;
 }
 
-/** The first value is the default. */
+/** Returns the setting if it is one of the values. The first value is the default. */
 export function oneOf<const T extends string>(
   setting: SettingReader,
   name: string,

@@ -7,37 +7,36 @@ const SCOPE = /^(\*|[\w.-]{1,128}\/(\*|[\w.-]{1,128}))$/;
 
 /** An OpenID Connect provider that people sign in with. */
 export interface SignInProvider {
-  /** In its addresses: `0`, or the number in the names of its settings. */
+  /** Number of the provider in its URLs: `0`, or the number in the names of its settings. */
   number: string;
   issuer: string;
-  /** What the console calls it. */
+  /** Name in the console. */
   name: string;
   clientId: string;
   clientSecret: string | undefined;
-  /** What it is asked for, with blanks between. */
+  /** Scopes that are requested, separated by spaces. */
   scopes: string;
   groupsClaim: string;
   /** Verified e-mail addresses, and groups, of the admins of everything. */
   admins: readonly string[];
-  /** What everybody has who signs in. */
+  /** The role of everybody who signs in. */
   defaultGrant: { role: (typeof ROLES)[number]; scope: string } | null;
   /** Domains of verified e-mail addresses, in lower case; null for any. */
   allowedDomains: readonly string[] | null;
 }
 
-/** Tokens of an issuer that are taken as Bearer. */
+/** An issuer whose tokens are accepted as Bearer. */
 export interface TokenIssuer {
   issuer: string;
   audience: string;
-  /** Where its keys are; by default as its discovery document says. */
+  /** URL of its keys. The default is the URL in its discovery document. */
   jwksUri: string | undefined;
-  /** What a token must claim to be given the role in the scopes. */
+  /** Claims that a token must have to get the role in the scopes. */
   claims: Readonly<Record<string, string>>;
   role: 'reader' | 'writer' | 'admin' | 'trainer';
   scopes: readonly string[];
 }
 
-/** What people and workloads sign in with. */
 export function signInSettings(setting: SettingReader) {
   const providers = [];
   for (let number = 0; number <= MOST_PROVIDERS; number++) {
@@ -52,15 +51,12 @@ export function signInSettings(setting: SettingReader) {
   if (twice !== undefined)
     throw new InvalidSetting(`OIDC_ISSUER and OIDC_<n>_ISSUER must differ, got "${twice}" twice`);
   return {
-    /** Where browsers find the service: its origin. */
+    /** Origin at which browsers reach the service. */
     publicUrl,
-    /** Providers that people sign in with. */
     signInProviders: providers as readonly SignInProvider[],
-    /** Whether the console takes keys; login codes it always takes. */
+    /** True when the console accepts keys. It always accepts login codes. */
     consoleKeySignIn: oneOf(setting, 'CONSOLE_KEY_SIGN_IN', ['true', 'false']) === 'true',
-    /** How long keys of people last at most. */
     personalKeyDays: integer(setting, 'PERSONAL_KEY_DAYS', 365, [1, 3650]),
-    /** Issuers of tokens that workloads send. */
     tokenIssuers: tokenIssuers(setting),
   };
 }
@@ -89,7 +85,7 @@ function readProvider(setting: SettingReader, number: number): SignInProvider | 
   return { ...provider, issuer, clientId, name: name ?? new URL(issuer).host };
 }
 
-/** An https URL; http for this machine only. */
+/** Reads an https URL. http is accepted for this machine only. */
 function readUrl(setting: SettingReader, name: string): string | undefined {
   const text = setting(name);
   if (text === undefined) return undefined;
@@ -110,7 +106,7 @@ function readOrigin(setting: SettingReader, name: string): string | undefined {
 
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
 
-/** Whether a URL may carry secrets. */
+/** Returns true when secrets may be sent to the URL. */
 export function isSafeUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password, search, hash } = new URL(text);
@@ -118,7 +114,7 @@ export function isSafeUrl(text: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname));
 }
 
-/** With commas between, or a JSON list, where a text holds a comma. */
+/** Reads a list: items separated by commas, or a JSON list when an item contains a comma. */
 function readList(setting: SettingReader, name: string): string[] {
   const text = setting(name)?.trim() ?? '';
   if (!text.startsWith('[')) return text.split(',').flatMap((item) => item.trim() || []);
@@ -172,7 +168,6 @@ function tokenIssuers(setting: SettingReader): readonly TokenIssuer[] {
   });
 }
 
-/** What is wrong with an item of JWT_ISSUERS. */
 function findFault(item: Record<string, unknown> | null): string | undefined {
   if (typeof item !== 'object' || item === null) return ' must be an object';
   const unknown = Object.keys(item).find((name) => !TOKEN_ISSUER.has(name));

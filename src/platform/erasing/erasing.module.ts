@@ -4,7 +4,7 @@ import { ErasingsService } from './erasings.service.js';
 import { Pace } from './pace.js';
 import { ProjectErasing } from './project-erasing.js';
 
-/** Erasing for good, in small batches. Global, because features register how what they hold is erased. */
+/** Erases data for good, in small batches. Global, because features register how to erase their data. */
 @Global()
 @Module({
   controllers: [ErasingsController],

@@ -14,8 +14,8 @@ export class ErasingsController {
   ) {}
 
   /**
-   * Erases a project with all that it holds. What takes longer than some seconds goes on in the background: the same
-   * request with the same Idempotency-Key says how far it is.
+   * Erases a project with all its data. After some seconds the work continues in the background. The same request with
+   * the same Idempotency-Key returns the progress.
    */
   @Operation('delete', 'admin')
   @IdempotentInHandler()

@@ -5,12 +5,12 @@ export class ProjectDeleteDto {
   @IsStoredProjectId() project_id!: string;
 }
 
-/** How far an erasing is. */
+/** The progress of an erasing. */
 export class ErasedDto {
   erasing_id!: string;
-  /** False while it goes on in the background. */
+  /** False while it continues in the background. */
   is_done!: boolean;
-  /** Rows erased so far, by the table they were in. */
+  /** Rows erased so far, by table. */
   @ApiProperty({ type: 'object', additionalProperties: { type: 'integer' } })
   num_erased!: Record<string, number>;
 }

@@ -1,9 +1,8 @@
-// SQL: a row is locked and read with the microseconds of its time, and the clock of the database says what is left over.
+// SQL: a row is locked and read with the microseconds of its time, and the clock of the database finds abandoned rows.
 import { sql } from '../query/sql.js';
 
 export type RowCounts = Record<string, number>;
 
-/** An erasing as its steps read it. */
 export interface ErasingRow {
   project_id: string;
   id: string;
@@ -17,16 +16,16 @@ export interface ErasingRow {
   created_at: string;
 }
 
-/** The erasing, if it has not ended. Two processes that work on it wait for each other here. */
+/** Locks the erasing, if it has not ended. Processes that work on the same erasing wait for each other here. */
 export const erasingLock = (projectId: string, id: string) => sql<ErasingRow>`
   SELECT project_id, id, kind, request, targets, cursor, counts, key_id, user_name, created_at::text AS created_at
   FROM erasings WHERE project_id = ${projectId} AND id = ${id} AND ended_at IS NULL FOR UPDATE`;
 
-/** Erasings that nobody has in hand: their process died, or gave them back. */
+/** Selects erasings that no process works on: their process died, or released them. */
 export const leftErasings = () => sql<{ project_id: string; id: string }>`
   SELECT project_id, id FROM erasings WHERE ended_at IS NULL AND touched_at < now() - interval '10 seconds'
   ORDER BY touched_at, id LIMIT 100`;
 
-/** As long as the answer to an Idempotency-Key is kept. */
+/** Deletes ended erasings after the time for which answers to an Idempotency-Key are kept. */
 export const endedErasingsDelete = () =>
   sql`DELETE FROM erasings WHERE ended_at < now() - interval '24 hours'`;

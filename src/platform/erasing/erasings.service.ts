@@ -20,32 +20,30 @@ import { Pace } from './pace.js';
 
 const ERASING_END = auditAction('erasing.end');
 
-/** A request is answered when its erasing has ended, or after this time; the erasing goes on. */
+/** Longest wait for an answer. The erasing continues after it. */
 const ANSWER_AFTER_MS = 5000;
 const NOW = () => 'statement_timestamp()';
 
-/** Between two looks for erasings whose process died. */
+/** Interval of the search for erasings whose process died. */
 const TAKE_OVER_EVERY_MS = 5000;
 
-/** The result of a batch, and where the next one begins: null when nothing is left. */
+/** The result of a batch, and the start of the next one. Null when nothing is left. */
 export interface ErasingStep {
   cursor: object | null;
   counts: RowCounts;
 }
 
-/** What is to be erased. */
 export interface NewErasing {
   projectId: string;
   kind: string;
   request: object;
   targets?: string[] | null;
-  /** What the audit says of it. */
   event: { action: AuditAction; target?: string; detail?: object };
 }
 
 /**
- * Erases in small batches, each a short transaction. An erasing is a row with what to erase and a cursor; each batch
- * locks the row, does one step of its kind, and moves the cursor in the same transaction. So nothing is lost or done
+ * Erases in small batches, each a short transaction. An erasing is a row with the data to erase and a cursor. Each
+ * batch locks the row, does one step of its kind, and moves the cursor in the same transaction. Nothing is lost or done
  * twice when the process dies, and any process that finds the row continues.
  */
 @Injectable()
@@ -70,24 +68,23 @@ export class ErasingsService {
     return this.database.repository(Erasing);
   }
 
-  /** Says how erasings of a kind are done: one batch, in the transaction that the step is called in. */
+  /** Registers the step of a kind: it erases one batch, in the transaction of its caller. */
   register(kind: string, step: (erasing: ErasingRow) => Promise<ErasingStep>): void {
     if (this.steps.has(kind)) throw new Error(`two features erase what is called ${kind}`);
     this.steps.set(kind, step);
   }
 
-  /** `listener` hears what each batch has erased. */
   onErased(listener: (counts: RowCounts) => void): void {
     this.listeners.push(listener);
   }
 
-  /** Counts what was erased, in `/metrics` too. */
+  /** Counts erased rows, for the listeners and for `/metrics`. */
   count(by: 'request' | 'retention', counts: RowCounts): void {
     for (const listener of this.listeners) listener(counts);
     for (const [what, rows] of Object.entries(counts)) this.erased.inc({ what, by }, rows);
   }
 
-  /** Stores what to erase and on whose behalf. Erases nothing yet. */
+  /** Stores the data to erase and the caller. It erases nothing yet. */
   async begin(
     { projectId, kind, request, targets = null, event }: NewErasing,
     by: Caller,
@@ -103,8 +100,8 @@ export class ErasingsService {
   }
 
   /**
-   * Writes down an erasing by `begin`, which answers its id, and erases for some seconds, then says how far it is; what is
-   * left is done in the background. All of it goes on while the disk is nearly full.
+   * Stores an erasing with `begin`, which returns its id. Then erases for some seconds, and returns the progress; the
+   * rest continues in the background. All of it works while the disk is nearly full.
    */
   run(projectId: string, begin: () => Promise<string>): Promise<ErasedDto> {
     return this.database.urgently(async () => {
@@ -117,7 +114,7 @@ export class ErasingsService {
     const deadline = performance.now() + ANSWER_AFTER_MS;
     let isDone = false;
     while (!isDone && performance.now() < deadline) isDone = await this.batch(projectId, id);
-    if (!isDone) void this.goOn(projectId, id).catch(() => {}); // it is logged, and taken over
+    if (!isDone) void this.goOn(projectId, id).catch(() => {}); // it is logged, and taken over later
     const { counts, endedAt } = await this.rows.findOneOrFail({
       select: { counts: true, endedAt: true },
       where: { projectId, id },
@@ -126,8 +123,8 @@ export class ErasingsService {
   }
 
   /**
-   * Takes over erasings that nobody has in hand, and forgets those that ended a day ago.
-   * @throws what the first erasing to fail met, after the others had their turn
+   * Continues erasings that no process works on, and deletes those that ended a day ago.
+   * @throws the error of the first erasing that failed, after the others were continued
    */
   private takeOver(): Promise<void> {
     return this.database.urgently(() => this.takeLeft());
@@ -142,7 +139,10 @@ export class ErasingsService {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Erases to the end, or until the process ends. @throws what an erasing has failed with; it is tried again later */
+  /**
+   * Erases to the end, or until the process ends.
+   * @throws the error of the erasing; it is tried again later
+   */
   private async goOn(projectId: string, id: string): Promise<void> {
     try {
       while (!(await this.batch(projectId, id)));
@@ -156,7 +156,7 @@ export class ErasingsService {
     }
   }
 
-  /** True when the erasing has ended. */
+  /** Returns true when the erasing has ended. */
   private async batch(projectId: string, id: string): Promise<boolean> {
     const done = await this.pace.run(() =>
       this.database.long(() => this.step(projectId, id), STATEMENT_MS.bulk),
@@ -188,7 +188,6 @@ export class ErasingsService {
   }
 }
 
-/** Both counts, added up. */
 export function addCounts(one: RowCounts, other: RowCounts): RowCounts {
   const sum = { ...one };
   for (const [what, rows] of Object.entries(other))

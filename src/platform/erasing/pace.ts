@@ -7,20 +7,20 @@ import { STATEMENT_MS } from '../database/limits.js';
 import { Schedule } from '../database/schedule.js';
 import { sql } from '../query/sql.js';
 
-/** How much may be erased on the disk of the embedded database. */
+/** Amount that may be erased on the disk of the embedded database. */
 export const ROOM_TO_ERASE = new PrimaryQuestion<'free' | 'in steps' | 'impossible'>(
   'room to erase',
 );
-/** Says that new rows have room in the files, since rows were erased and vacuumed. */
+/** Notifies the disk watch that rows were erased and vacuumed, so that new rows fit into the files. */
 export const ROOM_IN_FILES = new PrimaryQuestion<void>('room in files');
 
-/** Others are looked after first, but not for ever: then one more batch is done. */
+/** Longest wait for others. Then one more batch runs. */
 const MAX_YIELD_MS = 1000;
 const LOOK_MS = 20;
 
 /**
- * The pace of work in the background: one batch at a time in a process; then a rest as long as the batch took, so that
- * it uses at most half of one connection; a longer rest while writes wait.
+ * Sets the pace of background work: one batch at a time per process. Then it rests as long as the batch took, so it
+ * uses at most half of one connection. It rests longer while writes wait.
  */
 @Injectable()
 export class Pace implements OnModuleDestroy {
@@ -37,12 +37,11 @@ export class Pace implements OnModuleDestroy {
     return this.schedule.signal;
   }
 
-  /** `waiting` says how many writes wait. */
+  /** Adds a queue to yield to. `waiting` returns the number of waiting writes. */
   yieldTo(waiting: () => number): void {
     this.queues.push(waiting);
   }
 
-  /** Runs a batch when it is its turn. */
   async run<T>(batch: () => Promise<T>): Promise<T> {
     const turn = this.lane.then(async () => {
       this.signal.throwIfAborted();
@@ -56,9 +55,9 @@ export class Pace implements OnModuleDestroy {
   }
 
   /**
-   * A batch writes the log as fast as the disk takes it, which a checkpoint alone makes shorter: on a nearly full disk of the
-   * embedded database each batch waits for one.
-   * @throws ApiError when there is not even room for that
+   * Waits for a checkpoint before each batch on a nearly full disk of the embedded database. A batch writes WAL as fast
+   * as the disk accepts it, and only a checkpoint makes the WAL shorter.
+   * @throws ApiError when the disk has no room even for a checkpoint
    */
   async makeRoom(): Promise<void> {
     const erasing = await ROOM_TO_ERASE.ask();

@@ -14,20 +14,20 @@ import {
 } from './project.query.js';
 import { auditAction } from '../audit/add-event.js';
 
-/** Nothing is added to an upload without its row, so these go first. */
+/** Erased first, because parts can only be added to an upload that has a row. */
 const UPLOADS = 'uploads';
 
 interface Cursor {
-  /** The last key that each table had when the erasing began. */
+  /** The last key of each table at the start of the erasing. */
   lastKeys: Record<string, RowKey>;
-  /** The table at hand, and the key up to which it is empty. */
+  /** The current table, and the key up to which it is empty. */
   table: string;
   after: RowKey | null;
 }
 
 /**
- * Erases all data of a project. It takes the tables from the entities, so that a new one is never forgotten. Data
- * written meanwhile may stay or go.
+ * Erases all data of a project. The tables come from the entities, so that a new table is never forgotten. Data written
+ * during the erasing may or may not be erased.
  */
 @Injectable()
 export class ProjectErasing {
@@ -63,7 +63,7 @@ export class ProjectErasing {
     return { cursor: next ? { lastKeys, table: next.name, after: null } : null, counts };
   }
 
-  /** Ends the uploads under way, and notes where the tables end: what comes behind has come since. */
+  /** Ends running uploads, and notes the last key of each table: rows after it were written later. */
   private async begin(projectId: string): Promise<ErasingStep> {
     const uploads = await this.database.query(uploadsDelete(projectId));
     const lastKeys: Record<string, RowKey> = {};

@@ -1,19 +1,18 @@
 // SQL: tables are named by their entities, and rows are locked, counted and erased in one statement.
 import { identifier, join, sql, type Sql } from '../query/sql.js';
 
-/** A table whose rows belong to projects. */
 export interface ErasableTable {
   name: string;
-  /** The columns of its primary key behind `project_id`; none where a project has one row. */
+  /** The columns of its primary key after `project_id`. Empty when a project has only one row. */
   key: { name: string; type: string }[];
-  /** Columns of any size. */
+  /** Columns with values of any size. */
   documents: string[];
 }
 
-/** The values of a key behind the project, as texts. */
+/** The values of a key after the project, as texts. */
 export type RowKey = string[];
 
-/** Rows of one batch, and bytes of their documents as they are stored; one row is always taken. */
+/** Most rows of a batch, and most bytes of their documents as they are stored. One row is always included. */
 const MAX_ROWS = 500;
 const MAX_BYTES = 8 * 1024 * 1024;
 
@@ -24,17 +23,15 @@ const columns = ({ key }: ErasableTable) => list(key.map(({ name }) => sql`t.${i
 const texts = ({ key }: ErasableTable) =>
   sql`ARRAY[${list(key.map(({ name }) => sql`t.${identifier(name)}::text`))}]::text[]`;
 
-/** A key whose values have the types of the columns. */
+/** Returns a key whose values have the types of the columns. */
 const typed = ({ key }: ErasableTable, given: RowKey) =>
   list(key.map(({ type }, i) => sql`${given[i]}::${identifier(TYPES[type] ?? type)}`));
-/** How PostgreSQL's catalogue calls types. */
 const TYPES: Record<string, string> = { int: 'int4', bigint: 'int8' };
 
 const isBetween = (table: ErasableTable, after: RowKey | null, until: RowKey) =>
   sql`(${columns(table)}) <= (${typed(table, until)})
     ${after ? sql`AND (${columns(table)}) > (${typed(table, after)})` : sql``}`;
 
-/** The last key that a project has in the table. */
 export function lastKeyQuery(table: ErasableTable, projectId: string): Sql<{ key: RowKey }> {
   const order = table.key.map(({ name }) => sql`t.${identifier(name)} DESC`);
   return sql`SELECT ${texts(table)} AS key FROM ${identifier(table.name)} t WHERE t.project_id = ${projectId}
@@ -42,9 +39,9 @@ export function lastKeyQuery(table: ErasableTable, projectId: string): Sql<{ key
 }
 
 /**
- * Deletes the next rows of a project, in the order of their keys, which is the order in which other writes lock them.
- * Answers how many there were, and the key of the last one: null when none was left. Idempotency keys that came with
- * the erasing itself, or later, are kept.
+ * Deletes the next rows of a project, in the order of their keys, in which other writes lock them too. Returns their
+ * number, and the key of the last one, or null when none was left. Idempotency keys of the erasing itself, or later
+ * ones, are kept.
  */
 export function rowsDelete(
   table: ErasableTable,

@@ -9,7 +9,7 @@ const CALLS = changeKind('calls');
 const COSTS = changeKind('costs');
 const JOBS = changeKind('jobs');
 
-/** A stream to a client whose socket takes bytes when `take` is called; `text` is what it has taken. */
+/** Returns a stream to a client. Its socket accepts bytes when `take` is called, and collects them in `text`. */
 function aStream(assertValid: () => Promise<void> = async () => {}) {
   const socket = { text: '', take: () => {} };
   const taking = new Writable({
@@ -66,7 +66,7 @@ it('cuts a client that has not taken the last sign of life', async () => {
   expect(response.destroyed).toBe(false);
   stream.beat();
   expect(response.destroyed).toBe(true);
-  stream.tick([CALLS]); // there is nobody to tell
+  stream.tick([CALLS]); // the client has gone
 });
 
 it('ends with its key', async () => {

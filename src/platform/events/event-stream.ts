@@ -5,21 +5,21 @@ import { type ChangeKind, TICK_MS } from '../database/changes.js';
 
 export const EVENT_STREAM = 'text/event-stream';
 
-/** After this time clients try again when a stream has ended. */
+/** Time after which clients reconnect when a stream has ended. */
 const RETRY_MS = 2000;
-/** A database that cannot say whether the key is active is asked again after this time. */
+/** Time until the key is checked again, when the database could not be reached. */
 const ASK_AGAIN_MS = 1000;
 
 const HEADERS = {
   'content-type': EVENT_STREAM,
   'cache-control': 'no-store, no-transform',
-  connection: 'close', // which is not used again when the stream has ended
-  'x-accel-buffering': 'no', // nginx would keep the events to itself
+  connection: 'close', // the connection is not reused after the stream
+  'x-accel-buffering': 'no', // stops nginx from buffering the events
 };
 
 /**
- * One client that watches a project. Changes that wait to be sent are a set of kinds: while its socket is full, or a
- * tick was sent less than `TICK_MS` ago, further changes are added to the set, so a slow client costs no memory.
+ * A client that watches a project. Waiting changes are a set of kinds. While the socket is full, or less than `TICK_MS`
+ * after a tick, further changes join the set, so a slow client costs no memory.
  */
 export class EventStream {
   private readonly untold = new Set<ChangeKind>();
@@ -35,7 +35,7 @@ export class EventStream {
   begin(): void {
     this.response.writeHead(200, HEADERS);
     if (this.response.req.method === 'HEAD')
-      this.end(); // a head is sent with the body, or with the end
+      this.end(); // the headers are sent with the body, or at the end
     else void this.write(`retry: ${RETRY_MS}\n\n`);
   }
 
@@ -44,13 +44,15 @@ export class EventStream {
     if (!this.isTelling) void this.tell();
   }
 
-  /** Shows the client, and what is between, that the stream lives. One that has not taken the last bytes is cut. */
+  /**
+   * Shows client and proxies that the stream is alive. A client that has not received the last bytes is disconnected.
+   */
   beat(): void {
     if (this.isWriting) this.response.destroy();
     else void this.write(':\n\n');
   }
 
-  /** Ends the stream when its key was revoked or has expired. False when that cannot be checked now. */
+  /** Ends the stream when its key was revoked or has expired. Returns false when that cannot be checked now. */
   async checkKey(): Promise<boolean> {
     try {
       await this.caller.assertValid();
@@ -85,7 +87,7 @@ export class EventStream {
     return this.response.writableEnded || this.response.destroyed;
   }
 
-  /** Resolves when the socket has taken it, or is closed. */
+  /** Resolves when the socket has accepted the text, or is closed. */
   private async write(text: string): Promise<void> {
     if (this.isOver) return;
     this.isWriting = true;

@@ -13,8 +13,8 @@ export class EventsController {
   constructor(private readonly events: EventsService) {}
 
   /**
-   * Server-sent events: a `tick` says which kinds of things have changed in the project, at most every 250 ms. The first
-   * one, and one each minute, names all kinds, since some may have been missed.
+   * Server-sent events. A `tick` names the kinds of data that have changed in the project, at most every 250 ms. The
+   * first tick, and one each minute, names all kinds, because changes may have been missed.
    */
   @Get()
   @Allow('reader')

@@ -12,26 +12,29 @@ import { Schedule } from '../database/schedule.js';
 import { EventStream } from './event-stream.js';
 
 /**
- * Streams of a process, and those of them that one key may have: each is a socket, and a tick is written to each. The keys of
- * an entity together may have as many as stay free, so that some are left for others (docs/adr/0019-shares.md).
+ * Most streams of a process, and of one key. Each is a socket, and each tick is written to every one. The keys of an
+ * entity together may have as many as stay free, so that some are left for others (docs/adr/0019-shares.md).
  */
 export const MAX_STREAMS = 1000;
 export const MAX_STREAMS_OF_KEY = 100;
-/** How often keys are looked at: with the 2 s that a key is believed, a revoked one is out within 5 s. */
+/**
+ * Interval in which keys are checked. With the 2 s for which a key is cached, a revoked key loses its streams within 5
+ * s.
+ */
 const CHECK_MS = 3000;
-/** Between two signs of life. */
+/** Interval between two signs of life. */
 export const BEAT_MS = 5 * CHECK_MS;
-/** Between two ticks of all kinds. */
+/** Interval between two ticks of all kinds. */
 const ALL_KINDS_MS = 60_000;
 
 /**
- * Tells clients what has changed in the projects that they watch. Nothing is kept for a client that is away: the first
- * tick of each stream names all kinds, and so does one when the connection to the database was interrupted, and one each
- * minute, since a process that is killed takes what it has noted with it (docs/adr/0032-events.md).
+ * Notifies clients of changes in the projects that they watch. Nothing is kept for an absent client: the first tick of
+ * each stream names all kinds. So does a tick after an interrupted database connection, and one each minute, since a
+ * killed process loses its pending changes (docs/adr/0032-events.md).
  */
 @Injectable()
 export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
-  /** By project. */
+  /** Open streams, keyed by project id. */
   private readonly streams = new Map<string, Set<EventStream>>();
   private readonly shares = new Shares(
     perKeyRule(MAX_STREAMS_OF_KEY, (own, all) => own.count < MAX_STREAMS - all.count),
@@ -58,10 +61,13 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
     drainSignal.addEventListener('abort', this.endAll);
   }
 
-  /** Tells the client of changes until it leaves, its key ends, or the process is about to. @throws ApiError, Busy */
+  /**
+   * Sends changes to the client until it leaves, its key ends, or the process is about to end.
+   * @throws ApiError, Busy
+   */
   async watch(projectId: string, caller: Caller, response: ServerResponse): Promise<void> {
     this.assertRoom(caller);
-    if (response.destroyed) return; // the client has left already
+    if (response.destroyed) return; // the client has already left
     const stream = new EventStream(response, caller, (kinds) => {
       for (const kind of kinds) this.ticks.inc({ kind });
     });

@@ -7,16 +7,15 @@ import {
 } from '@nestjs/swagger';
 import { JSON_LINES, NDJSON } from './json-rows.js';
 
-/* What an operation answers, where the return type of its handler does not tell. */
+/* Declares the answer of an operation, for handlers whose return type does not show it. */
 
-/** The handler answers JSON text. */
 export const ApiJsonResponse = (description: ApiResponseOptions) =>
   applyDecorators(
     Header('Content-Type', 'application/json; charset=utf-8'),
     ApiOkResponse(description),
   );
 
-/** The handler streams JSON lines. Each is one of these: classes, or names of schemas. */
+/** The handler streams JSON lines. Each line has one of these types: classes, or names of schemas. */
 export function ApiJsonLines(...lines: (NewableFunction | string)[]) {
   const schemas = lines.map((line) => ({ $ref: getSchemaPath(line) }));
   const content = { schema: schemas.length > 1 ? { anyOf: schemas } : schemas[0]! };
@@ -29,6 +28,5 @@ export function ApiJsonLines(...lines: (NewableFunction | string)[]) {
   );
 }
 
-/** The handler answers `{}`. */
 export const ApiEmptyResponse = () =>
   ApiOkResponse({ schema: { type: 'object', maxProperties: 0, additionalProperties: false } });

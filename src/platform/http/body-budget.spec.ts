@@ -5,7 +5,7 @@ const MIB = 1024 * 1024;
 describe('the budget of bodies', () => {
   let budget: BodyBudget;
   beforeEach(() => {
-    budget = new BodyBudget(64 * MIB); // 8 for small bodies, 56 for the others
+    budget = new BodyBudget(64 * MIB); // 8 MiB for small bodies, 56 MiB for the others
   });
 
   const takes = (owner: string, bytes: number) => budget.hold(owner).moved(bytes);

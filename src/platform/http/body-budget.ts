@@ -1,25 +1,23 @@
 import { freeShareRule, perKeyRule, FairQueue, Shares } from '../process/fair-queue.js';
 import { ApiError, unavailable } from '../errors.js';
 
-/** A body of up to this weight is a small one. */
 const SMALL_BYTES = 256 * 1024;
-/** Only small bodies may use this part of the budget, so that they pass while large ones fill the rest. */
+/** Part of the budget that only small bodies may use, so that they pass while large ones fill the rest. */
 const SMALL_PART = 1 / 8;
 /**
- * How long a body that does not fit may wait in all. It is not read meanwhile. Bodies that grow hold some of the
- * budget while they wait for more: if each wait had this long, they could keep each other waiting for ever.
+ * Longest total wait of a body for memory, during which it is not read. Growing bodies hold part of the budget while
+ * they wait for more. With this limit per wait, they could keep each other waiting for ever.
  */
 const WAIT_MS = 2000;
-/** How many bodies of one key may wait; of an entity, four times as many. */
+/** Most waiting bodies of one key. An entity may have four times as many. */
 const MAX_WAITING = 64;
 
-/** What one body holds of the budget, in the name of the key that sends it. */
+/** The part of the budget that one body holds, charged to the key that sends it. */
 export class BodyReservation {
   bytes = 0;
   private waitMs = WAIT_MS;
   private pool: Shares | null = null;
   private isOver = false;
-  /** Ends the waiting. */
   private leaving: AbortController | undefined;
 
   constructor(
@@ -28,8 +26,9 @@ export class BodyReservation {
   ) {}
 
   /**
-   * Changes the hold to `bytes`; returns a promise when it has to wait for them.
-   * @throws ApiError `too_large` when they never fit, `unavailable` when they did not fit in time, or all was given back.
+   * Changes the reservation to `bytes`. Returns a promise when it has to wait.
+   * @throws ApiError `too_large` when the bytes never fit, `unavailable` when they did not fit in time or after
+   * `release`.
    */
   set(bytes: number): Promise<void> | undefined {
     return this.moved(bytes) ? undefined : this.wait(bytes);
@@ -39,7 +38,7 @@ export class BodyReservation {
     return this.set(this.bytes + bytes);
   }
 
-  /** Gives everything back and stops waiting. What goes on after its request has ended gets no more. */
+  /** Releases everything and stops waiting. Work that continues after its request has ended gets no more memory. */
   release(): void {
     this.isOver = true;
     this.leave();
@@ -49,12 +48,12 @@ export class BodyReservation {
     this.budget.line.wake();
   }
 
-  /** Refuses the hold, if it waits. */
+  /** Refuses the reservation, if it waits. */
   leave(): void {
     this.leaving?.abort(busy());
   }
 
-  /** Whether there was room. */
+  /** Changes the reservation to `bytes`, or returns false when there is no room. */
   moved(bytes: number): boolean {
     if (this.isOver) throw busy();
     const pool = this.poolFor(bytes);
@@ -93,7 +92,9 @@ export class BodyReservation {
   }
 }
 
-/** The memory that request bodies may take in this process, in all the forms they have on their way. */
+/**
+ * Memory that request bodies may take in this process, in all their forms: compressed, inflated, as text and parsed.
+ */
 export class BodyBudget {
   readonly small: Shares;
   readonly large: Shares;

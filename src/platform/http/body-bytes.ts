@@ -1,12 +1,15 @@
-/** A body up to this size keeps the chunks it came in. A larger one is copied: a Buffer of one byte takes about a hundred. */
+/**
+ * Bodies up to this size keep the chunks they arrived in. Larger ones are copied: a Buffer of one byte takes about a
+ * hundred.
+ */
 const FEW_CHUNKS = 16;
 const FEW_BYTES = 512 * 1024;
 const STEP_BYTES = 256 * 1024;
 
 /**
- * The bytes of a body as they come, up to a limit. A large body is kept in one buffer, which grows in place and
- * which `freeBytes` releases. V8 would collect it much later: it collects when its heap grows, and a buffer takes
- * almost nothing of the heap.
+ * Collects the bytes of a body, up to a limit. A large body is kept in one buffer, which grows in place and which
+ * `freeBytes` releases. V8 would collect it much later: it collects when its heap grows, and a buffer takes almost
+ * nothing of the heap.
  */
 export class BodyBytes {
   length = 0;
@@ -46,7 +49,7 @@ export class BodyBytes {
   }
 }
 
-/** Releases the memory of `mergeWrites` bytes, which are empty afterwards. V8 collects small bodies. */
+/** Releases the memory of a large body; the buffer is empty afterwards. Small bodies are left to V8. */
 export function freeBytes({ buffer }: Buffer): void {
   if (buffer instanceof ArrayBuffer && buffer.resizable) buffer.resize(0);
 }

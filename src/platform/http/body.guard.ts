@@ -22,10 +22,9 @@ import { notUtf8 } from './utf8-check.js';
 import { assertValid, type Dto, validate } from './validation.js';
 
 /**
- * Reads, inflates, parses and validates the body of a route by the DTO of its `@Body()` parameter, and notes the
- * projects that body and query name. It is a guard that runs after authentication: a caller without a key cannot make
- * the service read a body, and the memory for a body is charged to its key. A DTO without rules is an error: nothing
- * passes unchecked.
+ * Reads, inflates, parses and validates the body of a route by the DTO of its `@Body()` parameter. Notes the projects
+ * that body and query name. The guard runs after authentication: a caller without a key cannot make the service read a
+ * body, and memory for a body is charged to its key. A DTO without rules is an error: nothing passes unchecked.
  */
 @Injectable()
 export class BodyGuard implements CanActivate {
@@ -33,7 +32,7 @@ export class BodyGuard implements CanActivate {
     const { body, query } = handlerDtos(context);
     const request = context.switchToHttp().getRequest<Request>();
     const own = request.context;
-    if (query) own.projects = validate(query, request.query).projects; // `QueryPipe` tells what is wrong with it
+    if (query) own.projects = validate(query, request.query).projects; // `QueryPipe` reports the faults
     if (!body) return true;
     assertJson(request);
     own.bodyText = await jsonText(own, await readBytes(own));
@@ -45,7 +44,6 @@ export class BodyGuard implements CanActivate {
   }
 }
 
-/** The DTOs of handlers, which are looked for once. */
 const known = new WeakMap<object, { body: Dto | undefined; query: Dto | undefined }>();
 
 function handlerDtos(context: ExecutionContext) {
@@ -70,10 +68,10 @@ export function assertJson(request: WithHeaders, wanted = 'application/json'): v
     );
 }
 
-/** Memory while a body is read: its bytes, and the chunks they came in, which V8 collects later. */
+/** Memory per byte while a body is read: its bytes, and the chunks they arrived in, which V8 collects later. */
 const RAW_WEIGHT = 2;
 
-/** Reads and inflates the body. `MAX_BODY_BYTES` limits the inflated bytes; inflating stops there. */
+/** Reads and inflates the body. `MAX_BODY_BYTES` limits the inflated bytes; inflating stops at that limit. */
 export async function readBytes(context: Context): Promise<Buffer> {
   const { request, hold } = context;
   const limit = context.bodies.maxBytes;
@@ -82,7 +80,7 @@ export async function readBytes(context: Context): Promise<Buffer> {
   if (declared !== undefined && declared > limit) throw tooLarge(limit);
   const waiting = hold.set((declared ?? 0) * RAW_WEIGHT + inflaterBytes(encoding));
   if (waiting) await waiting;
-  // Most bodies came with their head, in one packet. Node may not have seen their end yet.
+  // Most bodies arrive with their headers, in one packet. Node may not have seen their end yet.
   if (request.readableLength === declared) {
     const bytes = (request.read() as Buffer | null) ?? NOTHING;
     request.resume();
@@ -105,11 +103,11 @@ export async function readBytes(context: Context): Promise<Buffer> {
   }
 }
 
-/** A body of unknown length reserves this many bytes at a time, so that small chunks do not each ask for memory. */
+/** Bytes that a body of unknown length reserves at a time, so that small chunks do not each reserve memory. */
 const HELD_AHEAD = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
 
-/** Turns the bytes of a JSON body into text, and reserves the memory of its parsed copy. */
+/** Decodes the bytes of a JSON body, and reserves the memory of its parsed copy. */
 export async function jsonText({ hold }: Context, bytes: Buffer): Promise<string> {
   const turn = new EventLoopTurn();
   let bytesPerCharacter = 1;
@@ -122,7 +120,7 @@ export async function jsonText({ hold }: Context, bytes: Buffer): Promise<string
     }
     const waiting = hold.add(bytes.length * bytesPerCharacter);
     if (waiting) await waiting;
-    text = bytes.toString(isPlain ? 'latin1' : 'utf8'); // ASCII is the same text in both, latin1 needs no decoding
+    text = bytes.toString(isPlain ? 'latin1' : 'utf8'); // the same for ASCII, and latin1 needs no decoding
   } finally {
     freeBytes(bytes);
   }
@@ -138,7 +136,7 @@ export function assertUtf8(bytes: Buffer): void {
   if (!isUtf8(bytes)) throw notUtf8();
 }
 
-/** Type and charset in lower case; the charset of JSON is UTF-8 unless it says otherwise. */
+/** Returns type and charset in lower case. The charset is UTF-8 unless the header names another. */
 export function readMediaType({ headers }: WithHeaders): [type: string, charset: string] {
   const header = headers['content-type'] ?? '';
   const [type = '', ...parameters] = header.toLowerCase().split(';');
@@ -149,7 +147,7 @@ export function readMediaType({ headers }: WithHeaders): [type: string, charset:
   ];
 }
 
-/** `JSON.parse`, with the refusal that a client sees. */
+/** Parses JSON, and refuses invalid text with an error for the client. */
 export function parseJson(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {
   try {
     return JSON.parse(text, reviver);
@@ -158,10 +156,13 @@ export function parseJson(text: string, reviver?: Parameters<typeof JSON.parse>[
   }
 }
 
-/** Finding the place takes about as long as parsing, so the search ends here. */
+/** Most characters that are searched for the error, because the search takes about as long as parsing. */
 const SEARCHED_LENGTH = 1024 * 1024;
 
-/** Where a text stops being JSON. The messages of `JSON.parse` rarely say so, and repeat what stands there. */
+/**
+ * Returns the position at which a text stops being JSON. Messages of `JSON.parse` rarely contain it, and repeat the
+ * text.
+ */
 function errorPosition(text: string): string {
   try {
     const scanner = new JsonScanner({ valueStart() {}, valueEnd() {}, key() {} });

@@ -1,4 +1,4 @@
-/** The registry behind `@Type()`: class-transformer exports it from this file only. */
+/** Registry behind `@Type()`. Only this file of class-transformer exports it. */
 declare module 'class-transformer/cjs/storage.js' {
   export const defaultMetadataStorage: {
     findTypeMetadata(

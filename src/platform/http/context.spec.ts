@@ -18,7 +18,7 @@ it('holds answers that wait for their clients, and refuses one at once for which
     contexts.push(makeContext({ owner: 'a/k' }, budget));
     contexts.at(-1)!.holdAnswer('x'.repeat(4 * MIB));
   };
-  for (let i = 0; i < 7; i++) answer(); // of the seven eighths for large ones, what stays free
+  for (let i = 0; i < 7; i++) answer(); // large bodies have seven eighths of the budget
   expect(() => answer()).toThrow('the memory for bodies is in use');
   contexts[0]!.hold.release();
   answer();

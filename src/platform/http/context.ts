@@ -7,39 +7,38 @@ import { busy } from './body-budget.js';
 
 declare module 'http' {
   interface IncomingMessage {
-    /** `edge` puts it on each request. */
+    /** Set on each request by `edge`. */
     context: Context;
   }
 }
 
-/** What the app allows bodies. */
 interface BodyLimits {
   budget: BodyBudget;
   /** Limit of an inflated body that is held in memory. */
   maxBytes: number;
-  /** A body may be silent for so long, and be so much later than its rate asks for. */
+  /** Longest pause of a body, and the longest delay behind its required rate. */
   timeoutMs: number;
 }
 
-/** A shorter answer is not counted: as many as there may be connections need little. */
+/** Shorter answers are not counted: even one for each possible connection needs little memory. */
 const COUNTED_BYTES = 16 * 1024;
 /** A client that reads nothing of an answer for this long is disconnected, as with streams. */
 const UNREAD_MS = 60_000;
 const LOOK_AGAIN_MS = 250;
 const MAX_LOOKS = 240;
 
-/** What a handler gets of its request, beside what its DTOs describe. Services take this, and never Express's objects. */
+/** Request data that handlers receive beside their DTOs. Services take this instead of Express's objects. */
 export class Context {
-  /** The inflated body as it was sent, where `BodyGuard` has read it. */
+  /** The inflated body as it was sent, once `BodyGuard` has read it. */
   bodyText: string | undefined;
-  /** Of a request that the service traces. */
+  /** Set when the service traces this request. */
   trace: RequestTrace | undefined;
   /** Projects that the body and the query name in fields marked `@IsProjectId()`. */
   projects: readonly string[] = [];
-  /** The one that something else of the request names. */
+  /** Project that another part of the request names, such as the URL. */
   private namedProject: string | undefined;
   private ownHold: BodyReservation | undefined;
-  /** What the hold has for an answer that is not made yet. */
+  /** Part of the reservation for an answer that does not exist yet. */
   private reserved = 0;
   private closed: AbortController | undefined;
 
@@ -49,7 +48,7 @@ export class Context {
     readonly bodies: BodyLimits,
   ) {}
 
-  /** The message itself, for those who read its body as it comes. */
+  /** The HTTP message, for handlers that read the body as a stream. */
   get request(): IncomingMessage {
     return this.express;
   }
@@ -58,12 +57,12 @@ export class Context {
     return this.express.headers;
   }
 
-  /** Scheme and host that the client asked, as trusted proxies tell them. */
+  /** Scheme and host of the request, as trusted proxies report them. */
   get origin(): string {
     return `${this.express.protocol}://${this.express.headers.host ?? 'localhost'}`;
   }
 
-  /** Of the client, as far as proxies are trusted. */
+  /** Address of the client. Headers of trusted proxies are taken into account. */
   get ip(): string | undefined {
     return this.express.ip;
   }
@@ -76,31 +75,34 @@ export class Context {
     return this.express.originalUrl;
   }
 
-  /** The caller of a guarded route. Unguarded routes have none and must not ask. */
+  /**
+   * The caller of a guarded route.
+   * @throws Error on routes without a guard.
+   */
   get caller(): Express.User {
     if (!this.express.user) throw new Error('the route has no guard, so nobody is known');
     return this.express.user;
   }
 
-  /** The project that the request is about, for the log; the first of several. */
+  /** The project of the request, for the log. With several projects, the first. */
   get project(): string | undefined {
     return this.namedProject ?? this.projects[0];
   }
 
-  /** @throws ApiError `forbidden` when the caller may not reach the project that the request is about. */
+  /** @throws ApiError `forbidden` when the caller may not reach the project of the request. */
   assertReaches(projectId: string): void {
     this.namedProject = projectId;
     this.caller.assertReaches(projectId);
   }
 
-  /** The body as it was sent, for what must come back byte for byte. Only handlers with a `@Body()` have one. */
+  /** The body as it was sent, for data that must be returned byte for byte. Only handlers with a `@Body()` have one. */
   get text(): string {
     if (this.bodyText === undefined)
       throw new Error('the handler takes no @Body(), so no body was read');
     return this.bodyText;
   }
 
-  /** Aborted when the client has gone, or has its answer. */
+  /** Aborted when the client has disconnected or received its answer. */
   get signal(): AbortSignal {
     if (!this.closed) {
       const closed = (this.closed = new AbortController());
@@ -110,20 +112,22 @@ export class Context {
     return this.closed.signal;
   }
 
-  /** What the body holds of the memory for bodies. It is given back with the answer. */
+  /** The memory that the body reserves of the budget. It is released with the answer. */
   get hold(): BodyReservation {
     return (this.ownHold ??= this.bodies.budget.hold(this.owner));
   }
 
-  /** Whose share of the process the request uses. Those without a key are one entity, by their addresses. */
+  /**
+   * Owner of the share of the process that the request uses. Requests without a key form one entity, keyed by address.
+   */
   private get owner(): string {
     const { user, socket } = this.express;
     return user?.owner ?? `*nobody/${socket.remoteAddress ?? ''}`;
   }
 
   /**
-   * Waits for memory for so much of an answer, before it is made: what there is no room for costs the others nothing.
-   * @throws ApiError `unavailable` when there is none in time
+   * Waits for memory for an answer before it is made, so that an answer without room costs other requests nothing.
+   * @throws ApiError `unavailable` when no memory is free in time
    */
   async reserveAnswer(bytes: number): Promise<void> {
     if (bytes <= COUNTED_BYTES) return;
@@ -132,15 +136,16 @@ export class Context {
     this.reserved += weight;
   }
 
-  /** One larger than the budget must pass too. */
+  /** Limits the weight of an answer, because one larger than the budget must pass too. */
   private answerWeight(bytes: number): number {
     return Math.min(bytes, this.bodies.budget.largeBytes / 4);
   }
 
   /**
-   * Counts an answer that waits in memory until its client has read it: otherwise many connections could each leave an
-   * answer unread. The answer exists already, so it does not wait for room. `app.ts` calls it for each answer that is no stream.
-   * @throws ApiError `unavailable` when there is none
+   * Counts an answer in memory until its client has read it. Otherwise many connections could each leave an answer
+   * unread. The answer exists already, so it does not wait for room. `app.ts` calls this for each answer that is not a
+   * stream.
+   * @throws ApiError `unavailable` when no memory is free
    */
   holdAnswer(answer: string | Buffer): void {
     if (answer.length <= COUNTED_BYTES) return;
@@ -152,8 +157,9 @@ export class Context {
   }
 
   /**
-   * Gives back what the request held when its connection or answer has closed. If the client left before the answer, the
-   * handler may still have the body, or be about to ask for its memory: the hold then ends when the handler has answered.
+   * Releases the reservation when the connection or answer has closed. If the client left before the answer, the
+   * handler may still hold the body, or be about to reserve memory for it. The reservation then ends when the handler
+   * has answered.
    */
   endHold(): void {
     const { response } = this;
@@ -161,7 +167,7 @@ export class Context {
     let looks = 0;
     const look = () => {
       if (response.headersSent || response.writableEnded || ++looks > MAX_LOOKS)
-        this.hold.release(); // one that is asked for later finds it over
+        this.hold.release(); // a reservation that is requested later is refused
       else setTimeout(look, LOOK_AGAIN_MS).unref();
     };
     look();
@@ -173,5 +179,5 @@ export const Ctx = createParamDecorator(
     context.switchToHttp().getRequest<IncomingMessage>().context,
 );
 
-/** One for all, since to make one takes as long as to route a request. */
+/** Shared by all requests, because making one takes as long as routing a request. */
 const OVER = new DOMException('the client has gone, or has its answer', 'AbortError');

@@ -2,14 +2,14 @@ const LATELY_MS = 10_000;
 
 let refusedAt = -Infinity;
 
-/** SQLSTATEs of a full disk, and of trouble with it. */
+/** SQLSTATEs of a full disk and of I/O errors. */
 const REFUSALS = new Set<unknown>(['53100', '58030']);
 
-/** Remembers that the database refused something because of its disk: PostgreSQL does not report it when asked. */
+/** Remembers that the database refused a statement because of its disk. PostgreSQL offers no query for that. */
 export function noteDiskRefusal(error: unknown): void {
   const { code } = Object(error) as { code?: unknown };
   if (REFUSALS.has(code)) refusedAt = performance.now();
 }
 
-/** Whether that was in the last 10 s. */
+/** Returns true when the database refused a statement because of its disk in the last 10 s. */
 export const wasRefusedLately = (): boolean => performance.now() - refusedAt < LATELY_MS;

@@ -24,12 +24,15 @@ export const MAX_INT = 2_147_483_647;
 
 const PART = '[A-Za-z0-9_.-]{1,128}';
 
-/** The entity, or the project, of `<entity>/<project>`. Not `.` or `..`: no URL can name these. */
+/**
+ * Pattern of an entity or project name in `<entity>/<project>`. `.` and `..` are excluded, because no URL can name
+ * them.
+ */
 export const PROJECT_PART = `(?!\\.{1,2}(?:/|$))${PART}`;
 
 const PROJECT_ID = new RegExp(`^${PROJECT_PART}/${PROJECT_PART}$`);
 
-/** One rule with a fixed message; `perKeyRule` checks every element of an array. */
+/** Declares a rule with a fixed message. `each` checks every element of an array. */
 export function rule(
   name: string,
   message: string,
@@ -42,7 +45,6 @@ export function rule(
   );
 }
 
-/** What the names of an entity and a project must be. */
 export const PROJECT_PART_RULE =
   'be 1 to 128 letters, digits, "_", "." or "-", and not "." or ".."';
 
@@ -58,16 +60,20 @@ const isProject = (pattern: RegExp) =>
     ApiProperty({ type: 'string', example: 'acme/demo', pattern: pattern.source }),
   );
 
-/** `<entity>/<project>`. The field names the project the request is about: the key's scopes are checked against it. */
+/**
+ * Requires `<entity>/<project>`. The field names the project of the request: the key's scopes are checked against it.
+ */
 export const IsProjectId = () => isProject(PROJECT_ID);
 
-/** The same, for what erases a project: earlier versions let `.` and `..` be parts of its name. */
+/**
+ * Requires the name of a stored project, for requests that erase it. Earlier versions allowed `.` and `..` in names.
+ */
 export const IsStoredProjectId = () => isProject(new RegExp(`^${PART}/${PART}$`));
 
 export const isProjectId = (value: unknown): value is string =>
   typeof value === 'string' && PROJECT_ID.test(value);
 
-/** Text of at most `max` characters that PostgreSQL can hold: no `\u0000`, no half of a surrogate pair. */
+/** Requires text of at most `max` characters that PostgreSQL can store: no `\u0000`, no half of a surrogate pair. */
 export const IsText = (max: number, { each = false, min = 0 } = {}) =>
   applyDecorators(
     rule(
@@ -85,14 +91,14 @@ export const IsText = (max: number, { each = false, min = 0 } = {}) =>
     }),
   );
 
-/** The same of any length, for what is cut where it is stored. */
+/** Requires text of any length that PostgreSQL can store, for fields that are shortened when they are stored. */
 export const IsLongText = () =>
   applyDecorators(
     rule('isLongText', 'must be a string without \\u0000', isStorable),
     ApiProperty({ type: 'string' }),
   );
 
-/** Characters are code points; most texts are settled by their length in UTF-16 units. */
+/** Counts characters as code points. Most texts are decided by their length in UTF-16 units. */
 export const fits = (text: string, max: number) =>
   text.length <= max || (text.length <= 2 * max && Array.from(text).length <= max);
 
@@ -102,7 +108,7 @@ export const isStorable = (value: unknown): value is string =>
 
 const ID_LENGTH = 256;
 
-/** An id chosen by the client: any non-empty text up to 256 characters without control characters. */
+/** Requires an id chosen by the client: non-empty text of at most 256 characters, without control characters. */
 export const IsId = ({ each = false } = {}) =>
   applyDecorators(
     rule(
@@ -118,12 +124,10 @@ export const IsId = ({ each = false } = {}) =>
     }),
   );
 
-/** At most `maxItems` texts, each of at most `max` characters. */
 export const IsTextList = (maxItems: number, max: number, { min = 0 } = {}) =>
   applyDecorators(IsList(maxItems), IsText(max, { each: true, min }));
 
-/** At most `maxItems` ids. */
-/** The id of the call above; empty where there is none. */
+/** Requires the id of the parent call, or an empty text for none. */
 export const IsParentId = () =>
   applyDecorators(
     rule(
@@ -145,12 +149,12 @@ const IsList = (maxItems: number) =>
   );
 
 /**
- * Bytes of a `thread_id`: with the longest project and the longest id of a call it fits into one entry of an index of
- * PostgreSQL, 2,704 bytes.
+ * Most bytes of a `thread_id`. With the longest project name and call id it fits into one entry of a PostgreSQL index,
+ * which has at most 2,704 bytes.
  */
 export const MAX_THREAD_BYTES = 1280;
 
-/** A text that users choose, such as a subject or an address; empty for none: `thread_id`, `turn_id`. */
+/** Requires a text that users choose, such as a subject or an address, or an empty text: `thread_id`, `turn_id`. */
 export const IsThreadId = () =>
   applyDecorators(
     IsOptional(),
@@ -165,7 +169,10 @@ export const IsThreadId = () =>
 export const isId = (value: unknown): value is string =>
   typeof value === 'string' && fits(value, ID_LENGTH) && /^[^\p{Cc}\p{Cs}]+$/u.test(value);
 
-/** ISO 8601 date-time of the years 1 to 9999, with or without offset (none = UTC), as PostgreSQL reads it too. */
+/**
+ * Requires an ISO 8601 date-time of the years 1 to 9999, in the form that PostgreSQL reads. Without an offset it is
+ * UTC.
+ */
 export const IsDateTime = () =>
   applyDecorators(
     rule(
@@ -176,7 +183,7 @@ export const IsDateTime = () =>
     ApiProperty({ type: 'string', format: 'date-time' }),
   );
 
-/** The grammar of the query language. T and Z may be small too. */
+/** Pattern of the query language. T and Z may be lower case too. */
 const PATTERN = new RegExp(DATE_TIME, 'i');
 
 export function isDateTime(value: unknown): value is string {
@@ -185,10 +192,10 @@ export function isDateTime(value: unknown): value is string {
   return (year > 1 && year < 9999) || isYearOfFour(parseDate(value).getUTCFullYear());
 }
 
-/** An offset may move an instant out of the four-digit years. */
+/** Checks the year in UTC, because an offset may move an instant out of the four-digit years. */
 const isYearOfFour = (year: number) => year >= 1 && year <= 9999;
 
-/** The instant of a text that `IsDateTime` accepts. Milliseconds: finer ones are PostgreSQL's to read. */
+/** Returns the instant of a text that `IsDateTime` accepts, in milliseconds. PostgreSQL reads the finer digits. */
 export function parseDate(text: string): Date {
   const [, day, time = 'T00:00', offset = 'Z'] =
     /^(.{10})([Tt ].*?)?([Zz]|[+-]\d\d:?(?:\d\d)?)?$/.exec(text) ?? [];
@@ -197,8 +204,9 @@ export function parseDate(text: string): Date {
 }
 
 /**
- * At most this many items; place it before rules that check each item. A longer list is refused as too large, not as
- * malformed. @throws ApiError `too_large`
+ * Allows at most `max` items. Place it before rules that check each item. A longer list is refused as too large, not as
+ * malformed.
+ * @throws ApiError `too_large`
  */
 export const MaxItems = (max: number) =>
   ValidateBy({
@@ -216,10 +224,10 @@ export const MaxItems = (max: number) =>
     },
   });
 
-/** Any JSON value: no rule, on purpose. */
+/** Accepts any JSON value: no rule, on purpose. */
 export const AnyJson = Allow;
 
-/** The same as a schema, which the member that has it describes. */
+/** OpenAPI schema of any JSON value. The field that uses it adds the description. */
 export const ANY_JSON = {
   nullable: true,
   oneOf: [
@@ -231,7 +239,7 @@ export const ANY_JSON = {
   ],
 };
 
-/** Free-form JSON object: kept as the text it was sent as, never copied. */
+/** Requires a free-form JSON object, which is kept as the text that was sent and never copied. */
 export const IsJsonObject = () =>
   applyDecorators(
     rule(
@@ -242,13 +250,13 @@ export const IsJsonObject = () =>
     ApiProperty({ type: 'object', additionalProperties: true }),
   );
 
-/** An optional field under a computed name (`[WIRE.runId]`): the OpenAPI plugin sees only names that are spelled out. */
+/** Marks an optional field with a computed name (`[WIRE.runId]`). The OpenAPI plugin sees only literal names. */
 export const IsOptionalWire = () =>
   applyDecorators(IsOptional(), ApiPropertyOptional({ nullable: true }));
 
 const MAX_SORTS = 32;
 
-/** `sort_by`, restricted to the fields one operation allows; without them, the field is judged by its query. */
+/** Declares `sort_by` for the fields that one operation allows. Without `fields`, the operation's query checks them. */
 export function SortBy(fields?: readonly string[]) {
   class SortDto {
     @(fields ? IsIn(fields) : IsString()) field!: string;
@@ -275,7 +283,7 @@ export function SortBy(fields?: readonly string[]) {
   );
 }
 
-/** A number from 0, absent or null. The OpenAPI plugin does not look into this file. */
+/** Requires an integer from 0; absent and null are allowed. The OpenAPI plugin does not read this file. */
 export const IsCount = () =>
   applyDecorators(
     IsOptional(),
@@ -285,12 +293,12 @@ export const IsCount = () =>
     ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: MAX_INT, nullable: true }),
   );
 
-/** The fields that break ties in an order: two at most. */
+/** An order has at most two tie-breakers. */
 const MAX_POSITION = MAX_SORTS + 2;
 
 /**
- * The position of the last row the caller has: its values of the sorted fields, then of the tie-breakers. `isAfter`
- * checks them and makes the condition.
+ * Declares the position of the last row that the client has: its values of the sorted fields, then of the tie-breakers.
+ * `isAfter` checks them and builds the condition.
  */
 export const IsAfter = () =>
   applyDecorators(
@@ -323,7 +331,7 @@ export const IsAfter = () =>
     }),
   );
 
-/** `limit` and `offset`: whole numbers from 0, absent or null for none. */
+/** Declares `limit` and `offset`: integers from 0. Absent and null mean none. */
 export class PageDto {
   @IsCount() limit?: number | null;
   @IsCount() offset?: number | null;

@@ -12,7 +12,7 @@ import { selfTracer } from '../process/self-tracer.js';
 
 declare module 'http' {
   interface IncomingMessage {
-    /** The caller's `x-request-id` if it is valid, else a new one. */
+    /** The client's `x-request-id` if it is valid, otherwise a new one. */
     id: string;
   }
 }
@@ -25,13 +25,13 @@ const durations = new Histogram({
   registers: [metrics],
 });
 
-/** So much of a project's name is logged: not each one was checked when a request is refused. */
+/** Most logged characters of a project name, which may be unchecked when a request is refused. */
 const MAX_PROJECT = 256;
 
-/** The route as it was declared, once it is known. */
+/** Returns the declared path of the route, once it is known. */
 const routePath = ({ route }: Request) => (route as { path?: string } | undefined)?.path;
 
-/** For those who are told of the statements of a request. */
+/** Describes the request to observers of its SQL statements. */
 export const requestSubject = (request: Request) => ({
   trace: request.context.trace,
   tell: () => ({
@@ -41,10 +41,10 @@ export const requestSubject = (request: Request) => ({
   }),
 });
 
-/** Bytes of each connection that were told in lines of the log. */
+/** Bytes of each connection that log lines have already reported. */
 const loggedBytes = new WeakMap<Socket, { read: number; written: number }>();
 
-/** What the connection took and gave, with heads, since the last request that was logged. */
+/** Returns the bytes that the connection received and sent, headers included, since its last logged request. */
 function newBytes(socket: Socket) {
   const before = loggedBytes.get(socket) ?? { read: 0, written: 0 };
   const { bytesRead: read, bytesWritten: written } = socket;
@@ -58,14 +58,14 @@ const drainController = new AbortController();
 /** Aborted when the process begins to stop. Endless streams end then. */
 export const drainSignal: AbortSignal = drainController.signal;
 
-/** Closes each connection after its next answer: the process is about to stop. */
+/** Closes each connection after its next answer, because the process is about to stop. */
 export function beginDraining(): void {
   drainController.abort();
 }
 
 /**
- * The first middleware: gives the request its id, and what the app allows bodies. After the answer it measures and logs the
- * request, releases its memory, and drains what is left of its body.
+ * Makes the first middleware. It sets the id, the limits for bodies and the context of a request. After the answer it
+ * measures and logs the request, releases its memory, and drains the rest of its body.
  */
 export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logRequests }: Config) {
   const budget = new BodyBudget(bodyBudgetBytes);
@@ -75,7 +75,7 @@ export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logReq
     'Memory that the request bodies under way hold of BODY_BUDGET_BYTES.',
     () => budget.held,
   );
-  /** `LOG_REQUESTS` shows request lines without the rest of `debug`. */
+  /** `LOG_REQUESTS` shows request lines without the other lines of `debug`. */
   const level = logRequests ? 'info' : 'debug';
   return (request: Request, response: Response, next: NextFunction): void => {
     const sent = request.headers['x-request-id'];
@@ -87,7 +87,7 @@ export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logReq
     if (drainSignal.aborted) response.setHeader('connection', 'close');
     const isLogged = logger.isLevelEnabled(level);
     const { socket } = request;
-    const address = isLogged ? request.ip : undefined; // a closed connection knows it no more
+    const address = isLogged ? request.ip : undefined; // a closed connection no longer has an address
     const started = performance.now();
     response.once('close', () => {
       request.context.endHold();

@@ -7,8 +7,9 @@ import { ApiError, ERRORS, ERRORS_PATH, toApiError } from '../errors.js';
 export const PROBLEM_JSON = 'application/problem+json';
 
 /**
- * Answers everything thrown as RFC 9457 problem details. A 5xx is logged once, with its cause; a 4xx is not. A 503 is expected
- * under load or without a database and may come by the thousand: a line without a stack, and seldom.
+ * Answers every exception as RFC 9457 problem details. A 5xx is logged once, with its cause; a 4xx is not logged. A 503
+ * is expected under load or without a database and may occur thousands of times. It is logged as a line without a
+ * stack, at a limited rate.
  */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
@@ -24,7 +25,7 @@ export class ErrorFilter implements ExceptionFilter {
     }
     logFailure(thrown, request, this.logger);
     if (response.headersSent) {
-      response.destroy(); // a cut stream must not look complete
+      response.destroy(); // an interrupted stream must not look complete
       return;
     }
     this.send(toApiError(thrown), response);
@@ -35,7 +36,7 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/** Logs what a client is answered as a 5xx, also where it is a part of an answer. */
+/** Logs an error that a client receives as a 5xx, also when it is only a part of an answer. */
 export function logFailure(
   thrown: unknown,
   { id, path }: Pick<Request, 'id' | 'path'>,
@@ -43,7 +44,7 @@ export function logFailure(
 ): void {
   noteDiskRefusal(thrown);
   const error = toApiError(thrown);
-  // A deliberate refusal has no cause, so that a probe of a service that is not ready is not logged each time.
+  // A deliberate refusal has no cause, so probes of a service that is not ready are not logged each time.
   const cause = thrown instanceof ApiError ? error.cause : thrown;
   if (error.status < 500 || !cause) return;
   const { code, message } = error;
@@ -52,7 +53,7 @@ export function logFailure(
   warnSeldom(`a request was answered 503: ${message}`, { request_id: id, path, why, code: state });
 }
 
-/** Answers an error; middleware that stands before Nest's filters does so itself. */
+/** Answers an error. Middleware that runs before Nest's filters calls it directly. */
 export function sendProblem(error: ApiError, response: Response): void {
   response
     .status(error.status)
@@ -60,7 +61,6 @@ export function sendProblem(error: ApiError, response: Response): void {
     .send(JSON.stringify(problem(error, response.req.id)));
 }
 
-/** The RFC 9457 document of an error. */
 export function problem(error: ApiError, requestId: string) {
   const { code, message, status, details } = error;
   return {

@@ -1,9 +1,9 @@
-/** An answer of another service may be this long: discovery documents, key sets and tokens are far shorter. */
+/** Longest answer of another service. Discovery documents, key sets and tokens are far shorter. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** Another service has this long for an answer. */
+/** Longest wait for an answer of another service. */
 export const EXTERNAL_SECONDS = 10;
 
-/** `fetch` for services that are not ours: an answer that is too long is an error, before it is held. */
+/** Fetches from services of others. An answer that is too long is an error before it is held in memory. */
 export async function fetchExternal(url: string, options: RequestInit): Promise<Response> {
   const signal = options.signal ?? AbortSignal.timeout(EXTERNAL_SECONDS * 1000);
   const response = await fetch(url, { ...options, signal });
@@ -20,7 +20,9 @@ export async function fetchExternal(url: string, options: RequestInit): Promise<
   return new Response(isEmpty ? null : Buffer.concat(chunks), { status, statusText, headers });
 }
 
-/** An error and what caused it, in words: objects of a library may hold tokens, which no log may. */
+/**
+ * Returns the messages of an error and its causes. Objects of a library may contain tokens, which must not be logged.
+ */
 export function listCauses(error: unknown): string[] {
   const causes: string[] = [];
   for (let each = error; each instanceof Error && causes.length < 5; each = each.cause) {

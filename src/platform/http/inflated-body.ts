@@ -14,16 +14,19 @@ const INFLATERS: Record<string, ((options: zlib.ZlibOptions) => Inflater) | unde
 
 type Inflater = zlib.Gunzip | zlib.Inflate | zlib.BrotliDecompress;
 
-/** Lowest average speed of a body in bytes a second: a body held in memory has to come faster than one that is stored as it comes. */
+/**
+ * Lowest average speed of a body in bytes a second. A body held in memory must arrive faster than one that is stored
+ * while it arrives.
+ */
 export const HELD_RATE = 64 * 1024;
 export const STREAMED_RATE = 16 * 1024;
 
 export interface BodyReading {
-  /** Of inflated bytes. */
+  /** Limit in inflated bytes. */
   limit: number;
   /** `HELD_RATE` or `STREAMED_RATE`. */
   rate: number;
-  /** How long a body may pause, and how far it may fall behind its rate; that of the app, unless it is given. */
+  /** Longest pause of a body, and the longest delay behind its rate. The default is the app's limit. */
   timeoutMs?: number;
   /** Stops the reading, with its reason as the error. */
   signal?: AbortSignal;
@@ -32,7 +35,10 @@ export interface BodyReading {
 /** A request, or its context. */
 export type WithHeaders = Pick<IncomingMessage, 'headers'>;
 
-/** The encodings of a body; empty for none. @throws ApiError `unsupported_media_type` */
+/**
+ * Returns the encoding of a body; empty for none.
+ * @throws ApiError `unsupported_media_type`
+ */
 export function contentEncoding({ headers }: WithHeaders): string {
   const encoding = (headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding === 'identity') return '';
@@ -43,21 +49,21 @@ export function contentEncoding({ headers }: WithHeaders): string {
   );
 }
 
-/** Bytes that the inflater of a body takes. */
 export const inflaterBytes = (encoding: string): number =>
   encoding === '' ? 0 : encoding === 'br' ? 16 * 1024 * 1024 : 128 * 1024;
 
-/** The declared length of a body that is sent without an encoding; undefined when it is unknown. */
+/** Returns the declared length of a body without an encoding. Undefined when it is unknown. */
 export function declaredBytes({ headers }: WithHeaders, encoding: string): number | undefined {
   const length = headers['content-length'];
   return encoding === '' && length !== undefined ? Number(length) : undefined;
 }
 
 /**
- * Hands the inflated body of a request to `take`, chunk by chunk, and waits for what it returns. `take` runs in the
- * asynchronous context of the connection. Whatever ends the reading early (the limit, an error of `take`, a slow or
- * absent client, the signal) also ends the inflating.
- * @throws ApiError `too_large`, `unsupported_media_type`, `request_timeout`, `invalid_json`, or what `take` throws.
+ * Passes the inflated body of a request to `take`, chunk by chunk, and waits for the promise that it returns. `take`
+ * runs in the asynchronous context of the connection. Inflating also stops when reading ends early: at the limit, on an
+ * error of `take`, for a slow or absent client, or by the signal.
+ * @throws ApiError `too_large`, `unsupported_media_type`, `request_timeout`, `invalid_json`, or the error that `take`
+ * throws.
  */
 export async function readInflated(
   context: Context,
@@ -92,7 +98,7 @@ function consume(
     let bytes = 0;
 
     const onPiece = pieceCounter(() => {
-      response.once('finish', () => request.socket.destroySoon()); // the chunks to come would cost as much
+      response.once('finish', () => request.socket.destroySoon()); // the next chunks would cost as much
       fail(new ApiError('invalid_request', TOO_MANY_PIECES));
     });
     const onData = (chunk: Buffer) => {
@@ -106,7 +112,7 @@ function consume(
         fail(error);
       }
     };
-    /** Of the last chunk. A paused stream still emits `end` when nothing is left in it. */
+    /** Result of `take` for the last chunk. A paused stream still emits `end` when nothing is left in it. */
     let taken: Promise<void> = Promise.resolve();
     const wait = (taking: Promise<void>) => {
       taken = taking;
@@ -154,12 +160,12 @@ function consume(
   });
 }
 
-/** How many chunks of any size a body may have; beyond that, the least average size of a chunk. */
+/** Most chunks of any size in a body. With more chunks, their average size must reach `LEAST_PIECE_BYTES`. */
 export const MAX_PIECES = 50_000;
 export const LEAST_PIECE_BYTES = 16;
 const TOO_MANY_PIECES = `the body comes in more than ${MAX_PIECES} chunks of less than ${LEAST_PIECE_BYTES} bytes`;
 
-/** Each chunk of a body costs the event loop about as much as a thousand bytes do. */
+/** Counts the chunks of a body. Each costs the event loop about as much as a thousand bytes. */
 function pieceCounter(refuse: () => void): (piece: Buffer) => void {
   let pieces = 0;
   let bytes = 0;
@@ -170,12 +176,12 @@ function pieceCounter(refuse: () => void): (piece: Buffer) => void {
   };
 }
 
-/** The time a client has to send a body. Time in which the service does not read does not count. */
+/** Measures the time a client takes to send a body. Time in which the service does not read is excluded. */
 class BodyDeadline {
   private bytes = 0;
   activeMs = 0;
   silentMs = 0;
-  /** When the time began that is not counted yet, null while it does not count. */
+  /** Start of the time that is not counted yet. Null while the service does not read. */
   private since: number | null = null;
   private timer: NodeJS.Timeout | undefined;
 
@@ -221,7 +227,7 @@ class BodyDeadline {
   }
 }
 
-/** What is left of the time of a body that has brought so many bytes; none when it is too slow. */
+/** Returns the time left for a body that has received so many bytes. Zero or less when it is too slow. */
 export const msLeft = (
   bytes: number,
   rate: number,
@@ -234,9 +240,9 @@ const LET_GO_MS = 30_000;
 const LET_GO_CHECK_MS = 100;
 
 /**
- * Receives and drops the rest of a request that is answered already, so that a client that sends before it reads
- * gets its answer. Cuts the connection after a number of bytes or a time. It counts bytes of the socket: Node emits no
- * `data` for a body that is not being read.
+ * Receives and drops the rest of a request that is already answered, so that a client that sends before it reads gets
+ * its answer. Cuts the connection after a number of bytes or a time. It counts bytes of the socket, because Node emits
+ * no `data` for a body that is not being read.
  */
 export function drainRequest(request: IncomingMessage): void {
   const { socket } = request;
@@ -253,12 +259,11 @@ export function drainRequest(request: IncomingMessage): void {
 export const tooLarge = (limit: number) =>
   new ApiError('too_large', `the body is over the limit of ${limit} bytes`);
 
-/** The client has gone. */
 const leftEarly = () => new ApiError('invalid_request', 'the body ended early');
 
 const tooSlow = () => new ApiError('request_timeout', 'the body comes too slowly');
 
-/** An error of zlib means that the body does not inflate. */
+/** Turns zlib's errors into a refusal of the body; other errors pass. */
 function notInflating(error: Error): unknown {
   const { code } = error as { code?: unknown };
   if (typeof code === 'string' && /^Z_|^ERR_(BROTLI|_?PADDING)|^ERR__ERROR/.test(code))

@@ -2,7 +2,10 @@ import { IncomingMessage, type IncomingHttpHeaders, type Server, ServerResponse 
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
-/** Stands for the connection of a request that came in another way: what is written to it was taken from the response before. */
+/**
+ * Stands in for the connection of an `InnerRequest`. It discards its writes, because `takeBody` has already kept the
+ * answer.
+ */
 class InnerSocket extends Duplex {
   bytesRead = 0;
   bytesWritten = 0;
@@ -23,7 +26,7 @@ class InnerSocket extends Duplex {
     done();
   }
 
-  // Whoever made the request bounds its time.
+  // The sender of the inner request limits its time.
   setTimeout(): this {
     return this;
   }
@@ -33,15 +36,14 @@ class InnerSocket extends Duplex {
   }
 }
 
-/** Of a request that is not answered yet. */
 interface PendingRequest {
   path: string;
   headers: IncomingHttpHeaders;
-  /** Asks for more of the body. */
+  /** Requests more of the body. */
   read: () => void;
 }
 
-/** What was answered; the body is short. */
+/** The answer of the server, with a short body. */
 export interface InnerAnswer {
   status: number;
   header(name: string): string | undefined;
@@ -49,8 +51,9 @@ export interface InnerAnswer {
 }
 
 /**
- * A POST that did not come as HTTP/1, but is answered by the server of the process as if it had: by the same middleware, guards, budgets and
- * handlers. It counts as a connection from the start. `onEnd` is called once: with the answer, or with null when the server has cut the connection.
+ * A POST that did not arrive as HTTP/1. The server of the process answers it with the same middleware, guards, budgets
+ * and handlers. It counts as a connection from the start. `onEnd` is called once: with the answer, or with null when
+ * the server has closed the connection.
  */
 export class InnerRequest {
   readonly socket: Socket;
@@ -70,7 +73,6 @@ export class InnerRequest {
     return this.request !== undefined;
   }
 
-  /** Hands the head to the server. */
   begin({ path, headers, read }: PendingRequest): void {
     const request = (this.request = new IncomingMessage(this.socket));
     Object.assign(request, HTTP_1_1, { method: 'POST', url: path, headers, _read: read });
@@ -92,19 +94,18 @@ export class InnerRequest {
     this.server.emit('request', request, response);
   }
 
-  /** Whether there is room for more of the body. */
+  /** Adds a chunk of the body. Returns false when the buffer is full. */
   push(chunk: Buffer): boolean {
     (this.socket as unknown as InnerSocket).bytesRead += chunk.length;
     return this.request!.push(chunk);
   }
 
-  /** The body is complete. */
   pushEnd(): void {
     this.request!.complete = true;
     this.request!.push(null);
   }
 
-  /** The client has gone, or is not waited for. */
+  /** Ends the request when the client has gone, or nobody waits for the answer. */
   abort(): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -122,7 +123,10 @@ export class InnerRequest {
 
 const HTTP_1_1 = { httpVersion: '1.1', httpVersionMajor: 1, httpVersionMinor: 1 };
 
-/** Notes what is written to the response. Its prototype is exchanged by Express, so these are members of its own. */
+/**
+ * Copies the bytes that are written to the response. Express replaces its prototype, so the methods are set on the
+ * object.
+ */
 function takeBody(response: ServerResponse, taken: Buffer[]): void {
   const take = (chunk: unknown, encoding: unknown) => {
     if (typeof chunk === 'string')

@@ -6,7 +6,7 @@ import type { Context } from './context.js';
 export const JSON_LINES = 'application/jsonl';
 export const NDJSON = 'application/x-ndjson';
 
-/** JSON texts: as strings, or as bytes with one byte left behind each, at `ends`. */
+/** JSON texts: strings, or bytes with one spare byte behind each text, at the positions in `ends`. */
 type Batch = string[] | { bytes: Buffer; ends: number[] };
 
 const NEW_LINE = 0x0a;
@@ -15,8 +15,8 @@ const SPACE = 0x20;
 const COMMA = 0x2c;
 
 /**
- * Batches of JSON texts as one object a line, or bytes that are such lines already. The content type is
- * `application/x-ndjson` where the client asks for it. Waits for the first rows, so that a failing query still answers
+ * Streams batches of JSON texts as one object a line, or bytes that already are JSON lines. The content type is
+ * `application/x-ndjson` when the client accepts it. Waits for the first rows, so that a failing query still answers
  * with an error status.
  */
 export function jsonLines(batches: Readable, context: Context): Promise<StreamableFile> {
@@ -30,7 +30,10 @@ export function jsonLines(batches: Readable, context: Context): Promise<Streamab
   return stream(batches, context, frame, type);
 }
 
-/** Batches of JSON texts as `{"<name>":[…]}`, or with further members behind the array, as JSON text that is asked for at the end. */
+/**
+ * Streams batches of JSON texts as `{"<name>":[…]}`. `members` is called at the end and returns JSON text of further
+ * members behind the array.
+ */
 export function jsonArray(
   batches: Readable,
   context: Context,
@@ -55,10 +58,10 @@ export function jsonArray(
   return stream(batches, context, frame, 'application/json');
 }
 
-/** A longer text would be decoded, and encoded again, for about 1 ms for each MB. */
+/** A longer text is sent as bytes. Decoding it and encoding it again would take about 1 ms per MB. */
 const SHORT_BYTES = 64 * 1024;
 
-/** One JSON text as `{"<name>":…}`. */
+/** Returns one JSON text as `{"<name>":…}`. */
 export function jsonObject(json: Buffer, context: Context, name: string): string | StreamableFile {
   const before = `{${JSON.stringify(name)}:`;
   if (json.length <= SHORT_BYTES) return `${before}${json.toString()}}`;
@@ -69,8 +72,8 @@ export function jsonObject(json: Buffer, context: Context, name: string): string
 }
 
 /**
- * A client that leaves ends the source at once, also while the first row is still being looked for. A key that is
- * revoked meanwhile gets no further batch.
+ * Streams the answer. The source is destroyed as soon as the client leaves, also before the first row. After a
+ * revocation of the key no further batch is sent.
  */
 async function stream(
   batches: Readable,
@@ -81,7 +84,7 @@ async function stream(
   const leave = () => batches.destroy(new Error('the client has left'));
   if (signal.aborted) leave();
   else signal.addEventListener('abort', leave);
-  batches.on('error', () => {}); // fails the wait, or the frame; also while neither listens
+  batches.on('error', () => {}); // the wait or the frame handles the error; this listens while neither does
   await once(batches, 'readable');
   await caller.assertValid();
   if (batches.errored) throw batches.errored;
@@ -92,11 +95,10 @@ async function stream(
       caller.assertValid().then(() => done(null, batch), done);
     },
   });
-  pipeline(batches, watched, frame, () => {}); // ties the two lifetimes; the error of the source becomes the frame's
+  pipeline(batches, watched, frame, () => {}); // ties the two lifetimes; an error of the source fails the frame
   return new StreamableFile(frame, { type });
 }
 
-/** The texts as bytes, with the separator behind each. */
 function separate(batch: Batch, separator: number): { bytes: Buffer; ends: number[] } {
   const rows = Array.isArray(batch) ? joinRows(batch) : batch;
   for (const end of rows.ends) rows.bytes[end] = separator;
@@ -109,7 +111,10 @@ function joinRows(texts: string[]) {
   return { bytes: Buffer.from(`${texts.join(' ')} `), ends };
 }
 
-/** Raw line breaks of JSON stand between its tokens only (inside strings they are escaped): a blank says the same. */
+/**
+ * Returns the texts as lines. Line breaks within JSON are only between tokens (strings escape them), so each becomes a
+ * space.
+ */
 function lines(batch: Batch): Buffer {
   const { bytes, ends } = separate(batch, NEW_LINE);
   if (isOneLineEach(bytes, ends.length)) return bytes;

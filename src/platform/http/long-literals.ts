@@ -2,16 +2,16 @@ import { isObject } from '../json/json-object.js';
 import { Cursor, UNLIMITED } from '../json/json-grammar.js';
 import { memberSpans } from '../json/json-text.js';
 
-/** A double keeps fifteen digits of any number. */
+/** Matches numbers of more than fifteen digits, the digits that a double always keeps. */
 const LONG = /\d[\d.]{15}/;
-/** More than all literals and names of a query may have. */
+/** Exceeds all literals and names that a query may have. */
 const MOST_CHARACTERS = 4 * 1024 * 1024;
 /** Deeper queries are refused. */
 const MOST_DEPTH = 100;
 
 /**
- * Numbers of the `query` of a body with more digits than a double keeps become `$convert`s of their text, which are compared
- * digit by digit: `{"$literal": 9007199254740993}` would arrive as …992 and find nothing.
+ * Replaces numbers in the `query` of a body that have more digits than a double keeps. Each becomes a `$convert` of its
+ * text, which is compared digit by digit: `{"$literal": 9007199254740993}` would be parsed as …992 and find nothing.
  */
 export function keepLongLiterals(body: unknown, text: string): void {
   if (!isObject(body) || !isObject(body['query'])) return;
@@ -23,7 +23,7 @@ export function keepLongLiterals(body: unknown, text: string): void {
 
 function convertLiterals(value: unknown, text: string, at: number, depth: number): unknown {
   const cursor = new Cursor(text, at);
-  // of a repeated name the last value counts, which may be another kind than this text
+  // With a repeated name the last value counts, which may have another type than this text.
   if (depth > MOST_DEPTH || !isContainer(value) || text[cursor.at] !== opening(value)) return value;
   for (let n = 0; cursor.next(); n++) {
     const name = cursor.key ?? String(n);

@@ -6,7 +6,7 @@ import { sendProblem } from './error.filter.js';
 
 const operationsSockets = new WeakSet<Socket>();
 
-/** Says of a connection that it came to OPERATIONS_PORT. */
+/** Marks a connection that arrived at OPERATIONS_PORT. */
 export const markForOperations = (socket: Socket) => void operationsSockets.add(socket);
 export const isForOperations = (socket: Socket): boolean => operationsSockets.has(socket);
 
@@ -14,9 +14,9 @@ const OPERATIONS = /^\/(health|ready|metrics)\/?$/i;
 const MOVED = /^\/(ready|metrics)\/?$/i;
 
 /**
- * With OPERATIONS_PORT what operators ask is answered there and nothing else; elsewhere `/ready` and `/metrics` are not.
- * With ALLOWED_HOSTS a request to the other port must name one of them: a page whose name was made to lead here
- * (DNS rebinding) names its own.
+ * Makes the middleware that separates the ports. With OPERATIONS_PORT, the operators' endpoints are answered there and
+ * nothing else is; the other port has no `/ready` and `/metrics`. With ALLOWED_HOSTS, a request to the other port must
+ * name one of these hosts. This stops DNS rebinding: a page whose name resolves to this service sends its own name.
  */
 export function ports({ operationsPort, allowedHosts }: Config) {
   return (request: Request, response: Response, next: NextFunction): void => {

@@ -1,7 +1,7 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
 import { assertValid, type Dto } from './validation.js';
 
-/** Validates query parameters by their DTO. They come as text: what a property of type `number` holds is read as one. */
+/** Validates query parameters by their DTO. They arrive as text: a property of type `number` is parsed as a number. */
 @Injectable()
 export class QueryPipe implements PipeTransform {
   transform(query: Record<string, unknown>, { metatype }: ArgumentMetadata): unknown {

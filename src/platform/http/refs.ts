@@ -3,19 +3,22 @@ import { PROJECT_PART } from './dto.js';
 
 export type RefKind = 'object' | 'op' | 'call' | 'agent_span' | 'agent_turn' | 'agent_conversation';
 
-/** The parts of `<scheme>:///<entity>/<project>/<kind>/<name>:<digest>[/<path>]`, or `…/<kind>/<id>` of the other kinds. */
+/**
+ * The parts of `<scheme>:///<entity>/<project>/<kind>/<name>:<digest>[/<path>]`, or `…/<kind>/<id>` for the other
+ * kinds.
+ */
 export interface Ref {
   projectId: string;
   kind: RefKind;
-  /** Name of the object or op, or the id of what is neither. */
+  /** Name of the object or op; the id for the other kinds. */
   name: string;
   /** A digest, `latest`, `v<n>`, or an alias, which may contain single spaces. Null for an id. */
   digest: string | null;
-  /** What follows the digest: steps into the value, `/`-separated pairs such as `attr/model/index/0`. */
+  /** Steps into the value after the digest: `/`-separated pairs such as `attr/model/index/0`. */
   path: string[];
 }
 
-/** Of a ref in either dialect. */
+/** Matches the scheme of refs in either dialect. */
 export const SCHEME = `(?:${WIRE_DIALECTS.join('|')})`;
 
 const REF = new RegExp(
@@ -23,7 +26,7 @@ const REF = new RegExp(
   'u',
 );
 
-/** Null when the text is no ref. Existence is not checked. */
+/** Returns null when the text is no ref. It does not check that the item exists. */
 export function parseRef(text: unknown): Ref | null {
   const match = typeof text === 'string' ? REF.exec(text) : null;
   if (!match) return null;
@@ -34,7 +37,7 @@ export function parseRef(text: unknown): Ref | null {
     : { projectId: projectId!, kind: idKind as RefKind, name: id, digest: null, path: steps };
 }
 
-/** Refs to items of a project in either dialect: the one in force may have been another one when they were stored. */
+/** Returns refs to items of a project in both dialects, because they may have been stored under the other setting. */
 export const spellRefs = (
   projectId: string,
   kinds: RefKind[],

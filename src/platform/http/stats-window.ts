@@ -3,11 +3,11 @@ import { parseDate } from './dto.js';
 import { invalidRequest } from '../errors.js';
 import type { StatsWindowDto } from './stats.dto.js';
 
-/** A window as it is understood. */
+/** A window with its defaults filled in. */
 export interface StatsWindow {
   from: Date;
   to: Date;
-  /** `to` with the digits that it was sent with. */
+  /** `to` with the digits that were sent. */
   end: string;
   granularity: number;
   timezone: string;
@@ -22,7 +22,7 @@ export function readWindow({ start, ...asked }: StatsWindowDto): StatsWindow {
   return { from, to, end, granularity, timezone: asked.timezone ?? 'UTC' };
 }
 
-/** How an answer begins. */
+/** Returns the first fields of an answer. */
 export const windowFrame = ({ from, to, granularity, timezone }: StatsWindow) => ({
   start: microseconds(from),
   end: microseconds(to),
@@ -30,5 +30,5 @@ export const windowFrame = ({ from, to, granularity, timezone }: StatsWindow) =>
   timezone,
 });
 
-/** As PostgreSQL prints an instant of milliseconds. */
+/** Formats an instant with milliseconds the way PostgreSQL prints it. */
 export const microseconds = (at: Date) => at.toISOString().replace('Z', '000Z');

@@ -42,24 +42,25 @@ export const IsZone = () =>
     ApiProperty({ type: 'string', example: 'Europe/Berlin', required: false, nullable: true }),
   );
 
-/** What statistics over time are asked for. */
+/** The window of statistics over time. */
 export class StatsWindowDto {
   @IsProjectId() project_id!: string;
   /** Inclusive. */
   @IsDateTime() start!: string;
   /** Exclusive; now when absent. */
   @IsOptional() @IsDateTime() end?: string | null;
-  /** Seconds of a bucket, chosen by the length of the window when absent, and raised to stay within 10,000 buckets. */
+  /** Seconds of a bucket. When absent, the length of the window decides. It is raised to stay within 10,000 buckets. */
   @IsOptional() @IsInt() @Min(1) @Max(MAX_INT) granularity?: number | null;
-  /** Buckets are aligned to its clocks; UTC when absent. */
+  /** Time zone to which buckets are aligned; UTC when absent. */
   @IsOptional() @IsZone() timezone?: string | null;
 }
 
 type Members = Record<string, { type: string; nullable?: boolean }>;
 
 /**
- * A bucket: members that each has, or that some have, and the values that were asked for, by their names. Those are numbers, null
- * where there is nothing to make one of. Generated types want all members of other names to be of one type, so it says texts too.
+ * Returns the schema of a bucket: fields of every bucket, optional fields, and the requested values under their names.
+ * A value is a number, or null when there is no data. Generated types need one type for all other members, so it
+ * includes strings too.
  */
 export const bucketSchema = (members: Members = {}, optional: Members = {}) => ({
   type: 'object',
@@ -74,10 +75,10 @@ export const bucketSchema = (members: Members = {}, optional: Members = {}) => (
 });
 
 export class StatsAnswerDto {
-  /** As it was understood, in UTC. */
+  /** Start of the window that was used, in UTC. */
   start!: string;
   end!: string;
-  /** Seconds. */
+  /** Seconds of a bucket. */
   granularity!: number;
   timezone!: string;
 }

@@ -1,7 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../errors.js';
 
-/** Checks that a body is UTF-8, chunk by chunk. A character may be split between chunks: its first bytes wait for the rest. */
+/**
+ * Checks that a body is UTF-8, chunk by chunk. A character may be split between chunks: its first bytes wait for the
+ * rest.
+ */
 export class Utf8Check {
   private rest: Buffer = Buffer.alloc(0);
 
@@ -13,7 +16,7 @@ export class Utf8Check {
     this.rest = Buffer.from(bytes.subarray(whole));
   }
 
-  /** @throws ApiError `invalid_json` when a character is not complete. */
+  /** @throws ApiError `invalid_json` when the last character is incomplete. */
   end(): void {
     if (this.rest.length > 0) throw notUtf8();
   }
@@ -21,7 +24,7 @@ export class Utf8Check {
 
 export const notUtf8 = () => new ApiError('invalid_json', 'the body is not UTF-8');
 
-/** The length of the bytes without a character that is not complete at their end. */
+/** Returns the length of the bytes without an incomplete character at their end. */
 function wholeCharacters(bytes: Buffer): number {
   let back = 1;
   while (back < 4 && (bytes.at(-back)! & 0xc0) === 0x80) back++;

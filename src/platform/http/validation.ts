@@ -7,23 +7,23 @@ import { otherSpelling } from './wire-names.js';
 /** A DTO class: its class-validator decorators are the only source of the rules. */
 export type Dto<T = object> = new () => T;
 
-/** More than this many refused fields are not listed. */
+/** Most refused fields that are listed. */
 const MAX_VIOLATIONS = 20;
 
-/** Name of the class-validator rule that marks a field as the project the request is about. */
+/** Name of the class-validator rule that marks a field as the project of the request. */
 export const PROJECT_RULE = 'isProjectId';
 
-/** What a value breaks: the message, and where below the property. */
+/** Returns the violation of a value: the message, and the path below the property. */
 type Rule = (value: unknown, object: object) => Violation | undefined;
 
 interface Property {
   name: string;
-  /** The name in the other dialect, which counts where this one is absent. */
+  /** The name in the other dialect, which is read when this one is absent. */
   other: string | undefined;
   isProject: boolean;
-  /** `@IsOptional()`: null and undefined break no rule. */
+  /** Set by `@IsOptional()`: null and undefined break no rule. */
   isOptional: boolean;
-  /** A further condition for the rules to apply: `@ValidateIf()`. */
+  /** Conditions of `@ValidateIf()`, under which the rules apply. */
   conditions: ((object: object, value: unknown) => boolean)[];
   rules: Rule[];
   nested: { rules: Rules; each: boolean } | undefined;
@@ -43,10 +43,10 @@ export interface ValidationResult {
 }
 
 /**
- * Runs the class-validator rules of a DTO on a parsed body, as it is: no instance is made, nothing is copied or
- * dropped, so free-form JSON keeps every key, and only own keys are read. A name in the other dialect is copied to ours. The decorators are read once a class and
- * turned into closures, because class-validator itself walks its metadata again on each call: `bench/validation.mjs`
- * prints both. Each property reports the first rule it breaks.
+ * Runs the class-validator rules of a DTO on a parsed body. It makes no instance, copies and drops nothing, and reads
+ * only own keys, so free-form JSON keeps every key. A name in the other dialect is copied to the configured one. The
+ * decorators are read once per class and compiled to closures, because class-validator walks its metadata again on each
+ * call: `bench/validation.mjs` prints both times. Each property reports the first rule that it breaks.
  */
 export function validate(
   dto: Dto,
@@ -59,7 +59,10 @@ export function validate(
   return seen;
 }
 
-/** The projects that a body of the DTO names. @throws ApiError `invalid_request` */
+/**
+ * Returns the projects that a valid body of the DTO names.
+ * @throws ApiError `invalid_request`
+ */
 export function assertValid(dto: Dto, body: unknown, path = '', options?: Options): string[] {
   const { violations, projects } = validate(dto, body, path, options);
   assertNone(violations);
@@ -119,13 +122,16 @@ function checkProperty(
   if (nested) checkNested(nested, value, joinPath(parent, name), seen);
 }
 
-/** Checks for presence first: most members are absent. */
+/** Checks for presence first, because most members are absent. */
 function ownValue(object: Record<string, unknown>, name: string): unknown {
   const found = object[name];
   return found === undefined || Object.hasOwn(object, name) ? found : undefined;
 }
 
-/** The value of a member. The body gets the name that handlers read where it has the other one. */
+/**
+ * Returns the value of a member. A value under the other dialect's name is also stored under the name that handlers
+ * read.
+ */
 function valueOf({ name, other }: Property, object: Record<string, unknown>): unknown {
   const value = ownValue(object, name);
   if (value !== undefined || other === undefined) return value;
@@ -151,13 +157,13 @@ function checkNested(
 
 /**
  * Reads the rules of a DTO and of its nested DTOs.
- * @throws Error that says what to do about a property without a rule, or a rule that cannot run.
+ * @throws Error that explains how to fix a property without a rule, or a rule that cannot run.
  */
 export function assertRules(dto: Dto): void {
   compiledRules(dto);
 }
 
-/** Whether the rules require a project, in a field marked `@IsProjectId()`. */
+/** Returns true when the rules require a project, in a field marked `@IsProjectId()`. */
 export function namesProject(dto: Dto): boolean {
   return isNaming(compiledRules(dto));
 }
@@ -176,7 +182,7 @@ function compiledRules(dto: Dto): Rules {
   let rules = compiled.get(dto);
   if (!rules) {
     const properties: Property[] = [];
-    compiled.set(dto, properties); // before the nested ones, so that a class may hold itself
+    compiled.set(dto, properties); // set before the nested DTOs are compiled, so that a class may contain itself
     try {
       properties.push(...compile(dto));
     } catch (error) {
@@ -201,7 +207,7 @@ function compile(dto: Dto): Property[] {
   const properties = Object.entries(byProperty).map(([name, metadata]) =>
     compileProperty(dto, name, metadata),
   );
-  // fields are own keys of an instance, whether they have a decorator or not
+  // Fields are own keys of an instance, with or without a decorator.
   for (const name of new Set([...Object.keys(new dto()), ...Object.keys(byProperty)]))
     if (!byProperty[name]?.some(({ type }) => RULES.includes(type)))
       throw new Error(
@@ -210,7 +216,7 @@ function compile(dto: Dto): Property[] {
   return properties;
 }
 
-/** TypeScript replaces a class that does not exist at run time by one of JavaScript's own. */
+/** Refuses a built-in class. TypeScript emits one when the class does not exist at run time. */
 function assertOwnClass(dto: Dto | undefined): void {
   if (typeof dto !== 'function' || /\[native code\]/.test(Function.prototype.toString.call(dto)))
     throw new Error(
@@ -230,7 +236,7 @@ function compileProperty(dto: Dto, name: string, metadata: Metadata[]): Property
     conditions: metadata
       .filter(({ type, name: rule }) => type === CONDITIONAL && rule !== IS_OPTIONAL)
       .map(({ constraints }) => constraints[0]),
-    // decorators run from the last to the first, those of a decorator of ours from the first to the last
+    // Decorators run from the last to the first; the parts of a combined decorator run from the first to the last.
     rules: metadata
       .toReversed()
       .toSorted((a, b) => rank(a) - rank(b))
@@ -239,11 +245,11 @@ function compileProperty(dto: Dto, name: string, metadata: Metadata[]): Property
   };
 }
 
-/** The types of class-validator's metadata that are run here. */
+/** Types of class-validator's metadata that are compiled here. */
 const NESTED = 'nestedValidation';
 const CONDITIONAL = 'conditionalValidation';
 const CUSTOM = 'customValidation';
-/** `@AnyJson()` is the rule that anything passes. */
+/** `@AnyJson()` is the rule that accepts every value. */
 const RULES = [NESTED, CUSTOM, 'whitelistValidation'];
 
 const cannotRun = (dto: Dto, property: string, why: string) =>
@@ -251,7 +257,7 @@ const cannotRun = (dto: Dto, property: string, why: string) =>
     `${dto.name}.${property} has a rule that cannot run, ${why}; rules answer at once, whatever the value: see platform/http/dto.ts`,
   );
 
-/** The type of a value is judged before its size, and a list as a whole before its items. */
+/** Orders the rules: the type of a value before its size, and a list as a whole before its items. */
 const rank = ({ each, name }: Metadata) => (each ? 2 : /^is[A-Z]/.test(name ?? '') ? 0 : 1);
 
 function compileRule(dto: Dto, metadata: Metadata): Rule[] {
@@ -279,7 +285,7 @@ function compileRule(dto: Dto, metadata: Metadata): Rule[] {
   });
 }
 
-/** One value of each kind of JSON. */
+/** One value of each JSON type. */
 const SAMPLES = [null, false, 0, '', [], {}];
 
 /** Finds rules that cannot run before a client meets them. */
@@ -303,7 +309,7 @@ const eachElement =
     return undefined;
   };
 
-/** class-validator's message without the property's name, which stands in `path`. The value is never repeated. */
+/** Returns class-validator's message without the property's name, which is in `path`. It never repeats the value. */
 function wording(template: string, constraints: unknown[] = []): string {
   return template
     .replace(/^(each value in )?\$property /, '')

@@ -2,7 +2,7 @@ import { config } from '../config/process-config.js';
 
 type Dialect = typeof config.wireDialect;
 
-/** Names that carry a product prefix, as each dialect spells them. */
+/** Names that carry a product prefix, spelled in each dialect. */
 const SPELLINGS = {
   /** Scheme of refs: `<scheme>:///<entity>/<project>/…`. */
   scheme: { svc: 'svc', weave: 'weave' },
@@ -30,16 +30,16 @@ const spellNames = (dialect: Dialect) =>
   );
 
 /**
- * Every wire name that carries a product prefix, chosen by `WIRE_DIALECT` when the code is loaded: properties of DTOs and
- * columns of queries are named by it, and so are answers. Requests may use the other spelling too. The neutral spelling is
- * the type of all of them, so that every use is checked by the compiler whatever the dialect in force.
+ * Every wire name that carries a product prefix, in the dialect that `WIRE_DIALECT` selects when the code is loaded.
+ * DTO properties, query columns and answers use these names; requests may also use the other spelling. The type has the
+ * neutral spelling, so that the compiler checks every use under either dialect.
  */
 export const WIRE = { ...spellNames(config.wireDialect), scheme: config.wireDialect } as Omit<
   Names<'svc'>,
   'scheme'
 > & { scheme: Dialect };
 
-/** The same names as the dialect spells them that is not in force. */
+/** Every wire name of `WIRE`, in the dialect that is not configured. */
 export const OTHER_WIRE = spellNames(config.wireDialect === 'weave' ? 'svc' : 'weave') as Omit<
   Names<'weave'>,
   'scheme'
@@ -48,14 +48,16 @@ export const OTHER_WIRE = spellNames(config.wireDialect === 'weave' ? 'svc' : 'w
 const FIELDS = ['ref', 'userId', 'userIds', 'runId', 'runIds', 'runStep', 'runStepEnd'] as const;
 const others = new Map<string, string>(FIELDS.map((name) => [WIRE[name], OTHER_WIRE[name]]));
 
-/** How the other dialect spells a field of requests; undefined where it spells it in the same way. */
+/** Returns the other dialect's spelling of a request field. Undefined when both spell it in the same way. */
 export const otherSpelling = (field: string): string | undefined => others.get(field);
 
-/** Whether a name is one of the other dialect. */
 export const isOtherSpelling = (field: string): boolean =>
   FIELDS.some((name) => OTHER_WIRE[name] === field);
 
-/** The table of columns, whose names a request may also write as the other dialect does; lists of the names do not show it. */
+/**
+ * Adds the other dialect's spelling to a table of columns, because requests may use either. The added names are not
+ * enumerable.
+ */
 export function inBothSpellings<Columns extends object>(columns: Columns): Columns {
   const derived = `summary.${WIRE.summary}.`;
   for (const [name, value] of Object.entries(columns)) {
@@ -67,6 +69,6 @@ export function inBothSpellings<Columns extends object>(columns: Columns): Colum
   return columns;
 }
 
-/** What a request is told that only the other dialect can answer. */
+/** Returns the refusal of a request that only the other dialect can answer. */
 export const otherDialect = (what: string) =>
   `${what} by the names of the dialect ${OTHER_WIRE.scheme}, and this service answers in those of ${WIRE.scheme}: start it with WIRE_DIALECT=${OTHER_WIRE.scheme}`;

@@ -14,7 +14,7 @@ METRICS.answer(() => metrics.metrics());
 const answer = new SharedAnswer(async () => (await METRICS.ask())!);
 
 /**
- * The metrics of the service: of this process, or, where workers share a port, of all of them, asked of the primary. Those
- * who ask at a time share one answer.
+ * Returns the metrics of this process. When workers share a port, the primary collects the metrics of all of them.
+ * Concurrent requests share one answer.
  */
 export const allMetrics = () => answer.get();

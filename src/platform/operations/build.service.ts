@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { registerInfo } from '../process/metrics.js';
 import { buildFacts } from '../database/schema-state.js';
 
-/** What runs here, for `/server_info` and `/metrics`. */
+/** Facts of the running build, for `/server_info` and `/metrics`. */
 @Injectable()
 export class BuildService {
   readonly build: ReturnType<typeof buildFacts>;

@@ -38,7 +38,7 @@ it('looks at no other address while the process is full', () => {
   for (let i = 0; i < addresses; i++)
     if (bounds.admit(`d${i}`, `other ${i}`).refused === 'process') refused++;
   expect(refused).toBe(addresses);
-  expect(performance.now() - began).toBeLessThan(5000); // to look at each other one took 20 s
+  expect(performance.now() - began).toBeLessThan(5000); // comparing all addresses took 20 s
 });
 
 it('knows the address that has the most after others have gone', () => {

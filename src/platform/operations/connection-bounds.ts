@@ -1,31 +1,36 @@
-/** So many of an address are looked at for one that can make room. */
+/** Most connections of an address that are examined for one to close. */
 const MAX_LOOKS = 100;
 
-/** Why a connection is refused. */
 export type ExceededBound = 'address' | 'process';
 
 interface Limits<Connection> {
   process: number;
   address: number;
-  /** Whether nothing is lost when it ends now: it has no request under way. */
+  /** Returns true when the connection has no request in progress, so that closing it loses nothing. */
   isIdle: (connection: Connection) => boolean;
 }
 
 /**
- * How many connections there may be, in all and of one address. When the process has as many as it may, an address that has
- * fewer than another gets in: a connection without a request, of the address that has the most, makes room.
+ * Limits the connections in total and per address. When the process is full, an address with fewer connections than
+ * another is still admitted. An idle connection of the address with the most is closed instead.
  */
 export class ConnectionBounds<Connection> {
   count = 0;
-  /** Of each address, the oldest first. */
+  /** Connections, keyed by address, oldest first. */
   private readonly byAddress = new Map<string, Set<Connection>>();
-  /** The addresses by how many they have, and the most that one has: so a full process looks at none of the others. */
+  /**
+   * Addresses, keyed by their number of connections. With the largest number in `most`, a full process examines only
+   * one address.
+   */
   private readonly bySize = new Map<number, Set<string>>();
   private most = 0;
 
   constructor(private readonly limits: Limits<Connection>) {}
 
-  /** Says why the connection may not stay, or which other one makes room for it. A trusted address has no limit of its own. */
+  /**
+   * Returns the reason why the connection is refused, or another connection to close instead. A trusted address has no
+   * limit of its own.
+   */
   admit(
     connection: Connection,
     address: string,
@@ -42,7 +47,7 @@ export class ConnectionBounds<Connection> {
     return instead ? { instead } : {};
   }
 
-  /** Forgets a connection that has ended, or makes room. */
+  /** Removes a connection that has ended, or is closed for another. */
   remove(connection: Connection, address: string): void {
     const own = this.byAddress.get(address);
     if (!own?.delete(connection)) return;

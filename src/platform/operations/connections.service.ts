@@ -16,24 +16,25 @@ import { warnSeldom } from '../process/warn-seldom.js';
 import { type ExceededBound, ConnectionBounds } from './connection-bounds.js';
 import { isForOperations } from '../http/ports.js';
 
-/** A client that keeps a connection without a request for this long is taken not to send one just now. */
+/** A client without a request on its connection for this long is assumed not to send one now. */
 const IDLE_MS = 1000;
-/** Requests that have not ended this long after the last connection was taken are cut. */
+/** Requests that have not ended this long after the last connection was accepted are cut. */
 const CUT_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 
 interface Connection {
   address: string;
   requests: number;
-  /** Since when it has no request under way, and what had been read from it by then. */
+  /** Time since which no request is in progress, and the bytes read until then. */
   idleSince: number;
   bytesRead: number;
 }
 
 /**
- * The connections of this process, so that neither a stop nor a replacement cuts a request. Three ways lead to the end of one: its answer said
- * so (`platform/http/edge.ts`), it was idle for a second, or its request outlasted all patience. Those that are too many are
- * closed at once: a client without a key must not take the files that the process needs.
+ * Manages the connections of this process, so that neither a stop nor a replacement cuts a request. A connection ends
+ * in one of three ways. Its answer requested it (`platform/http/edge.ts`), it was idle for a second, or its request
+ * took too long. Connections above the limit are closed at once: clients without a key must not use up the process's
+ * file descriptors.
  */
 @Injectable()
 export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdown {
@@ -67,7 +68,7 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
     });
   }
 
-  /** Counts a request of the connection until the function that it returns is called. */
+  /** Counts a request of the connection until the returned function is called. */
   begin(socket: Socket): () => void {
     const connection = this.connections.get(socket);
     if (!connection) return () => {};
@@ -79,7 +80,7 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
     };
   }
 
-  /** Counts a connection. One that is too many is closed at once, and the answer is no. */
+  /** Counts a connection. One above the limit is closed at once, and the result is false. */
   add(socket: Socket): boolean {
     const { remoteAddress } = socket;
     const address = clientNetwork(remoteAddress ?? '');
@@ -103,7 +104,7 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
     return true;
   }
 
-  /** Whether TRUST_PROXY names it, so that it brings requests of many. */
+  /** Returns true when TRUST_PROXY includes the address, which then sends requests of many clients. */
   private isProxy(address: string | undefined): boolean {
     const isTrusted = this.adapterHost.httpAdapter.getInstance().get('trust proxy fn');
     return address !== undefined && isTrusted(address, 0) === true;
@@ -115,10 +116,10 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
     warnSeldom(`a connection was refused: there are too many of its ${limit}`);
   }
 
-  /** Begins to close idle connections; resolves when those of now have ended, or do so with their answer. */
+  /** Begins to close idle connections. Resolves when the present ones have ended, or will end with their answer. */
   async closeKept(): Promise<void> {
     const start = (this.closesSince = performance.now());
-    // A round of the event loop later, all that had arrived by now has been read.
+    // One round of the event loop later, everything that has arrived by now has been read.
     setInterval(() => setImmediate(() => this.closeIdle(start)), LOOK_EVERY_MS).unref();
     const kept = [...this.connections.keys()];
     const isLeft = (socket: Socket) => this.connections.get(socket)?.requests === 0;
@@ -126,15 +127,15 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
   }
 
   /**
-   * Closes each connection with its next answer; resolves when all have ended. An idle one is left to its time limit:
-   * closing it earlier would fail the request that its client may be sending just now.
+   * Closes each connection with its next answer. Resolves when all have ended. An idle connection waits for its time
+   * limit: closing it earlier could fail a request that its client is just sending.
    */
   async retire(): Promise<void> {
     beginDraining();
     while (this.connections.size > 0) await sleep(LOOK_EVERY_MS);
   }
 
-  /** Nest calls this when long polls were ended and before anything is closed. */
+  /** Waits for the remaining requests. Nest calls this after long polls have ended and before anything is closed. */
   async beforeApplicationShutdown(): Promise<void> {
     if (this.closesSince === undefined) return;
     const start = performance.now();
@@ -149,7 +150,7 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
       if (connection.requests > 0) continue;
       if (socket.bytesRead !== connection.bytesRead) {
         connection.bytesRead = socket.bytesRead;
-        connection.idleSince = now; // the head of a request arrives
+        connection.idleSince = now; // the headers of a request are arriving
       } else if (now - Math.max(connection.idleSince, start) >= IDLE_MS) socket.destroy();
     }
   }

@@ -3,8 +3,8 @@ import { registerLabelledGauge } from '../process/metrics.js';
 import { Database } from '../database/database.js';
 
 /**
- * Connections of this process to PostgreSQL: `waiting` counts the requests that want one, `long` those busy ones that may
- * be held for long, and `waiting_long` the requests that want one of these.
+ * Reports the connections of this process to PostgreSQL. `waiting` counts requests without a connection. `long` counts
+ * busy connections that may be held for long, and `waiting_long` the requests that wait for one of these.
  */
 @Injectable()
 export class DatabaseMetrics {

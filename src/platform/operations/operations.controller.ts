@@ -20,17 +20,18 @@ export class OperationsController {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** The process is up; says nothing of the database. */
+  /** Answers while the process runs. It does not check the database. */
   @Get('health')
   health(): HealthDto {
     return { status: 'ok' };
   }
 
   /**
-   * 200 when the database answers, its schema is the newest and the process is not shutting down; else 503. It is 200 too
-   * on a schema that a newer build has migrated, since migrations expand before they contract: `migrations` is `newer`;
-   * while writes are refused, since reads go on: `writes` tells; and while a node of a cluster is away, since the projects
-   * of the others go on: `unreachable_nodes` names it; and while people cannot sign in: `sign_in` says with which provider.
+   * 200 when the database answers, its schema is the newest and the process is not shutting down; otherwise 503. Some
+   * problems leave it at 200. `migrations` is `newer` after a newer build has migrated the schema, since migrations
+   * expand before they contract. `writes` is `refused` while only reads continue. `unreachable_nodes` names nodes of a
+   * cluster that cannot be reached, while the projects of the others continue. `sign_in` shows providers with which
+   * people cannot sign in.
    */
   @Get('ready')
   async ready(): Promise<ReadinessDto> {
@@ -44,7 +45,7 @@ export class OperationsController {
     return readiness;
   }
 
-  /** The page that the `type` of a problem document leads to. */
+  /** The page to which the `type` of a problem document points. */
   @Get(ERRORS_PATH)
   @Header('Content-Type', 'text/html; charset=utf-8')
   @Header('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'")
@@ -53,7 +54,6 @@ export class OperationsController {
     return ERRORS_PAGE;
   }
 
-  /** Prometheus text format. */
   @Get('metrics')
   @Header('Content-Type', metrics.contentType)
   @ApiExcludeEndpoint()
@@ -61,7 +61,10 @@ export class OperationsController {
     return allMetrics();
   }
 
-  /** The versions that SDKs look at before they start, what the service was built of, how people sign in, and the dialect of the names on the wire. */
+  /**
+   * Versions that SDKs check before they start, the build of the service, the ways to sign in, and the dialect of names
+   * on the wire.
+   */
   @Get('server_info')
   serverInfo(): ServerInfoDto {
     const { version, commit, schema } = this.buildService.build;

@@ -5,21 +5,29 @@ export class HealthDto {
   status!: 'ok';
 }
 
-/** Whether the process should be sent requests. */
+/** The readiness of the process for requests. */
 export class ReadinessDto {
   database!: 'reachable' | 'unreachable';
-  /** `newer`: a newer build has migrated, and migrations expand before they contract, so this one goes on. */
+  /**
+   * `newer`: a newer build has migrated the schema. This build continues, since migrations expand before they contract.
+   */
   migrations!: 'at_head' | 'newer' | 'pending' | 'unknown';
-  /** `refused`: its disk is nearly full, or it is read-only. Reads are answered all the same. */
+  /** `refused`: the disk is nearly full, or the database is read-only. Reads are still answered. */
   @ApiProperty({ enum: ['taken', 'refused', 'unknown'] })
   writes!: 'taken' | 'refused' | 'unknown';
   draining!: boolean;
-  /** Rows of an older build that are still to be read in the background, by what is read from them: until then it counts as absent. */
+  /**
+   * Rows of an older build that are still to be processed in the background, by the value that is extracted. Until then
+   * the value counts as absent.
+   */
   @ApiProperty({ type: 'object', additionalProperties: { type: 'integer' }, example: { usage: 0 } })
   unfilled_rows?: Record<string, number>;
-  /** Of a cluster, the nodes that cannot be reached; null when the coordinator could not tell in time. Their projects are answered 503. */
+  /**
+   * Nodes of a cluster that cannot be reached. Null when the coordinator did not answer in time. Requests for their
+   * projects get 503.
+   */
   unreachable_nodes?: string[] | null;
-  /** Of each provider that people sign in with, whether it answered when it was last asked; null when it was not yet. */
+  /** For each sign-in provider, true when it answered last time. Null when it was not tried yet. */
   @ApiProperty({ type: 'object', additionalProperties: { type: 'boolean', nullable: true } })
   sign_in?: Record<string, boolean | null>;
 }
@@ -27,26 +35,26 @@ export class ReadinessDto {
 /** A provider that people sign in with. */
 export class SignInDto {
   name!: string;
-  /** As `/members/set` takes it. */
+  /** Accepted by `/members/set` as `issuer`. */
   issuer!: string;
-  /** Where a browser begins; `?to=` names the page of the console to come back to. */
+  /** URL at which a browser begins the sign-in. `?to=` names the page of the console to return to. */
   url!: string;
 }
 
 export class ServerInfoDto {
-  /** The weave client for Python refuses to start when it is older. */
+  /** The weave client for Python refuses to start when its version is older. */
   @ApiProperty({ example: '0.0.1' }) min_required_weave_python_version!: string;
-  /** The version of the service, as SDKs read it: major.minor.patch. */
+  /** Version of the service in the form that SDKs read: major.minor.patch. */
   @ApiProperty({ example: '0.1.0' }) trace_server_version!: string;
-  /** The commit that the service was built of, with `-dirty` behind it when files were changed; else `unknown`. */
+  /** Commit of the build, with `-dirty` appended when files were changed; otherwise `unknown`. */
   @ApiProperty({ example: '721c2bcf39f4' }) commit!: string;
   /** The newest migration that the service knows. */
   @ApiProperty({ example: 'Foundation1764000000000' }) schema!: string;
   @ApiProperty({ enum: WIRE_DIALECTS }) wire_dialect!: (typeof WIRE_DIALECTS)[number];
-  /** Rules by which spans of OTLP are not stored: `OTLP_FOLD`. */
+  /** Rules for OTLP spans that are not stored: `OTLP_FOLD`. */
   @ApiProperty({ example: 'codex*' }) otlp_fold!: string;
   /** Providers that people sign in with. */
   @ApiProperty({ type: [SignInDto] }) sign_in!: SignInDto[];
-  /** Whether the console takes keys too. */
+  /** True when the console accepts keys too. */
   key_sign_in!: boolean;
 }

@@ -8,7 +8,6 @@ import { OperationsController } from './operations.controller.js';
 import { ReadinessService } from './readiness.service.js';
 import { StorageMetrics } from './storage.metrics.js';
 
-/** Endpoints for operators and probes. */
 @Module({
   imports: [PeopleModule],
   controllers: [OperationsController],

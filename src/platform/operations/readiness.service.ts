@@ -10,17 +10,19 @@ import { UnfilledRows } from '../database/unfilled-rows.js';
 import { schemaState } from '../database/schema-state.js';
 import type { ReadinessDto } from './operations.dto.js';
 
-/** What the database says of itself. */
 type DatabaseReadiness = Pick<
   ReadinessDto,
   'database' | 'migrations' | 'writes' | 'unreachable_nodes'
 >;
 
-/** Whether the process should be sent requests. Those who ask at a time share one look at the database, on a connection of its own. */
+/**
+ * Reports the readiness of the process for requests. Concurrent requests share one check of the database, on its own
+ * connection.
+ */
 @Injectable()
 export class ReadinessService {
   private isDraining = false;
-  /** Not asked again: a database is not made a cluster while a service runs on it. */
+  /** Read once, because a database does not become a cluster while a service runs on it. */
   private isCluster: boolean | undefined;
   private readonly found = new SharedAnswer(() => this.find());
 
@@ -37,7 +39,6 @@ export class ReadinessService {
     );
   }
 
-  /** From now on the process should be sent nothing new. */
   startDraining(): void {
     this.isDraining = true;
     beginDraining();

@@ -5,11 +5,13 @@ import { CONFIG, type Config } from '../config/config.js';
 import { Probe } from '../database/probe.js';
 import { registerGauge, registerLabelledGauge } from '../process/metrics.js';
 
-/** PostgreSQL looks at each file of the database to tell its size (1 TB has over 1,000), so it is asked no more often. */
+/**
+ * Shortest interval of the query. PostgreSQL inspects each file of the database to find its size (1 TB has over 1,000
+ * files).
+ */
 const ASK_EVERY_MS = 30_000;
 
 interface StorageNumbers {
-  /** Of the database. */
   bytes: number | null;
   /** Rows of the tables of marks, as PostgreSQL estimates them. */
   marks: Record<string, number>;
@@ -17,7 +19,7 @@ interface StorageNumbers {
 
 const UNKNOWN: StorageNumbers = { bytes: null, marks: {} };
 
-/** How much room there is on the disk of `DATA_DIR`, what the database takes, and how far its statistics are behind. */
+/** Reports the free room on the disk of `DATA_DIR`, the size of the database, and the marks of outdated statistics. */
 @Injectable()
 export class StorageMetrics {
   private askedMs = -Infinity;
@@ -27,7 +29,7 @@ export class StorageMetrics {
     @Inject(CONFIG) { dataDir }: Config,
     private readonly probe: Probe,
   ) {
-    const aggregator = 'max'; // workers tell of the same things
+    const aggregator = 'max'; // all workers report the same values
     const show = (name: string, help: string, read: () => Promise<number | null>) =>
       registerGauge(name, help, read, aggregator);
     show('skein_disk_free_bytes', 'Room for the service on the disk of DATA_DIR.', () =>
@@ -49,7 +51,7 @@ export class StorageMetrics {
     );
   }
 
-  /** Nothing is known while the database is away: `skein_ready` tells of that. */
+  /** Returns unknown numbers while the database cannot be reached; `skein_ready` reports that. */
   private ask(): Promise<StorageNumbers> {
     if (performance.now() - this.askedMs < ASK_EVERY_MS) return this.found;
     this.askedMs = performance.now();
@@ -67,13 +69,13 @@ export class StorageMetrics {
       );
       return { bytes: Number(row!.bytes), marks: row!.marks ?? {} };
     } catch {
-      this.askedMs = -Infinity; // asked again with the next look
+      this.askedMs = -Infinity; // retried at the next scrape
       return UNKNOWN;
     }
   }
 }
 
-/** With an external database the folder need not be there. */
+/** Returns null when the folder does not exist, which is possible with an external database. */
 async function diskNumber(
   folder: string,
   number: (disk: StatsFs) => number,

@@ -11,14 +11,14 @@ import { logger } from '../process/logger.js';
 import { ProvidersService } from './providers.service.js';
 import { readClaims, SignInService } from './sign-in.service.js';
 
-/** How often a provider is asked again what it says of a person who is signed in. */
+/** Age at which the groups of a signed-in person are read from the provider again. */
 const AGE_SECONDS = 15 * 60;
 const EVERY_MS = 15_000;
 const AT_ONCE = 20;
 
 /**
- * Reads the groups of those who are signed in again, where the provider gave a refresh token. A provider that takes the token
- * no more has let the person go: the session ends. One that is away is asked again after the same time.
+ * Reads the groups of signed-in people again, when the provider issued a refresh token. If the provider rejects the
+ * token, the person has lost access and the session ends. If it does not answer, it is tried again after the same time.
  */
 @Injectable()
 export class GroupsRefresher {

@@ -3,7 +3,7 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 export const MEMBER_ROLES = ['reader', 'writer', 'admin'] as const;
 export type MemberRole = (typeof MEMBER_ROLES)[number];
 
-/** A role that a person, an e-mail address not seen yet, or a group of a provider has in a scope. */
+/** A role in a scope, of a person, of an e-mail address that has not signed in yet, or of a provider's group. */
 @Entity('memberships')
 @Index('memberships_subject_idx', ['kind', 'issuer', 'subject', 'scope'], { unique: true })
 @Index('memberships_scope_idx', ['scope', 'id'])
@@ -14,9 +14,9 @@ export class Membership {
   /** `*`, `<entity>/*` or `<entity>/<project>`. */
   @Column({ type: 'text', collation: 'C' }) scope!: string;
   @Column({ type: 'text', collation: 'C' }) kind!: 'user' | 'email' | 'group';
-  /** Of an e-mail address or a group; empty for a user, whose id says it. */
+  /** The provider of an e-mail address or a group. Empty for a user, whose id identifies them. */
   @Column({ type: 'text', collation: 'C' }) issuer!: string;
-  /** The id of the user, the e-mail address as `emailKey` writes it, or the name of the group. */
+  /** The id of the user, the e-mail address in the form of `emailKey`, or the name of the group. */
   @Column({ type: 'text', collation: 'C' }) subject!: string;
   @Column({ type: 'text', collation: 'C' }) role!: MemberRole;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;

@@ -4,10 +4,10 @@ import { isScope } from '../auth/grants.js';
 import { IsText, PROJECT_PART_RULE, rule } from '../http/dto.js';
 import { MEMBER_ROLES, type MemberRole } from './membership.entity.js';
 
-/** The most members, or people, of one answer. */
+/** Most members or people of one answer. */
 export const PEOPLE_PAGE = 1000;
 const MAX_SCOPE = 257;
-/** As of RFC 5321. */
+/** Longest e-mail address by RFC 5321. */
 const MAX_EMAIL = 320;
 
 const IsScope = () =>
@@ -25,28 +25,31 @@ const IsEmail = () =>
   );
 
 export class PeoplePageDto {
-  /** The id of the last one seen: the list goes on behind it. */
+  /** The id of the last item received. The list continues after it. */
   @IsOptional() @IsUUID() after?: string | null;
   @IsOptional() @IsInt() @Min(1) @Max(PEOPLE_PAGE) limit?: number | null;
 }
 
 export class ListMembersDto extends PeoplePageDto {
-  /** Only members of this scope and of those within it. */
+  /** Only members of this scope and of scopes within it. */
   @IsOptional() @IsText(MAX_SCOPE) @IsScope() scope?: string | null;
 }
 
 export class ListUsersDto extends PeoplePageDto {}
 
-/** One of `user_id`, `email` and `group` says who. */
+/** Exactly one of `user_id`, `email` and `group` must be given. */
 export class SetMemberDto {
   @IsText(MAX_SCOPE) @IsScope() scope!: string;
   @IsIn(MEMBER_ROLES) role!: MemberRole;
   @IsOptional() @IsUUID() user_id?: string | null;
-  /** Of a person who has signed in, or who will: the role is theirs once the provider says that the address is verified. */
+  /**
+   * An address of a person who has signed in or will sign in. They get the role once the provider reports the address
+   * as verified.
+   */
   @IsOptional() @IsText(MAX_EMAIL) @IsEmail() email?: string | null;
   /** A group of the provider. */
   @IsOptional() @IsText(256, { min: 1 }) group?: string | null;
-  /** Whose address or group it is. It must be given where people may sign in with several providers. */
+  /** The provider of the address or the group. Required when people may sign in with several providers. */
   @IsOptional() @IsText(2048) issuer?: string | null;
 }
 
@@ -67,7 +70,7 @@ export class MemberDto {
   email!: string | null;
   group!: string | null;
   issuer!: string | null;
-  /** Of the person. */
+  /** The name of the person. */
   name!: string | null;
   last_seen!: string | null;
   active!: boolean | null;
@@ -75,7 +78,7 @@ export class MemberDto {
 
 export class MembersDto {
   members!: MemberDto[];
-  /** Whether there are members behind the last one: `after` asks for them. */
+  /** True when more members follow. Send the last id as `after` to get them. */
   has_more!: boolean;
 }
 
@@ -86,7 +89,7 @@ export class UserDto {
   email!: string | null;
   email_verified!: boolean;
   name!: string | null;
-  /** Shown to admins of everything; others would read in them what else there is. */
+  /** Shown only to admins of everything, because group names may reveal other teams. */
   groups!: string[] | null;
   active!: boolean;
   first_seen!: string;
@@ -95,6 +98,6 @@ export class UserDto {
 
 export class UsersDto {
   users!: UserDto[];
-  /** Whether there are people behind the last one: `after` asks for them. */
+  /** True when more people follow. Send the last id as `after` to get them. */
   has_more!: boolean;
 }

@@ -6,7 +6,6 @@ import { ProvidersService } from './providers.service.js';
 import { SignInController } from './sign-in.controller.js';
 import { SignInService } from './sign-in.service.js';
 
-/** People: how they sign in, and what they may do where. */
 @Module({
   controllers: [PeopleController, SignInController],
   providers: [PeopleService, ProvidersService, SignInService, GroupsRefresher],

@@ -1,4 +1,4 @@
-// SQL: lists that the scopes of an admin filter, and what a sign-in changes in one statement.
+// SQL: lists that the scopes of an admin filter, and changes that a sign-in makes in one statement.
 import { v7 as uuidv7 } from 'uuid';
 import type { Person } from '../auth/grants.js';
 import { personJson } from '../auth/keys.query.js';
@@ -7,10 +7,10 @@ import { allOf, sql, type Sql } from '../query/sql.js';
 import type { MemberDto, UserDto } from './people.dto.js';
 import type { Profile } from './profile.js';
 
-/** Those who give roles in an entity wait for each other, so that together they stay within its limits. */
+/** Serializes role changes of one entity, so that concurrent requests stay within its limits. */
 export const MEMBERS_OF_ENTITY = textLock(0x6d656d62);
 
-/** Whether a scope is one of these, or within one. */
+/** Tests that a scope is one of these scopes, or within one. */
 const isWithin = (scope: Sql, scopes: readonly string[]) =>
   scopes.includes('*')
     ? sql`TRUE`
@@ -22,7 +22,7 @@ const MEMBER = sql`m.id, m.scope, m.role, u.id AS user_id, CASE WHEN m.kind = 'e
     CASE WHEN m.kind = 'group' THEN m.subject END AS "group", nullif(coalesce(u.issuer, m.issuer), '') AS issuer,
     u.name, ${TIME(sql`u.last_seen`)} AS last_seen, u.is_active AS active`;
 
-/** A user is joined by the text of the id, as members have it. */
+/** Joins a user by the text of the id, which is what members store. */
 const MEMBERS = sql`memberships m LEFT JOIN users u ON m.kind = 'user' AND u.id = CASE WHEN m.kind = 'user' THEN m.subject::uuid END`;
 
 export const membersWithin = (
@@ -41,7 +41,7 @@ export const membersWithin = (
 export const memberById = (id: string) =>
   sql<MemberDto>`SELECT ${MEMBER} FROM ${MEMBERS} WHERE m.id = ${id}`;
 
-/** People who have a role within the scopes, by themselves or by a group; those of all scopes see everybody. */
+/** Selects people who have a role within the scopes, directly or by a group. Callers of all scopes see everybody. */
 export const usersWithin = (
   scopes: readonly string[],
   { after, limit, id }: { after: string | null; limit: number; id?: string },
@@ -60,7 +60,10 @@ export const usersWithin = (
   )}
   ORDER BY u.id LIMIT ${limit}`;
 
-/** The roles of an e-mail address become those of the person who has it. Where both have one in a scope, the higher stays. */
+/**
+ * Turns the roles of an e-mail address into roles of the person who has it. If both have a role in a scope, the higher
+ * one is kept.
+ */
 export const emailMembersClaim = (userId: string, issuer: string, email: string) => sql`
   WITH claimed AS (DELETE FROM memberships WHERE kind = 'email' AND issuer = ${issuer} AND subject = ${email} RETURNING *)
   INSERT INTO memberships AS m (id, scope, kind, issuer, subject, role, created_at)
@@ -69,7 +72,7 @@ export const emailMembersClaim = (userId: string, issuer: string, email: string)
     SET role = CASE WHEN 'admin' IN (m.role, excluded.role) THEN 'admin'
       WHEN 'writer' IN (m.role, excluded.role) THEN 'writer' ELSE 'reader' END`;
 
-/** The account of a profile, as the provider tells of it now. */
+/** Stores the account of a profile, with the provider's current data. */
 export const userSeen = (profile: Profile) => sql<{ id: string }>`
   INSERT INTO users AS u (id, issuer, subject, email, email_verified, name, groups)
   VALUES (${uuidv7()}, ${profile.issuer}, ${profile.subject}, ${profile.email}, ${profile.emailVerified}, ${profile.name},
@@ -81,7 +84,7 @@ export const userSeen = (profile: Profile) => sql<{ id: string }>`
 export const personById = (id: string) =>
   sql<{ person: Person | null }>`SELECT ${personJson(sql`${id}::uuid`)} AS person`;
 
-/** Sessions of people whose groups were last read a while ago. Each goes to one process. */
+/** Selects sessions of people whose groups were last read some time ago. Each session goes to one process only. */
 export const sessionsToCheck = (olderThanSeconds: number, limit: number) => sql<{
   token_hash: Buffer;
   issuer: string;
@@ -95,7 +98,7 @@ export const sessionsToCheck = (olderThanSeconds: number, limit: number) => sql<
     ORDER BY checked_at, token_hash LIMIT ${limit} FOR UPDATE SKIP LOCKED)
   RETURNING s.token_hash, u.issuer, u.subject, s.refresh_token`;
 
-/** Sessions that a provider ends: one that it names, or all of a person. */
+/** Ends sessions at the request of a provider: the one it names, or all of a person. */
 export const sessionsEnd = (issuer: string, sid: string | null, subject: string | null) => sql<{
   user_id: string;
 }>`

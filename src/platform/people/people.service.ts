@@ -30,17 +30,20 @@ const MEMBERS_REMOVE = auditAction('members.remove');
 const USERS_DEACTIVATE = auditAction('users.deactivate');
 const USERS_ACTIVATE = auditAction('users.activate');
 
-/** Lists show them: a team larger than this has a group. */
+/** Most members of one scope, so that lists can show them all. A larger team uses a group. */
 const MAX_MEMBERS = 1000;
-/** Each look-up of a person reads all roles of theirs, whoever gave them: an entity cannot make those of others slow. */
+/**
+ * Most roles that an entity may give in all, and to one member. Each look-up of a person reads all their roles, so no
+ * entity may slow down look-ups for others.
+ */
 const MAX_MEMBERS_OF_ENTITY = 10_000;
 const MAX_ROLES_IN_ENTITY = 100;
 
 type Subject = Pick<Membership, 'kind' | 'issuer' | 'subject'>;
 
 /**
- * Who has which role where. Callers are admins, and reach the scopes in which they are: they give and take roles there, and
- * learn of nothing else.
+ * Manages roles. Callers are admins: they give and take roles in the scopes in which they are admins, and see nothing
+ * else.
  */
 @Injectable()
 export class PeopleService {
@@ -67,7 +70,7 @@ export class PeopleService {
     return { users: users.slice(0, count), has_more: users.length > count };
   }
 
-  /** Gives a role in a scope, in the place of the one that was given there before. */
+  /** Gives a role in a scope. It replaces the previous role in that scope. */
   async set(request: SetMemberDto, caller: Caller): Promise<MemberDto> {
     const { scope, role } = request;
     if (!caller.scopes.some((own) => scopeCovers(own, scope)))
@@ -99,7 +102,7 @@ export class PeopleService {
       );
     if (scope === '*') return;
     const entity = ownerEntity(scope);
-    const within = { scope: And(MoreThan(`${entity}/`), LessThan(`${entity}0`)) }; // 0 is behind the slash
+    const within = { scope: And(MoreThan(`${entity}/`), LessThan(`${entity}0`)) }; // `0` follows `/` in ASCII
     const roles = await members.countBy({ ...subject, ...within });
     if (roles >= MAX_ROLES_IN_ENTITY)
       throw new ApiError(
@@ -132,7 +135,10 @@ export class PeopleService {
     return this.subjectWithEmail(issuer, emailKey(email!));
   }
 
-  /** The person who has the address, if they have signed in: from then on it is theirs, whoever gets the address later. */
+  /**
+   * Returns the person with this verified address, if they have signed in. The role then stays theirs, even when
+   * somebody else gets the address later.
+   */
   private async subjectWithEmail(issuer: string, email: string): Promise<Subject> {
     const users = await this.database
       .repository(User)
@@ -155,7 +161,7 @@ export class PeopleService {
     throw invalidRequest([{ path: 'issuer', message }]);
   }
 
-  /** Takes a role away. It counts no more within 5 s. */
+  /** Removes a role. It stops applying within 5 s. */
   async remove(id: string, caller: Caller): Promise<MemberDto> {
     const removed = await this.database.transaction(async () => {
       const [member] = await this.database.query(memberById(id));
@@ -174,8 +180,8 @@ export class PeopleService {
   }
 
   /**
-   * Lets a person in no more, or again. Only admins of everything may: another one would learn whether the person has roles
-   * elsewhere.
+   * Deactivates or activates a person. Only admins of everything may, because others would learn that the person has
+   * roles elsewhere.
    */
   async setActive(id: string, isActive: boolean, caller: Caller): Promise<UserDto> {
     if (!caller.scopes.includes('*'))

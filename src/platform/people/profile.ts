@@ -2,14 +2,14 @@ import { emailKey } from '../auth/grants.js';
 import { isStorable } from '../http/dto.js';
 import type { SignInProvider } from '../config/sign-in-settings.js';
 
-/** Groups that count, and the characters that a name of one may have. */
+/** Most groups of a person, and the longest group name. */
 const MAX_GROUPS = 1000;
 const MAX_GROUP = 256;
 const MAX_TEXT = 320;
-/** As of OpenID Connect. */
+/** Limit of OpenID Connect. */
 const MAX_SUBJECT = 255;
 
-/** What a provider tells of a person. */
+/** The data of a person that a provider reports. */
 export interface Profile {
   issuer: string;
   subject: string;
@@ -22,9 +22,9 @@ export interface Profile {
 type Claims = Record<string, unknown>;
 
 /**
- * Reads the claims of an ID token, and those of the userinfo endpoint for what the token does not hold. An address and
- * whether it is verified come from the same one of them.
- * @throws Error when the subject is none
+ * Reads the claims of an ID token, and from the userinfo endpoint those that the token lacks. An address and its
+ * verification come from the same source.
+ * @throws Error when the subject is not valid
  */
 export function readProfile(
   { issuer, groupsClaim }: Pick<SignInProvider, 'issuer' | 'groupsClaim'>,
@@ -47,13 +47,13 @@ export function readProfile(
   };
 }
 
-/** A single text is one group, whatever it holds: a comma in the name of a group makes no second one. */
+/** Reads a list of groups. A single string is one group, even with commas in it. */
 function groups(claim: unknown): string[] {
   const list: unknown[] = Array.isArray(claim) ? claim : [claim];
   const names = list.flatMap((name) => text(name, MAX_GROUP) ?? []);
   return [...new Set(names)].slice(0, MAX_GROUPS);
 }
 
-/** Null for what is no text that the database holds. */
+/** Returns null for a value that is not a storable text. */
 const text = (value: unknown, max: number): string | null =>
   isStorable(value) && value !== '' && value.length <= max ? value : null;

@@ -10,34 +10,36 @@ import { logger } from '../process/logger.js';
 import { fetchExternal, listCauses, EXTERNAL_SECONDS } from '../http/external-fetch.js';
 
 const CHECK_EVERY_MS = 60_000;
-/** A discovery document is read again after this time, when what it says may have changed. */
+/** Age at which a discovery document is read again, since its content may have changed. */
 const KNOWN_MS = 60 * 60 * 1000;
-/** A provider that did not answer is not asked again for this time: those who sign in meanwhile are told at once. */
+/** Time before a provider that did not answer is requested again. Sign-ins in this time fail at once. */
 const RETRY_MS = 5000;
-/** By how much clocks may differ. */
+/** Largest accepted difference between clocks. */
 export const CLOCK_TOLERANCE_SECONDS = 30;
 
-/** What a provider has told of itself. */
+/** The result of a provider's discovery. */
 export interface DiscoveredProvider {
   metadata: client.ServerMetadata;
-  /** Made anew for each sign-in, so that the provider's keys are read then: they may have been replaced. */
+  /**
+   * Returns a new configuration for each sign-in, so that the provider's keys are read then: they may have been
+   * replaced.
+   */
   configuration: () => client.Configuration;
-  /** Its keys, as they are now: an unknown one makes them be read again. */
+  /** The provider's current keys. An unknown key id reads them again. */
   keys: JWTVerifyGetKey;
 }
 
 interface State {
   discovered?: DiscoveredProvider;
-  /** When that was. */
+  /** Time of the last discovery. */
   at: number;
-  /** The one under way. */
   discovering?: Promise<DiscoveredProvider> | undefined;
   failure?: { error: unknown; at: number } | undefined;
 }
 
 /**
- * The providers that people sign in with. Discovery is lazy, so that the service starts and ingests while a provider is
- * away, and is tried again each minute; the log and `/ready` say which one cannot be reached.
+ * The providers that people sign in with. Discovery is lazy, so that the service starts and stores calls while a
+ * provider cannot be reached. It is retried each minute; the log and `/ready` report unreachable providers.
  */
 @Injectable()
 export class ProvidersService {
@@ -61,12 +63,12 @@ export class ProvidersService {
     return this.config.signInProviders.find((one) => one.issuer === issuer);
   }
 
-  /** An address of the sign-in at the provider. */
+  /** Returns a URL of this service for the sign-in with a provider. */
   address({ number }: SignInProvider, path: 'sign-in' | 'callback'): string {
     return `${this.config.publicUrl}/auth/${number}/${path}`;
   }
 
-  /** Which of the providers answered last time, by their issuers. */
+  /** Returns, by issuer, whether each provider answered last time. Null for a provider that was not tried yet. */
   reachable(): Record<string, boolean | null> {
     return Object.fromEntries(
       this.config.signInProviders.map(({ issuer }) => {
@@ -76,7 +78,10 @@ export class ProvidersService {
     );
   }
 
-  /** What the provider says of itself. @throws whatever keeps it from being read */
+  /**
+   * Returns the discovered data of a provider.
+   * @throws the error that prevents discovery
+   */
   async discovered(provider: SignInProvider): Promise<DiscoveredProvider> {
     const state = this.state(provider.issuer);
     if (state.discovered) return state.discovered;
@@ -107,12 +112,12 @@ export class ProvidersService {
     return state.discovering;
   }
 
-  /** What is known stays known while a provider is away. */
+  /** Keeps discovered data while a provider cannot be reached. */
   private async check(): Promise<void> {
     for (const provider of this.config.signInProviders) {
       const { discovered, at, failure } = this.state(provider.issuer);
       if (failure || !discovered || Date.now() - at > KNOWN_MS)
-        await this.discover(provider).catch(() => {}); // the log has it
+        await this.discover(provider).catch(() => {}); // `discover` has logged it
     }
   }
 
@@ -148,7 +153,10 @@ async function discover({
   return { metadata: server, configuration, keys: keysAt(server.jwks_uri) };
 }
 
-/** By the header, as each provider must take it, unless it says that it takes the body alone. */
+/**
+ * Sends the secret in the header, which each provider must accept. The body is used only when the provider lists no
+ * other method.
+ */
 function secretIn(secret: string): client.ClientAuth {
   const [basic, post] = [client.ClientSecretBasic(secret), client.ClientSecretPost(secret)];
   return (server, ...rest) => {

@@ -1,34 +1,40 @@
 import type { IncomingMessage } from 'node:http';
 import { cookieName, cookieValue } from '../auth/session-cookie.js';
 
-/** How long a person may take at the provider. */
+/** Longest time that a person may spend at the provider. */
 export const ATTEMPT_SECONDS = 15 * 60;
 const MAX_PLACE = 2000;
 
-/** A sign-in that has begun. It is kept in the person's browser alone, so that nobody without an account can store anything. */
+/**
+ * A sign-in in progress. Only the person's browser stores it, so nobody without an account can make the service store
+ * anything.
+ */
 export interface SignInAttempt {
   /** The number of the provider. */
   provider: string;
   state: string;
   nonce: string;
-  /** Of PKCE: a code that was stolen on its way is worth nothing without it. */
+  /** PKCE verifier, without which a stolen code is useless. */
   verifier: string;
-  /** Where the person wanted to go. */
+  /** The page to open after the sign-in. */
   to: string;
-  /** When it began, in milliseconds. */
+  /** Start of the attempt, in milliseconds. */
   at: number;
 }
 
 type WithHeaders = Pick<IncomingMessage, 'headers'>;
 
-/** Over TLS the name begins with `__Host-`: no other host of the domain can set such a cookie, and begin a sign-in for the person. */
+/**
+ * Returns the name of the cookie. Over TLS it begins with `__Host-`, so that no other host of the domain can set this
+ * cookie and begin a sign-in for the person.
+ */
 export const attemptCookie = (request: WithHeaders, isByTls: boolean): string =>
   `${isByTls ? '__Host-' : ''}${cookieName('skein_sign_in', request)}`;
 
 export const attemptText = (attempt: SignInAttempt): string =>
   Buffer.from(JSON.stringify(attempt)).toString('base64url');
 
-/** The attempt of a browser; null where there is none, or it is too old. */
+/** Returns the attempt of a browser. Null without one, or when it is too old. */
 export function readAttempt(request: WithHeaders, isByTls: boolean): SignInAttempt | null {
   const text = cookieValue(request, attemptCookie(request, isByTls));
   if (text === undefined) return null;
@@ -43,7 +49,7 @@ export function readAttempt(request: WithHeaders, isByTls: boolean): SignInAttem
   }
 }
 
-/** Where a person may be sent after the sign-in: a page of the console. Everything else becomes its first page. */
+/** Returns the console page to open after the sign-in. Any other URL is replaced by the start page. */
 export function pageOfConsole(to: unknown): string {
   const home = '/console/';
   if (typeof to !== 'string' || to.length > MAX_PLACE) return home;

@@ -30,7 +30,7 @@ import { logger } from '../process/logger.js';
 import { ProvidersService } from './providers.service.js';
 import { type SignInFailureReason, SignInFailure, SignInService } from './sign-in.service.js';
 
-/** Sign-ins of an address that wait for the provider. */
+/** Most sign-ins of one address that wait for the provider. */
 const MAX_AT_ONCE = 10;
 const MAX_LOGOUT_BYTES = 32 * 1024;
 
@@ -39,8 +39,8 @@ interface RedirectUrl {
 }
 
 /**
- * Where browsers go to a provider and come back, and where providers end sessions. A browser is sent to the provider that the
- * settings name, or to a page of the console, and nowhere else.
+ * Endpoints to which browsers are sent before and after the provider, and at which providers end sessions. A browser is
+ * redirected only to a provider of the settings, or to a page of the console.
  */
 @ApiExcludeController()
 @Controller('auth/:provider')
@@ -58,7 +58,6 @@ export class SignInController {
     this.isByTls = publicUrl?.startsWith('https:') ?? false;
   }
 
-  /** Sends the browser to the provider. */
   @Get('sign-in')
   @Public()
   @Redirect()
@@ -74,7 +73,6 @@ export class SignInController {
     });
   }
 
-  /** Takes the browser back, and begins the session of the person. */
   @Get('callback')
   @Public()
   @Redirect()
@@ -82,7 +80,7 @@ export class SignInController {
     const provider = this.providers.provider(number);
     return this.answer(context, async () => {
       const attempt = readAttempt(context, this.isByTls);
-      this.setAttempt(context, '', 0); // works once
+      this.setAttempt(context, '', 0); // an attempt works once
       if (!attempt) throw new SignInFailure('expired');
       const token = await this.exchanges.run(callerAddress(context), () =>
         this.signIns.finish(provider, attempt, `?${query(context).toString()}`),
@@ -117,7 +115,9 @@ export class SignInController {
     return {};
   }
 
-  /** The person reads what happened and a reference; the log has the cause. */
+  /**
+   * Redirects the browser. After a failure the person reads the reason and a reference, and the log contains the cause.
+   */
   private async answer(context: Context, work: () => Promise<string>): Promise<RedirectUrl> {
     context.response.setHeader('Cache-Control', 'no-store');
     context.response.setHeader('Referrer-Policy', 'no-referrer');
@@ -139,7 +139,7 @@ export class SignInController {
     }
   }
 
-  /** Lax: the browser comes back from another site. */
+  /** Sets the attempt's cookie. It is Lax, because the browser returns from another site. */
   private setAttempt(context: Context, text: string, seconds: number): void {
     this.setCookie(context, attemptCookie(context, this.isByTls), text, {
       seconds,
@@ -162,8 +162,8 @@ export class SignInController {
 }
 
 /**
- * Sign-ins that are at the provider's: each costs it and us a few requests, so a client has few at a time. They are not limited
- * by how many have failed: nobody guesses a code, and all people of an office may have one address.
+ * Limits the sign-ins of a client that wait for the provider, since each costs both sides a few requests. Failures are
+ * not counted: nobody can guess a code, and all people of an office may share one address.
  */
 class PendingSignIns {
   private readonly underWay = new Map<string, number>();

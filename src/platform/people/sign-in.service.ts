@@ -26,7 +26,7 @@ import {
 const SIGN_IN = auditAction('people.sign_in');
 const SIGN_OUT = auditAction('people.sign_out');
 
-/** Why somebody was not let in, as the console explains it. */
+/** Reasons for a refused sign-in, which the console explains. */
 export type SignInFailureReason =
   | 'expired'
   | 'denied'
@@ -38,7 +38,7 @@ export type SignInFailureReason =
   | 'too_many'
   | 'unavailable';
 
-/** Nothing was granted. The cause is for the log alone. */
+/** Ends a sign-in that granted nothing. Only the log contains the cause. */
 export class SignInFailure extends Error {
   constructor(
     readonly reason: SignInFailureReason,
@@ -49,12 +49,12 @@ export class SignInFailure extends Error {
 }
 
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
-/** A token that ends sessions is sent at once. */
+/** Greatest age of a logout token. Providers send it at once. */
 const LOGOUT_TOKEN_AGE = '5 min';
 
 /**
- * Signs people in with OpenID Connect: the authorization code flow with PKCE, state and nonce, by `openid-client`. The ID
- * token's signature is checked too, though it comes from the provider directly.
+ * Signs people in with OpenID Connect: the authorization code flow with PKCE, state and nonce, by `openid-client`. The
+ * signature of the ID token is checked too, although it comes from the provider directly.
  */
 @Injectable()
 export class SignInService {
@@ -67,7 +67,10 @@ export class SignInService {
     private readonly sessions: SessionsService,
   ) {}
 
-  /** The address at the provider where a sign-in goes on. @throws SignInFailure */
+  /**
+   * Returns the provider's URL at which a sign-in continues, and the attempt.
+   * @throws SignInFailure
+   */
   async begin(
     provider: SignInProvider,
     to: string,
@@ -92,7 +95,10 @@ export class SignInService {
     return { url: url.href, attempt };
   }
 
-  /** Takes the code that a browser brings from the provider, and begins a session. @throws SignInFailure */
+  /**
+   * Exchanges the code that a browser brings from the provider, and begins a session.
+   * @throws SignInFailure
+   */
   async finish(provider: SignInProvider, attempt: SignInAttempt, search: string): Promise<string> {
     if (attempt.provider !== provider.number) throw new SignInFailure('expired');
     const configuration = await this.configuration(provider);
@@ -150,7 +156,7 @@ export class SignInService {
     }
   }
 
-  /** Stores what the provider tells of a person, who is given what waited for their e-mail address. */
+  /** Stores the provider's data of a person. The person gets the roles that were given to their e-mail address. */
   async seen(profile: Profile): Promise<Person> {
     const { issuer, email, emailVerified } = profile;
     const person = await this.database.transaction(async () => {
@@ -163,7 +169,7 @@ export class SignInService {
     return person;
   }
 
-  /** Ends a session here. Answers where the browser ends it at the provider too, if that can be. */
+  /** Ends a session. Returns the URL at which the browser ends it at the provider too, or null. */
   async signOut(token: string): Promise<string | null> {
     const session = await this.sessions.end(token);
     if (!session?.userId) return null;
@@ -189,7 +195,10 @@ export class SignInService {
     }).href;
   }
 
-  /** Ends the sessions that a provider's logout token names. @throws ApiError `invalid_request`, `unavailable` */
+  /**
+   * Ends the sessions that a provider's logout token names.
+   * @throws ApiError `invalid_request`, `unavailable`
+   */
   async backChannelLogout(provider: SignInProvider, token: string): Promise<void> {
     const { keys, metadata } = await this.providers.discovered(provider).catch((cause: unknown) => {
       throw new ApiError('unavailable', 'the provider cannot be reached', { cause });
@@ -209,7 +218,7 @@ export class SignInService {
     await this.endSessions(provider.issuer, sid, subject);
   }
 
-  /** Ends sessions on behalf of their provider: the one that it calls `sid`, or all of the subject. */
+  /** Ends sessions at the request of their provider: the one with this `sid`, or all of the subject. */
   async endSessions(issuer: string, sid: string | null, subject: string | null): Promise<void> {
     const end = async () => {
       const ended = await this.database.query(sessionsEnd(issuer, sid, subject));
@@ -241,7 +250,10 @@ const actor = (person: Person): Actor => ({
   userId: person.id,
 });
 
-/** What the tokens say of a person, and what only the userinfo endpoint does. @throws SignInFailure */
+/**
+ * Reads the claims of the tokens, and those that only the userinfo endpoint has.
+ * @throws SignInFailure
+ */
 export async function readClaims(
   provider: SignInProvider,
   configuration: client.Configuration,
@@ -259,7 +271,10 @@ export async function readClaims(
   }
 }
 
-/** An answer that came and was refused is the provider's, or somebody's who forged it; without one, the provider is away. */
+/**
+ * Classifies an error. With an answer, the provider refused or somebody forged it; without one, the provider cannot be
+ * reached.
+ */
 function toFailure(error: unknown): SignInFailure {
   if (error instanceof client.AuthorizationResponseError)
     return new SignInFailure(error.error === 'access_denied' ? 'denied' : 'not_valid', error);

@@ -1,6 +1,9 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** A person, as a provider tells of them. An account is issuer and subject: e-mail addresses change hands. */
+/**
+ * A person, with the data that a provider reports. Issuer and subject identify the account, because e-mail addresses
+ * may get new owners.
+ */
 @Entity('users')
 @Index('users_account_idx', ['issuer', 'subject'], { unique: true })
 @Index('users_email_idx', ['email'], { where: 'email_verified' })
@@ -8,11 +11,11 @@ export class User {
   @PrimaryColumn('uuid') id!: string;
   @Column({ type: 'text', collation: 'C' }) issuer!: string;
   @Column({ type: 'text', collation: 'C' }) subject!: string;
-  /** As `emailKey` writes it. */
+  /** In the form of `emailKey`. */
   @Column({ type: 'text', nullable: true, collation: 'C' }) email!: string | null;
   @Column('boolean', { name: 'email_verified' }) emailVerified!: boolean;
   @Column({ type: 'text', nullable: true, collation: 'C' }) name!: string | null;
-  /** Groups of the provider, as it last told. */
+  /** The groups that the provider reported last. */
   @Column({ type: 'text', array: true, collation: 'C' }) groups!: string[];
   @Column('boolean', { name: 'is_active', default: () => 'true' }) isActive!: boolean;
   @Column('timestamptz', { name: 'first_seen', default: () => 'now()' }) firstSeen!: Date;

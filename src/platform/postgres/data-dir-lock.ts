@@ -15,22 +15,21 @@ import { type ProcessIdentity, isRunning, isVisible, ownIdentity } from './proce
 
 /** A lock that the kernel holds on a file, for as long as any process has this descriptor open. */
 export interface FileLock {
-  /** A program that inherits it holds the lock too. Not so on Windows. */
+  /** Descriptor of the file. A program that inherits it holds the lock too, except on Windows. */
   descriptor: number;
-  /** Closes our descriptor. May be called again. */
+  /** Closes this process's descriptor. It may be called again. */
   release: () => void;
 }
 
 export interface LockOptions {
-  /** How long a holder that is not known to run may keep the lock: it may just have been taken or given back. */
+  /** How long to wait for a holder that is not known to run: the lock may just have been taken or released. */
   patienceMs: number;
-  /** Called once when the lock is held without a service that is known to run; `isOurs`: it ended in our PID namespace. */
+  /** Called once when the lock is held but no service is known to run. `isOurs`: it ended in this PID namespace. */
   onLeftover?: (isOurs: boolean) => Promise<void>;
-  /** Ends the waiting. */
   signal?: AbortSignal;
 }
 
-/** Another process has the folder. */
+/** Another process uses the folder. */
 export class FolderInUse extends Error {
   constructor(
     readonly folder: string,
@@ -40,18 +39,20 @@ export class FolderInUse extends Error {
   }
 }
 
-/** Behind the content, which Windows would otherwise keep from readers. macOS locks the whole file. */
+/**
+ * The locked byte is behind the content, because Windows prevents others from reading a locked range. macOS locks the
+ * whole file.
+ */
 const LOCKED_BYTE = 2 ** 40;
-/** The content has one size, so that taking the lock once more needs no space on the disk. */
+/** Fixed size of the content, so that taking the lock again needs no space on the disk. */
 const CONTENT_BYTES = 1024;
 const POLL_MS = 10;
 
 /**
- * Takes the lock on the file, made when missing, for this process. @throws FolderInUse naming the holder.
- *
- * The kernel keeps the lock, so containers, PID namespaces and other paths to the file all see it, and none outlives
- * its holders. The content only says who took it last. The file is never removed: a lock on a removed file is seen by
- * nobody who comes later.
+ * Takes the lock on the file for this process. The file is created when it is missing. The kernel keeps the lock, so
+ * containers, PID namespaces and other paths to the file all see it. It never outlives its holders. The content only
+ * names the last holder. The file is never removed: a lock on a removed file is invisible to later processes.
+ * @throws FolderInUse naming the holder.
  */
 export async function lockFile(path: string, options: LockOptions): Promise<FileLock> {
   const { tryLock } = await lockLibrary();
@@ -77,7 +78,9 @@ export async function lockFile(path: string, options: LockOptions): Promise<File
   }
 }
 
-/** Loaded when needed: where the package has no binary, a service with DATABASE_URL still starts. */
+/**
+ * Loads the library only when it is needed: on platforms without its binary, a service with DATABASE_URL still starts.
+ */
 async function lockLibrary() {
   try {
     return await import('fs-native-extensions');
@@ -104,7 +107,7 @@ function open(path: string): number {
   }
 }
 
-/** The message of an error, with the users that it is about where one may not do something with a path of another. */
+/** Returns the message of an error. If access to another user's path was denied, it names both users. */
 export function withOwner(error: unknown, path: string): string {
   const { code, message }: NodeJS.ErrnoException = Object(error);
   const [owner, own] = [ownerId(path), process.getuid?.()];
@@ -128,7 +131,7 @@ function inUse(path: string, holder: ProcessIdentity | undefined): FolderInUse {
   return new FolderInUse(dirname(path), `process ${holder.pid}${where}`);
 }
 
-/** The process that took the lock last, if it runs here and now. */
+/** Returns the process that took the lock last, if it runs in this namespace. */
 export function visibleHolder(path: string): number | undefined {
   if (!existsSync(path)) return undefined;
   const descriptor = openSync(path, constants.O_RDONLY);
@@ -140,7 +143,7 @@ export function visibleHolder(path: string): number | undefined {
   }
 }
 
-/** Undefined while the holder has not written yet. */
+/** Returns undefined while the holder has not written its identity yet. */
 function readHolder(descriptor: number): ProcessIdentity | undefined {
   const buffer = Buffer.alloc(CONTENT_BYTES);
   const content = buffer.toString('utf8', 0, readSync(descriptor, buffer, 0, CONTENT_BYTES, 0));

@@ -11,57 +11,56 @@ import { join } from 'node:path';
 
 const MIB = 1024 * 1024;
 const LOOK_EVERY_MS = 100;
-/** Below this much free room, or this part of a small disk, nothing is written but what makes room. */
+/** With less free room than this, or than this part of a small disk, only work that frees room may write. */
 const RESERVE_BYTES = 256 * MIB;
 const RESERVE_PART = 1 / 20;
-/** The reserve is never less than these segments of the log: PostgreSQL ends when it cannot make the next one. */
+/** Smallest reserve, in WAL segments. PostgreSQL ends when it cannot create the next segment. */
 const RESERVE_SEGMENTS = 6;
 /** Writes are accepted again when this many times the reserve is free. */
 const ENOUGH = 1.5;
 /**
- * While rows take the room of erased ones, indexes may still grow and take some of the reserve, down to so many segments.
- * The log's own are counted with the free room, up to four, so that a segment more or less of it decides nothing.
+ * While new rows reuse the room of erased rows, indexes may grow into the reserve, down to this many segments. Up to
+ * four existing WAL segments count as free room, so that one segment more or less decides nothing.
  */
 const REUSING_SEGMENTS = 7;
-/** The log has three or four segments while a checkpoint runs, and erasing may need one more. */
+/** The WAL has three or four segments while a checkpoint runs, and erasing may need one more. */
 const LEAST_SEGMENTS = 5;
 const LOG_SEGMENTS = 4;
-/** By this part of a segment the disk may fill up further each time that rows were erased. */
+/** Part of a segment by which the disk may fill further after each erasing. */
 const GROWTH_PART = 1 / 2;
-/** The file has a fixed size, so that it can be rewritten on a full disk. */
+/** Fixed size of the file, so that it can be rewritten on a full disk. */
 const FILE_BYTES = 8192;
 
 export interface DiskSpace {
   sizeBytes: number;
-  /** For accounts that are not root, as the server's. */
+  /** Free bytes for accounts other than root, such as the server's. */
   freeBytes: number;
 }
 
-/** Of the disk that holds a path. */
+/** Returns the size and the free room of the disk that holds a path. */
 export function readDisk(path: string): DiskSpace {
   const { blocks, bavail, bsize } = statfsSync(path);
   return { sizeBytes: blocks * bsize, freeBytes: bavail * bsize };
 }
 
-/** The segments of the log, all of the size that the cluster was made with. */
+/** Lists the WAL segments. All have the size that the cluster was created with. */
 function listSegments(pgdata: string): string[] {
   return readdirSync(join(pgdata, 'pg_wal')).filter((name) => /^[0-9A-F]{24}$/.test(name));
 }
 
 /**
- * `roomy`: all is as usual. `full`: writes are refused. `reusing`: writes are taken although no more is free, because rows
- * were erased, whose room in the files new rows take; or because the service has just started, which tries it.
+ * State of the disk. `roomy`: normal operation. `full`: writes are refused. `reusing`: writes are accepted although no
+ * more room is free, because new rows reuse the room of erased rows. The service also starts in `reusing`, as an
+ * attempt.
  */
 type State = 'roomy' | 'reusing' | 'full';
 
-/** What there is of room. */
 export interface DiskRoom extends DiskSpace {
   segmentBytes: number;
-  /** Of the log. */
   segments: number;
 }
 
-/** `least` is the room that has to be left while new rows take the room of erased ones. */
+/** Returns the next state. `least` is the room that must stay free while new rows reuse the room of erased rows. */
 export function judgeRoom(room: DiskRoom, before: State, least: number): State {
   const { sizeBytes, freeBytes, segmentBytes } = room;
   const part = Math.min(RESERVE_BYTES, sizeBytes * RESERVE_PART);
@@ -73,7 +72,7 @@ export function judgeRoom(room: DiskRoom, before: State, least: number): State {
 const withLog = ({ freeBytes, segmentBytes, segments }: DiskRoom) =>
   freeBytes + Math.min(LOG_SEGMENTS, segments) * segmentBytes;
 
-/** The room that has to be left once rows were erased: less than there is now, within bounds. */
+/** Returns the room that must stay free after erasing: less than is free now, within bounds. */
 export function leastAfterErasing(room: DiskRoom): number {
   const { segmentBytes } = room;
   const least = Math.min(
@@ -84,8 +83,8 @@ export function leastAfterErasing(room: DiskRoom): number {
 }
 
 /**
- * Settings while the disk is nearly full. A small log leaves its room to erasing: a checkpoint is due at each segment,
- * takes no longer than it must, and keeps none for later. Vacuum, which nothing else holds back, writes at most 16 MB/s.
+ * Settings while the disk is nearly full. A small WAL leaves its room to erasing: a checkpoint is due at each segment,
+ * runs as fast as possible, and keeps no segment for later. Vacuum, which nothing else limits, writes at most 16 MB/s.
  */
 const smallLog = (segmentBytes: number): Record<string, string> => ({
   min_wal_size: `${(2 * segmentBytes) / MIB}MB`,
@@ -97,18 +96,17 @@ const smallLog = (segmentBytes: number): Record<string, string> => ({
 });
 
 /**
- * Keeps PostgreSQL from filling its disk, on which it could not even start again: near the end of the room it is told to
- * begin transactions as read-only, so that reads go on, writes are refused (SQLSTATE 25006), and erasing, which asks for
- * a transaction that writes, has the rest. All of it ends by itself when there is room again.
+ * Keeps PostgreSQL from filling its disk, because it cannot start on a full one. Near the end of the room, transactions
+ * begin as read-only. Reads continue, and writes are refused (SQLSTATE 25006). Erasing requests a transaction that
+ * writes, and may use the rest. Normal operation resumes by itself when room is free again.
  *
- * The server reads its settings from a file outside of the data folder; `reload` makes a running one read it anew.
+ * The server reads its settings from a file outside of the data folder; `reload` makes a running server read it again.
  */
 export class DiskWatch {
   private state: State;
   private least: number;
   private readonly segmentBytes: number;
   private timer: NodeJS.Timeout | undefined;
-  /** What kept the last look from succeeding. */
   private problem: string | undefined;
   /** For the metrics. */
   readonly progress = { pauseMs: LOOK_EVERY_MS, succeededMs: 0 };
@@ -137,13 +135,13 @@ export class DiskWatch {
     clearInterval(this.timer);
   }
 
-  /** How much may be erased now: as much as one likes, a batch between two checkpoints, or nothing. */
+  /** Returns how much may be erased now: any amount, one batch between two checkpoints, or nothing. */
   get roomToErase(): 'free' | 'in steps' | 'impossible' {
     if (this.state === 'roomy') return 'free';
     return readDisk(this.pgdata).freeBytes < this.segmentBytes ? 'impossible' : 'in steps';
   }
 
-  /** To be called when rows have been erased and vacuumed: new rows have room in the files, however full the disk is. */
+  /** Accepts writes again after rows were erased and vacuumed: new rows fit into the files, even on a full disk. */
   reuse(): void {
     this.least = leastAfterErasing(this.room);
     if (this.state === 'full') this.enter(judgeRoom(this.room, 'reusing', this.least));
@@ -204,5 +202,4 @@ export class DiskWatch {
   }
 }
 
-/** As PostgreSQL reads a value of its configuration file. */
 const quoted = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;

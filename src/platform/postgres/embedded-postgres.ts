@@ -40,58 +40,60 @@ import { type LogLevel, serverLog } from './server-log.js';
 import { commandLine, waitForEnd, isPostmaster, serverProcesses, signal } from './processes.js';
 
 export interface EmbeddedPostgresOptions {
-  /** Made when missing. One process at a time may have it. */
+  /** Created when it is missing. Only one process at a time may use it. */
   dataDir: string;
-  /** Refuses a folder without a database, and makes nothing then. */
+  /** True to refuse a folder without a database, and to create nothing. */
   mustExist?: boolean;
-  /** More arguments of `postgres`, after ours and stronger: `['-c', 'fsync=off']`. */
+  /** Additional arguments of `postgres`, which override ours: `['-c', 'fsync=off']`. */
   flags?: string[];
-  /** On Linux, what each of its processes may take beside shared memory; 0, or nothing said, is no limit. */
+  /** On Linux, memory that each of its processes may use in addition to shared memory. 0 or undefined is no limit. */
   processBytes?: number;
-  /** Receives what the server writes, and what an operator should know although the start goes on. */
+  /** Receives the output of the server, and warnings for operators that do not stop the start. */
   log?: (line: string, level: LogLevel) => void;
-  /** Gives up the start; means nothing once the server runs. */
+  /** Aborts the start. It has no effect once the server runs. */
   signal?: AbortSignal;
 }
 
 export interface EmbeddedPostgres {
   /** `postgres://…` for `pg` and TypeORM: through a Unix socket, on Windows through the loopback interface. */
   url: string;
-  /** Where the database is: in DATA_DIR, or elsewhere when the account PostgreSQL runs as cannot enter that. */
+  /**
+   * Folder of the database: in DATA_DIR, or elsewhere when the account that PostgreSQL runs as cannot enter DATA_DIR.
+   */
   folder: string;
-  /** Of the disk that the database is on. */
   disk: DiskWatch;
-  /** Resolves when the server has ended for good: one that ends by itself is started again. */
+  /** Resolves when the server has ended for good. A server that ends by itself is restarted. */
   exited: Promise<void>;
-  /** Ends open sessions, writes a checkpoint, gives the data folder back. May be called again. */
+  /** Ends open sessions, writes a checkpoint and releases the data folder. It may be called again. */
   stop(): Promise<void>;
 }
 
 const LOCK_FILE = 'skein.lock';
 const SOCKET_PORT = 5432;
 const SOCKET_NAME = `.s.PGSQL.${SOCKET_PORT}`;
-/** sun_path holds 104 bytes on macOS and 108 on Linux, the closing zero among them. */
+/** Limit of sun_path: 104 bytes on macOS and 108 on Linux, including the closing zero. */
 const MAX_SOCKET_PATH_BYTES = 103;
 const POLL_MS = 10;
-/** For a server left behind to write its checkpoint; it is killed afterwards, and recovers from its log. */
+/** Time for an orphaned server to write its checkpoint. Then it is killed, and recovers from its WAL. */
 const LEFTOVER_STOP_MS = 30_000;
-/** A folder that was taken or given back this moment may not say yet who has it. */
+/** A folder that was just taken or released may not name its holder yet. */
 const LOCK_PATIENCE_MS = 1000;
-/** For whatever holds a port or a memory segment to let go of it. */
+/** Time to wait until another process releases a port or a memory segment. */
 const RETRY_START_MS = 10_000;
 
 /**
- * Starts PostgreSQL on a data folder, making the database first when there is none (about 1 s; later starts 0.1 s).
+ * Starts PostgreSQL on a data folder. Without a database it creates one first (about 1 s; later starts take 0.1 s).
  *
- * The server belongs to this process: it ends within 0.1 s when we are killed, and does not see our terminal's Ctrl-C.
- * One that was left behind all the same, or was killed itself, is stopped or recovered here.
- * Throws an Error that can be shown as it is (FolderInUse when another process has the folder); nothing keeps running
+ * The server belongs to this process: it ends within 0.1 s when this process is killed, and ignores Ctrl-C in the
+ * terminal. A server that was left behind, or was killed itself, is stopped or recovered here.
+ *
+ * Two kernel locks keep every other process away, whatever its container, namespace or path to the folder. Only the
+ * service holds the lock on `DATA_DIR/skein.lock`, which shows that a service runs. PostgreSQL inherits the lock on
+ * `pgdata/skein.lock`, so it lasts until the last process of the server has ended. Only the holder of both may judge a
+ * status file as stale.
+ *
+ * @throws Error with a message for the user (FolderInUse when another process has the folder). No process remains then,
  * and the folder is free again.
- *
- * Two kernel locks keep every other process away, whatever its container, namespace or path to the folder. The one on
- * `DATA_DIR/skein.lock` is ours alone and says that a service runs. The one on `pgdata/skein.lock` is inherited by
- * PostgreSQL, so it lasts until the last process of the server is gone. Only the holder of both may judge a status file
- * as stale.
  */
 export async function openEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
@@ -133,7 +135,8 @@ export async function openEmbeddedPostgres(
       await removeLeftover(pgdata, tools);
       const log = serverLog(report);
       const server = await startServer(pgdata, args, { ...tools, lock, processBytes, log, begun });
-      // behind a recovery the checkpointer sleeps for minutes, and finishes no segment by archive_timeout; this wakes it
+      // After a recovery the checkpointer sleeps for minutes, and closes no segment by archive_timeout. A reload wakes
+      // it.
       reload();
       return server;
     };
@@ -154,8 +157,8 @@ export async function openEmbeddedPostgres(
 }
 
 /**
- * The url of the server another process of ours runs on that folder now; undefined when none does, when it does not
- * take connections yet, and when it cannot be reached from this container.
+ * Returns the URL of the server that another Skein process runs on that folder. Undefined when none runs, when it does
+ * not accept connections yet, and when it cannot be reached from this container.
  */
 export async function embeddedPostgresUrl(dataDir: string): Promise<string | undefined> {
   if (!existsSync(dataDir)) return undefined;
@@ -164,7 +167,7 @@ export async function embeddedPostgresUrl(dataDir: string): Promise<string | und
   return url && (await isListening(readPostmaster(pgdata)!)) ? url : undefined;
 }
 
-/** The process whose command line ends so and that has the data folder, as far as it can be seen from here. */
+/** Returns the visible process that holds the data folder, if its command line ends as `program` requires. */
 export function folderHolder(dataDir: string, program: RegExp): number | undefined {
   const pid = visibleHolder(join(absolute(dataDir), LOCK_FILE));
   return pid !== undefined && program.test(commandLine(pid).trim()) ? pid : undefined;
@@ -178,7 +181,9 @@ function isListening({ port, socketFolder }: Postmaster): Promise<boolean> {
   }).finally(() => socket.destroy());
 }
 
-/** @throws Error when the folder holds no database. One that we may not look into passes: its use says why. */
+/**
+ * @throws Error when the folder contains no database. An unreadable folder passes, because its use reports the reason.
+ */
 function assertDatabase(dataDir: string): void {
   const path = absolute(dataDir);
   try {
@@ -197,7 +202,7 @@ function usableFolder(dataDir: string): string {
   try {
     if (!existsSync(path)) {
       makeFolder(path);
-      // as root, the account must pass through
+      // running as root, so the account must be able to pass through
       chmodSync(path, process.getuid?.() === 0 ? 0o711 : 0o700);
     }
     if (!statSync(path).isDirectory()) throw new Error('it is not a folder');
@@ -208,19 +213,19 @@ function usableFolder(dataDir: string): string {
   }
 }
 
-/** With its parents, like `recursive`, which never ends in /proc. */
+/** Creates a folder with its parents. Node's `recursive` never ends in /proc. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path));
   mkdirSync(path);
 }
 
-/** An empty folder that only the account may enter, with a name short enough for a socket. */
+/** Creates an empty folder that only the account may enter, with a path short enough for a socket. */
 function privateFolder(dataDir: string, account: ServerAccount | undefined): string {
   // containers that share a folder for temporary files may have other folders under the same path
   const identity = `${statSync(dataDir).ino} ${dataDir}`;
   const name = `skein-${createHash('sha256').update(identity).digest('hex').slice(0, 12)}`;
-  // DATA_DIR itself is the last resort: on a read-only root it is the only folder that can be written
+  // DATA_DIR itself is the last choice: on a read-only root it is the only writable folder
   const parent = [tmpdir(), '/tmp', '/var/tmp', dataDir].find((folder) => {
     const length = Buffer.byteLength(join(folder, name, SOCKET_NAME));
     if (process.platform !== 'win32' && length > MAX_SOCKET_PATH_BYTES) return false;
@@ -249,11 +254,11 @@ function isWritable(folder: string): boolean {
 }
 
 interface StartTools extends PostgresTools {
-  /** Told of each process that is tried. */
+  /** Called with each process that is started. */
   begun: (server: TiedProcess) => void;
 }
 
-/** Starts the server and waits until it takes connections, through a recovery of any length. */
+/** Starts the server and waits until it accepts connections, through a recovery of any length. */
 async function startServer(
   pgdata: string,
   args: string[],
@@ -263,7 +268,7 @@ async function startServer(
   for (;;) {
     const server = spawnTied(tools.binaries.postgres, args, tools);
     tools.begun(server);
-    const giveUp = () => server.child.stdin?.end(); // its watcher ends it
+    const giveUp = () => server.child.stdin?.end(); // its watcher then ends the server
     tools.signal?.addEventListener('abort', giveUp);
     if (tools.signal?.aborted) giveUp();
     const isReady = await becomesReady(pgdata, server);
@@ -300,7 +305,7 @@ function freePort(): Promise<number> {
   });
 }
 
-/** By the server's own status file, not by its messages, which settings can silence. */
+/** Waits for the server's own status file. Its messages can be silenced by settings. */
 async function becomesReady(pgdata: string, server: TiedProcess): Promise<boolean> {
   while (isAlive(server)) {
     if (readPostmaster(pgdata)?.isReady) return true;
@@ -313,14 +318,14 @@ function isAlive({ child }: TiedProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }
 
-/** Asks the server to end: its sessions are ended, and a checkpoint is written. */
+/** Interrupts the server: it ends its sessions and writes a checkpoint. */
 function interrupt(server: TiedProcess, pgdata: string, tools: PostgresTools): void {
   if (isAlive(server)) {
     const postmaster = readPostmaster(pgdata);
     if (process.platform === 'win32') pgCtlStop(pgdata, tools);
     else if (postmaster) signal(postmaster.pid, 'SIGINT');
   }
-  // the watcher reads the end of this pipe, should there have been no status file to go by
+  // the watcher reads the end of this pipe, which also works without a status file
   server.child.stdin?.end();
 }
 
@@ -333,7 +338,7 @@ async function stopServer(
   await removeLeftover(pgdata, tools);
 }
 
-/** Makes a running server read its settings anew. */
+/** Makes a running server read its settings again. */
 function reloadServer(pgdata: string, { binaries }: PostgresTools): void {
   const pid = readPostmaster(pgdata)?.pid;
   if (pid === undefined || !isPostmaster(pid, pgdata)) return; // it reads them when it starts
@@ -342,8 +347,8 @@ function reloadServer(pgdata: string, { binaries }: PostgresTools): void {
 }
 
 /**
- * Waits for the server that a killed service left behind, and ends it when that service was in our PID namespace. One
- * from elsewhere is only waited for: its own watcher ends it.
+ * Waits for the server that a killed service left behind, and ends it when that service was in this PID namespace. A
+ * server from elsewhere is only waited for: its own watcher ends it.
  */
 function lockCluster(
   pgdata: string,
@@ -365,7 +370,7 @@ function lockCluster(
 async function removeLeftover(pgdata: string, tools: PostgresTools): Promise<void> {
   const pid = readPostmaster(pgdata)?.pid;
   await endServer(pgdata, tools);
-  // its process id may belong to another process by now, which PostgreSQL would take for a running server
+  // its process id may belong to another process by now, which PostgreSQL would mistake for a running server
   if (pid === undefined || !/^(.*\/)?postgres[: ]/.test(commandLine(pid))) {
     rmSync(join(pgdata, 'postmaster.pid'), { force: true });
   }
@@ -401,7 +406,7 @@ interface Postmaster {
   isReady: boolean;
 }
 
-/** The server's status file: process, folder, time, port, socket folder, address, memory key, state. */
+/** Reads the server's status file: process, folder, time, port, socket folder, address, memory key, state. */
 function readPostmaster(pgdata: string): Postmaster | undefined {
   const path = join(pgdata, 'postmaster.pid');
   if (!existsSync(path)) return undefined;
@@ -418,6 +423,6 @@ function serverUrl(pgdata: string): string | undefined {
   const credentials = `skein:${clusterPassword(pgdata)}`;
   const { port, socketFolder } = postmaster;
   if (!socketFolder) return `postgres://${credentials}@127.0.0.1:${port}/postgres`;
-  // the host parameter wins; `localhost` is there for parsers that insist on a host
+  // the host parameter wins; `localhost` is for parsers that require a host
   return `postgres://${credentials}@localhost:${port}/postgres?host=${encodeURIComponent(socketFolder)}`;
 }

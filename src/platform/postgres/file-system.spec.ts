@@ -1,6 +1,6 @@
 import { fileSystemProblem } from './file-system.js';
 
-/** As `stat -f -c %t` prints them. */
+/** Numbers as `stat -f -c %t` prints them. */
 it.each([
   ['ext4', 0xef53, undefined],
   ['overlay', 0x794c7630, undefined],

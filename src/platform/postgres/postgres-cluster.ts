@@ -32,32 +32,35 @@ import {
   type PostgresBinaries,
 } from './postgres-account.js';
 
-/** Where the cluster goes when the account cannot reach DATA_DIR. */
+/** Folder of clusters whose account cannot reach DATA_DIR. */
 const CLUSTERS = '/var/lib/skein';
 const PASSWORD_FILE = 'skein.password';
 const DRAFT = 'pgdata.new-';
-/** An initdb whose application was killed may write for some more milliseconds; retries for about a second. */
+/**
+ * Options of the removal. An initdb whose parent was killed may write for some more milliseconds; this retries for
+ * about a second.
+ */
 const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 };
-/** How many of a program's last lines an error message shows. */
 const TAIL_LINES = 30;
 
 export interface PostgresTools {
   account: ServerAccount | undefined;
   binaries: PostgresBinaries;
-  /** A private folder the account can reach: for sockets, and for the password while a cluster is made. */
+  /** A private folder that the account can reach: for sockets, and for the password while a cluster is created. */
   scratch: string;
   log: (line: string) => void;
-  /** The descriptor of a lock that a program is to hold as long as it runs. */
+  /** The descriptor of a lock that a program holds as long as it runs. */
   lock?: number;
-  /** Gives up a start. */
   signal?: AbortSignal;
-  /** On Linux, what each process of a program may take beside shared memory; without it, as much as ours. */
+  /**
+   * On Linux, memory that each process of a program may use in addition to shared memory. Undefined is the limit of
+   * this process.
+   */
   processBytes?: number | undefined;
-  /** More than every program is given. */
   env?: Record<string, string>;
 }
 
-/** A program that ends when we end, however that happens. */
+/** A program that ends when this process ends, for any reason. */
 export interface TiedProcess {
   child: ChildProcess;
   exited: Promise<void>;
@@ -66,10 +69,10 @@ export interface TiedProcess {
 }
 
 /**
- * The program runs beside a watcher that reads from a pipe only we hold: when we are gone, even by `kill -9`, the
- * read ends and the program is interrupted (for a server: a fast shutdown). Both are in a session of their own, so
- * Ctrl-C in a terminal reaches us alone. The watcher is killed with the program, before its process id is reused.
- * The program inherits descriptor 3, the lock; the watcher does not.
+ * Runs the program beside a watcher that reads from a pipe whose writing end only this process holds. When this process
+ * ends, even by `kill -9`, the read ends and the program is interrupted (for a server: a fast shutdown). Both are in
+ * their own session, so Ctrl-C in a terminal reaches only this process. The watcher is killed with the program, before
+ * its process id is reused. The program inherits descriptor 3, the lock; the watcher does not.
  */
 const WATCHED = `trap '' HUP TERM
 [ -z "$SKEIN_KIB" ] || ulimit -d "$SKEIN_KIB" || :
@@ -82,8 +85,9 @@ kill -KILL $watcher 2>/dev/null
 exit $code`;
 
 /**
- * RLIMIT_DATA counts what a process has for itself, and not the cache that all share. It needs no right and holds in every container:
- * PostgreSQL gets no memory, fails the statement with 53200 and goes on, where the kernel would kill the process and so all sessions.
+ * Returns the memory limit as an environment variable. RLIMIT_DATA counts the private memory of a process, without the
+ * shared cache. It needs no privilege and works in every container. At the limit, PostgreSQL fails the statement with
+ * 53200 and continues. The kernel would kill the process, and so all sessions.
  */
 const memoryLimit = ({ processBytes }: PostgresTools): Record<string, string> =>
   process.platform === 'linux' && processBytes
@@ -99,7 +103,7 @@ export function spawnTied(file: string, args: string[], tools: PostgresTools): T
           stdio: ['pipe', 'ignore', 'pipe', tools.lock ?? 'ignore'],
           detached: true,
           cwd: '/',
-          // an environment of its own: the user's PGDATA, PGPORT, PGOPTIONS and LANG must not reach the server
+          // a separate environment: the user's PGDATA, PGPORT, PGOPTIONS and LANG must not reach the server
           env: {
             LC_ALL: 'C',
             TZ: 'UTC',
@@ -114,7 +118,7 @@ export function spawnTied(file: string, args: string[], tools: PostgresTools): T
     if (tail.push(line) > TAIL_LINES) tail.shift();
     tools.log(line);
   });
-  child.stdin!.on('error', () => {}); // EPIPE when it ended first; `exited` tells
+  child.stdin!.on('error', () => {}); // EPIPE when the program ended first; `exited` reports that
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
     child.once('error', (error) => {
@@ -129,9 +133,9 @@ export function spawnTied(file: string, args: string[], tools: PostgresTools): T
 }
 
 /**
- * The cluster of a data folder, made when there is none, as the real path of its folder.
- * `DATA_DIR/pgdata` is that folder, or a link to it; it appears by a rename when the cluster is complete, so a start
- * killed half-way leaves only a draft, which the next one removes.
+ * Opens the cluster of a data folder, and creates it when it is missing. Returns the real path of its folder.
+ * `DATA_DIR/pgdata` is that folder, or a link to it. A rename publishes the complete cluster, so a start that is killed
+ * leaves only a draft, which the next start removes.
  */
 export async function openCluster(dataDir: string, tools: PostgresTools): Promise<string> {
   const pgdata = join(dataDir, 'pgdata');
@@ -152,7 +156,7 @@ export async function openCluster(dataDir: string, tools: PostgresTools): Promis
   return folder;
 }
 
-/** The password is kept inside the cluster: the two are made, moved and lost together. */
+/** Returns the password, which is stored inside the cluster: both are created, moved and lost together. */
 export function clusterPassword(pgdata: string): string {
   return readFileSync(join(pgdata, PASSWORD_FILE), 'utf8').trim();
 }
@@ -188,7 +192,7 @@ function assertOwner(folder: string): void {
   }
 }
 
-/** Makes the account able to use a folder that came from elsewhere: a copy made by root, a restored backup. */
+/** Gives the account access to a folder from elsewhere: a copy made by root, or a restored backup. */
 function adopt(folder: string, { account }: PostgresTools): void {
   if (account && statSync(folder).uid !== account.uid) {
     execFileSync('chown', ['-R', '-h', `${account.uid}:${account.gid}`, folder]);
@@ -215,7 +219,10 @@ async function createCluster(dataDir: string, tools: PostgresTools): Promise<voi
   }
 }
 
-/** `draft` is what becomes `pgdata`: the folder itself, or a link to one outside DATA_DIR. */
+/**
+ * Creates the folder of a cluster. `draft` is renamed to `pgdata`: the folder itself, or a link to one outside
+ * DATA_DIR.
+ */
 function newFolder(
   dataDir: string,
   { account, log }: PostgresTools,
@@ -246,13 +253,13 @@ async function removeDrafts(dataDir: string, log: (line: string) => void): Promi
       if (!isLink || dirname(folder) === CLUSTERS) await rm(folder, REMOVAL);
       rmSync(draft, { force: true });
     } catch (error) {
-      // its name is its own, so it is in nobody's way; the next start tries again
+      // its name is unique, so it disturbs nobody; the next start tries again
       log(`cannot remove ${draft}, left by an interrupted start: ${String(error)}`);
     }
   }
 }
 
-/** Text sorts by code point, the same on every machine, and `lower()` still knows all of Unicode. */
+/** Creates a cluster. Text sorts by code point, the same on every machine, and `lower()` supports all of Unicode. */
 async function initdb(folder: string, tools: PostgresTools): Promise<void> {
   const { account, binaries, scratch } = tools;
   const password = randomBytes(24).toString('base64url');
@@ -279,7 +286,7 @@ function writeSecret(path: string, secret: string, account: ServerAccount | unde
   return path;
 }
 
-/** Makes the rename of the new cluster survive a power cut, as everything committed to it later does. */
+/** Makes the rename of the new cluster survive a power failure, like everything that is committed to it later. */
 function flushFolder(folder: string): void {
   if (process.platform === 'win32') return;
   const descriptor = openSync(folder, 'r');

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 10;
 
-/** A process, with a unique identity: an id alone is reused, and means another process in another namespace. */
+/** A process with a unique identity. A process id alone is reused, and means another process in another namespace. */
 export interface ProcessIdentity {
   pid: number;
   started: string;
@@ -19,12 +19,11 @@ export function ownIdentity(): ProcessIdentity {
   return { pid: process.pid, started, host: hostname(), namespace: pidNamespace() };
 }
 
-/** Whether the process can be looked up here: another host or PID namespace has process ids of its own. */
+/** Returns true when the process can be looked up here. Another host or PID namespace has its own process ids. */
 export function isVisible(identity: ProcessIdentity): boolean {
   return identity.host === hostname() && identity.namespace === pidNamespace();
 }
 
-/** Of a visible process. */
 export function isRunning(identity: ProcessIdentity): boolean {
   return processStart(identity.pid) === identity.started;
 }
@@ -34,8 +33,8 @@ function pidNamespace(): string {
 }
 
 /**
- * When a process started, in a form that only serves to be compared; undefined when there is no such process.
- * Zombies count as gone: they hold nothing any more, and nobody may ever reap them in a container.
+ * Returns the start of a process, in a form that can only be compared. Undefined when it does not exist. Zombies count
+ * as ended: they hold no resources, and in a container nobody may ever reap them.
  */
 function processStart(pid: number): string | undefined {
   if (process.platform === 'linux') return linuxProcessStart(pid);
@@ -51,11 +50,11 @@ function processStart(pid: number): string | undefined {
   }
 }
 
-/** Field 22 of proc(5) stat counts clock ticks since boot, so the boot is part of the answer. */
+/** Reads field 22 of proc(5) stat. It counts clock ticks since boot, so the result includes the boot id. */
 function linuxProcessStart(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // the second field is the name in brackets, which may itself hold blanks and brackets
+    // the second field is the name in brackets, which may itself contain spaces and brackets
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -75,7 +74,10 @@ function isSignallable(pid: number): boolean {
   }
 }
 
-/** Server processes that work in this folder, a session still busy after its postmaster was killed among them. */
+/**
+ * Returns the server processes that work in this folder, including a session that is still busy after its postmaster
+ * was killed.
+ */
 export function serverProcesses(pgdata: string): number[] {
   if (process.platform !== 'linux') return [];
   return readdirSync('/proc')
@@ -83,18 +85,20 @@ export function serverProcesses(pgdata: string): number[] {
     .filter((pid) => pid > 0 && isServerProcess(pid, pgdata));
 }
 
-/** By the folder itself, not by its path, which names another folder in a container whose processes we can see. */
+/**
+ * Compares the folder itself, not its path: the same path is another folder in a container whose processes are visible.
+ */
 function isServerProcess(pid: number, pgdata: string): boolean {
   try {
     if (readFileSync(`/proc/${pid}/comm`, 'utf8') !== 'postgres\n') return false;
     const [theirs, ours] = [statSync(`/proc/${pid}/cwd`), statSync(pgdata)];
     return theirs.dev === ours.dev && theirs.ino === ours.ino;
   } catch {
-    return false; // it ended meanwhile, or we may not look at it
+    return false; // it ended meanwhile, or may not be inspected
   }
 }
 
-/** The process must be the server of this very folder: its id may have passed to a PostgreSQL that is not ours. */
+/** Returns true when the process is the server of this folder. Its id may have passed to another PostgreSQL. */
 export function isPostmaster(pid: number, pgdata: string): boolean {
   const folder = /^\S.*?\/postgres -D (.*?) -p /.exec(commandLine(pid))?.[1];
   return process.platform === 'linux'
@@ -102,7 +106,7 @@ export function isPostmaster(pid: number, pgdata: string): boolean {
     : folder === pgdata;
 }
 
-/** Arguments separated by blanks; empty when there is no such process. */
+/** Returns the arguments separated by spaces. Empty when the process does not exist. */
 export function commandLine(pid: number): string {
   try {
     if (process.platform === 'linux') {
@@ -125,7 +129,7 @@ export function signal(pid: number, name: 'SIGHUP' | 'SIGINT' | 'SIGKILL'): void
   }
 }
 
-/** Waits until a process is gone, or for the time given. */
+/** Waits until a process has ended, or for the given time. */
 export async function waitForEnd(pid: number, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   const started = processStart(pid);

@@ -1,7 +1,7 @@
-/** Levels of our log, the least grave first. */
+/** Levels of Skein's log, from the least to the most severe. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
-/** Process, SQLSTATE, then what PostgreSQL puts there itself: `123 53100 ERROR:  could not extend file …`. */
+/** Process id and SQLSTATE, before PostgreSQL's own text: `123 53100 ERROR:  could not extend file …`. */
 export const LOG_LINE_PREFIX = '%p %e ';
 const LINE = /^\d+ ([0-9A-Z]{5}) ([A-Z]+\d?): {2}(.*)$/;
 
@@ -11,20 +11,22 @@ const LEVELS: Record<string, LogLevel> = {
   FATAL: 'error',
   PANIC: 'fatal',
 };
-/** Trouble of the server: no resources, over a limit, the system's own errors, its files, its insides. */
+/**
+ * SQLSTATE classes of server problems: missing resources, exceeded limits, system errors, its files, internal errors.
+ */
 const OWN_TROUBLE = /^(53|54|58|F0|XX)/;
-/** A stop, a start and a cancelled statement end sessions, which is no trouble. */
+/** SQLSTATEs of ended sessions, from a stop, a start or a cancelled statement. They are no problem. */
 const ROUTINE = /^57(014|P01|P03|P05)$/;
-/** Lines that explain the message before them, and may hold statements and their values. */
+/** Lines that explain the message before them, and may contain statements and their values. */
 const EXPLANATION = /^(DETAIL|CONTEXT|STATEMENT|QUERY|LOCATION|BACKTRACE)$/;
 
 /**
- * Reads what the server writes line by line, and reports each message once, at the level of its severity. A refused
- * statement is its client's affair, and its message may quote values: only its SQLSTATE is told, at `debug`. Lines that
- * explain a message are left out, all but hints.
+ * Reads the output of the server line by line, and reports each message once, at the level of its severity. A refused
+ * statement concerns only its client, and its message may quote values: only its SQLSTATE is reported, at `debug`.
+ * Explanations of a message are dropped, except hints.
  */
 export function serverLog(report: (line: string, level: LogLevel) => void) {
-  /** Of the message that a line without a prefix continues; null when it is left out. */
+  /** Level of the message that a line without a prefix continues. Null when the message is dropped. */
   let level: LogLevel | null = 'debug';
   const begin = (sqlstate: string, severity: string, text: string) => {
     if (severity === 'ERROR' && !OWN_TROUBLE.test(sqlstate)) {

@@ -3,15 +3,15 @@ import { LOG_LINE_PREFIX } from './server-log.js';
 
 const MIB = 1024 * 1024;
 
-/** What the server may use: of the machine, or of the container that it is in. */
+/** Resources of the machine, or of its container. */
 export interface Resources {
   memoryBytes: number;
   cores: number;
-  /** Of the disk that the server writes on. */
+  /** Size of the disk that the server writes on. */
   diskBytes: number;
 }
 
-/** What this process may use; a limit of its control group counts. */
+/** Returns the resources of this process, within the limit of its control group. */
 export function ownResources(): Omit<Resources, 'diskBytes'> {
   const limit = process.constrainedMemory();
   return {
@@ -20,11 +20,11 @@ export function ownResources(): Omit<Resources, 'diskBytes'> {
   };
 }
 
-/** What differs from PostgreSQL's defaults on every machine. Nothing here trades durability away. */
+/** Settings that differ from PostgreSQL's defaults on every machine. None of them reduces durability. */
 const FIXED = {
-  // several Node processes, each with a pool, plus the command line tools
+  // several Node processes, each with a pool, and the command line tools
   max_connections: '200',
-  // vacuum keeps up with ingest: the default pace is meant for disks of 2005
+  // lets vacuum keep up with ingest: the default pace is meant for disks of 2005
   autovacuum_vacuum_cost_limit: '2000',
   // a checkpoint would write a file for them, and PostgreSQL ends when the disk has no room for that file
   max_active_replication_origins: '0',
@@ -39,23 +39,23 @@ const FIXED = {
 };
 
 /**
- * Settings of the embedded server, which shares the machine with Node. bench/postgres-settings.mjs measures them beside
- * PostgreSQL's defaults.
+ * Returns the settings of the embedded server, which shares the machine with Node. bench/postgres-settings.mjs measures
+ * them against PostgreSQL's defaults.
  */
 export function settingsFor({ memoryBytes, cores, diskBytes }: Resources): Record<string, string> {
   const part = (divisor: number, min: number, max: number) =>
     Math.min(max, Math.max(min, memoryBytes / MIB / divisor));
   const share = (...of: Parameters<typeof part>) => `${Math.round(part(...of))}MB`;
-  // room for ingest between two checkpoints; it is also how much a recovery may have to read, and the disk has to hold
+  // room for ingest between two checkpoints; a recovery may have to read as much, and the disk has to hold it
   const walMib = Math.max(64, Math.min(part(4, 1024, 8192), diskBytes / MIB / 10));
   return {
     ...FIXED,
-    // a quarter is what PostgreSQL recommends for a machine of its own
+    // PostgreSQL recommends a quarter for a machine of its own
     shared_buffers: share(8, 32, 8192),
     effective_cache_size: share(2, 128, 1024 * 1024),
-    // for each sort or hash of each statement, of which few run at once
+    // per sort or hash of each statement; few statements run at once
     work_mem: share(512, 4, 64),
-    // of one statement: a sort of large values must not fill the disk
+    // per process: a sort of large values must not fill the disk
     temp_file_limit: `${Math.max(1024, Math.round(diskBytes / MIB / 8))}MB`,
     maintenance_work_mem: share(32, 32, 1024),
     max_wal_size: `${Math.round(walMib)}MB`,

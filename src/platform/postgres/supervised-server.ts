@@ -3,22 +3,22 @@ import type { TiedProcess } from './postgres-cluster.js';
 
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 10_000;
-/** A server that ran for this long had nothing that kept it from running. */
+/** After this time a server counts as running steadily. */
 const STEADY_MS = 60_000;
 
-/** A server that is started again whenever it ends. */
+/** A server that is restarted whenever it ends. */
 export interface SupervisedServer {
   /** Resolves after `stop`, when the server has ended. */
   exited: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts the server and waits until it is ready; `begun` is called with its process as soon as there is one. */
+/** Starts the server and waits until it is ready. `begun` is called with each process as soon as it exists. */
 export type Start = (begun: (server: TiedProcess) => void) => Promise<TiedProcess>;
 
 /**
- * Starts a server and keeps it up: one that was killed, or gave up because its disk was full or read-only, is started
- * again, after longer and longer waits, until it comes up. `end` asks one to end.
+ * Starts a server and restarts it when it was killed, or ended because its disk was full or read-only. The waits
+ * between attempts grow. `end` makes a server end.
  * @throws Error when the first start fails
  */
 export async function superviseServer(

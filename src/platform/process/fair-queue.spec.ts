@@ -2,7 +2,7 @@ import { allButLastRule, freeShareRule, FairQueue, Shares, twoThirdsRule } from 
 
 type Options = Partial<ConstructorParameters<typeof FairQueue<number>>[0]>;
 
-/** A queue for a weight; what is asked for is a part of it. */
+/** Returns a queue for a weight, of which each request takes a part. */
 function queueFor(free: number, options: Options = {}) {
   const state = { free };
   const take = (wanted: number) => wanted <= state.free && ((state.free -= wanted), true);
@@ -14,7 +14,7 @@ function queueFor(free: number, options: Options = {}) {
       () => void served.push(owner),
       ({ message }: Error) => void served.push(`${owner} ${message}`),
     );
-  /** Gives back, and says who was served. */
+  /** Gives weight back, and returns the owners that were served. */
   const give = async (weight = 1) => {
     served.length = 0;
     state.free += weight;
@@ -99,7 +99,7 @@ describe('FairQueue', () => {
     leaving.abort(new Error('gone'));
     expect(queue.count).toBe(1);
     expect(await give()).toBe('a gone, a');
-    expect(await give()).toBe(''); // which is free now
+    expect(await give()).toBe(''); // nobody took the weight, so it is free
     await expect(queue.enter('a', 1, { signal: leaving.signal })).rejects.toThrow('gone');
   });
 
@@ -118,13 +118,13 @@ describe('FairQueue', () => {
     const { queue, give } = queueFor(0, { waiting: twoThirdsRule({ count: 4, weight: 20 }) });
     const ask = (owner: string, weight: number) => queue.enter(owner, 1, { weight });
     void ask('a', 9);
-    await expect(ask('a', 2)).rejects.toThrow('refused'); // weight of the owner
+    await expect(ask('a', 2)).rejects.toThrow('refused'); // limit of the owner's weight
     void ask('a', 1);
-    await expect(ask('a', 0)).rejects.toThrow('refused'); // number of the owner
+    await expect(ask('a', 0)).rejects.toThrow('refused'); // limit of the owner's count
     void ask('b', 9);
-    await expect(ask('c', 2)).rejects.toThrow('refused'); // weight of all
+    await expect(ask('c', 2)).rejects.toThrow('refused'); // limit of the total weight
     void ask('c', 1);
-    await expect(ask('d', 0)).rejects.toThrow('refused'); // number of all
+    await expect(ask('d', 0)).rejects.toThrow('refused'); // limit of the total count
     await give();
     void ask('d', 0);
     expect(queue.count).toBe(4);

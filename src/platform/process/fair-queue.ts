@@ -1,21 +1,22 @@
-/** What is had of something that is bounded: how many things, and their weight together. */
+/** The part of a bounded resource that is held: the number of items, and their total weight. */
 interface Amount {
   count: number;
   weight: number;
 }
 
-/** Whether an owner may have one more thing, of this weight. One that it has already, of the weight `had`, is to become that. */
+/**
+ * Returns true when an owner may hold one more item of this weight. For an existing item, `had` is its weight before.
+ */
 type Rule = (own: Amount, all: Amount, weight: number, had: number) => boolean;
 
-/** What an entity may have with all its keys, and what one key of it may. */
 interface Rules {
   entity: Rule;
   key: Rule;
 }
 
 /**
- * So many together. An entity never has the last one, unless it is the only one; of five or more, a key leaves one more
- * to the other keys of its entity.
+ * Returns rules for `count` items in total. An entity never gets the last one, unless the limit is one. With five or
+ * more, a key leaves one more to the other keys of its entity.
  */
 export function allButLastRule(count: number): Rules {
   const upTo =
@@ -25,7 +26,10 @@ export function allButLastRule(count: number): Rules {
   return { entity: upTo(count - 1), key: upTo(count < 5 ? count - 1 : count - 2) };
 }
 
-/** Number and weight together, of which an entity may have two thirds and a key a half. The first one may weigh more. */
+/**
+ * Returns rules for a number and a total weight. An entity may hold two thirds, and a key a half. The first item may
+ * weigh more.
+ */
 export function twoThirdsRule({ count, weight }: Amount): Rules {
   const fits = (have: Amount, more: number, part: number) =>
     have.count === 0 || (have.count < count * part && have.weight + more <= weight * part);
@@ -37,9 +41,9 @@ export function twoThirdsRule({ count, weight }: Amount): Rules {
 }
 
 /**
- * A weight together, of which a key may have as much as stays free, and an entity twice as much: one key up to a half, one
- * entity two thirds, two entities two fifths each, and so on, so that something is left for the next one. A single thing
- * may weigh more when there is no other.
+ * Returns rules for a total weight. A key may hold as much as stays free, and an entity twice as much. One key gets up
+ * to a half, one entity two thirds, two entities two fifths each, and so on, so that something is always left. A single
+ * item may weigh more when no other is held.
  */
 export function freeShareRule(size: number): Rules {
   const upTo =
@@ -52,7 +56,6 @@ export function freeShareRule(size: number): Rules {
   return { entity: upTo(2), key: upTo(1) };
 }
 
-/** So many for each key. */
 export const perKeyRule = (count: number, ofEntity: Rule = () => true): Rules => ({
   entity: ofEntity,
   key: (own) => own.count < count,
@@ -61,7 +64,7 @@ export const perKeyRule = (count: number, ofEntity: Rule = () => true): Rules =>
 const UNBOUNDED = perKeyRule(Infinity);
 const NOTHING: Readonly<Amount> = { count: 0, weight: 0 };
 
-/** The entity of an owner, which is a key: `<entity>/<key>`. An owner without an entity is one by itself. */
+/** Returns the entity of an owner. An owner is a key: `<entity>/<key>`. One without a slash is its own entity. */
 export function ownerEntity(owner: string): string {
   const end = owner.indexOf('/');
   return end < 0 ? owner : owner.slice(0, end);
@@ -71,7 +74,10 @@ interface KeyAmount extends Amount {
   ofEntity: Amount;
 }
 
-/** Who has what of something that is shared by a rule: each entity, and each of its keys. Who has nothing takes no memory. */
+/**
+ * Counts the parts of a shared resource that each entity and each of its keys hold. An owner without items takes no
+ * memory.
+ */
 export class Shares {
   readonly all: Amount = { count: 0, weight: 0 };
   private readonly keys = new Map<string, KeyAmount>();
@@ -94,7 +100,7 @@ export class Shares {
     return key(own ?? NOTHING, this.all, weight, had) && entity(ofEntity, this.all, weight, had);
   }
 
-  /** @returns whether there was room */
+  /** @returns true when the item fitted */
   take(owner: string, weight = 0): boolean {
     const isFree = this.hasRoom(owner, weight);
     if (isFree) this.add(owner, weight);
@@ -105,7 +111,7 @@ export class Shares {
     this.add(owner, -weight, -count);
   }
 
-  /** Also without room. */
+  /** Adds items without checking the rules. */
   add(owner: string, weight = 0, count = 1): void {
     const own = this.keys.get(owner) ?? this.begin(owner);
     for (const amount of [own, own.ofEntity, this.all]) {
@@ -133,28 +139,30 @@ interface Waiter<T> {
 }
 
 interface Options<T> {
-  /** Takes what is asked for, if it may be had now. */
+  /** Takes the requested item, if it is available now. Returns true then. */
   take: (asked: T, owner: string) => boolean;
-  /** What is had: those with less come first, entities and then keys of one. Without it, they take turns only. */
+  /**
+   * Parts that are held: entities, and then their keys, with fewer items are served first. Without it, they only take
+   * turns.
+   */
   held?: Shares;
-  /** How many may wait, and their weight. */
   waiting?: Rules;
   waitMs?: number;
-  /** The error of one who finds no place in the line, or waits too long. */
+  /** Returns the error of a request that finds the queue full, or waits too long. */
   refusal: () => Error;
 }
 
-/** By owner. What has waited longest comes first. */
+/** Waiting requests, keyed by owner, oldest first. */
 type Lines<T> = Map<string, Set<Waiter<T>>>;
 
 /**
- * Waiting for something that owners share: entities, and the keys of each. What a key asks for first, it gets first; what
- * becomes free goes to the entity that was served longest ago, and in it to such a key. A key whose next wish does not fit
- * delays no other. Nothing is reserved meanwhile: what fits is taken at once, also while larger things wait, so waiting has a
- * limit.
+ * Queue for a resource that entities and their keys share. A key's requests are served in order. A free item goes to
+ * the entity that was served longest ago, and in it to the key served longest ago. A key whose next request does not
+ * fit delays no other. Nothing is reserved: a request that fits is served at once, even while larger ones wait. A
+ * waiting time therefore needs a limit.
  */
 export class FairQueue<T = void> {
-  /** The entity that was served longest ago comes first, and so does a key of it. */
+  /** Waiting requests, keyed by entity. The entity that was served longest ago comes first, and so does its key. */
   private readonly entities = new Map<string, Lines<T>>();
   private readonly waiting: Shares;
   private isWaking = false;
@@ -167,14 +175,13 @@ export class FairQueue<T = void> {
     return this.waiting.all.count;
   }
 
-  /** Owners that wait. */
   get owners(): string[] {
     return [...this.entities.values()].flatMap((lines) => [...lines.keys()]);
   }
 
   /**
-   * Takes what is asked for: now, or when it is its turn. Rejects with the refusal, or with the reason of the signal.
-   * `weight` is that of waiting.
+   * Takes an item now and returns undefined, or returns a promise that resolves when it is this request's turn. Rejects
+   * with the refusal, or with the reason of the signal. `weight` counts against the limits of waiting requests.
    */
   enter(
     owner: string,
@@ -195,7 +202,7 @@ export class FairQueue<T = void> {
         this.remove(owner, waiter);
         if (refusal === undefined) return resolve();
         reject(refusal);
-        this.wake(); // it may have stood before one of its owner that fits
+        this.wake(); // it may have delayed a later request of its owner that fits
       };
       const leave = () => settle(signal!.reason);
       const waiter: Waiter<T> = { asked, weight, settle };
@@ -209,15 +216,15 @@ export class FairQueue<T = void> {
     });
   }
 
-  /** To be called when something has become free: gives it to those who wait, one of each entity after the other. */
+  /** Serves waiting requests after something has become free, one of each entity in turn. */
   wake(): void {
-    if (this.isWaking || this.count === 0) return; // taking may give something back
+    if (this.isWaking || this.count === 0) return; // `take` may itself give something back
     this.isWaking = true;
     while (this.serveEntities());
     this.isWaking = false;
   }
 
-  /** Whether one was served. */
+  /** Returns true when a request was served. */
   private serveEntities(): boolean {
     const { held } = this.options;
     let hasServed = false;
@@ -229,7 +236,7 @@ export class FairQueue<T = void> {
       const lines = this.entities.get(entity)!;
       if (!this.serveOne(lines)) continue;
       hasServed = true;
-      if (this.entities.delete(entity)) this.entities.set(entity, lines); // to the end
+      if (this.entities.delete(entity)) this.entities.set(entity, lines); // moves it to the end
     }
     return hasServed;
   }
@@ -241,7 +248,7 @@ export class FairQueue<T = void> {
       const [first] = line;
       if (!take(first!.asked, owner)) continue;
       lines.delete(owner);
-      lines.set(owner, line); // to the end
+      lines.set(owner, line); // moves it to the end
       first!.settle();
       return true;
     }
@@ -258,7 +265,7 @@ export class FairQueue<T = void> {
   }
 }
 
-/** The names in the order of the map, those that hold less first. */
+/** Returns the names in the order of the map, with those that hold less first. */
 function leastHeldFirst(map: Map<string, unknown>, heldBy?: (name: string) => number): string[] {
   const names = [...map.keys()];
   if (!heldBy || names.length < 2) return names;

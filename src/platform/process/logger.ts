@@ -4,15 +4,15 @@ import { PinoPretty as pretty } from 'pino-pretty';
 import { config } from '../config/process-config.js';
 
 /**
- * One JSON object a line on standard output, or readable lines on a terminal. Of what clients send it has ids and names (of
- * projects, routes, and of fields that are indexed), and never a header or a value of a document.
+ * Logs one JSON object a line on standard output, or readable lines on a terminal. From clients' data it logs only ids
+ * and names (of projects, routes and indexed fields), never a header or a value of a document.
  */
 export const logger = pino(
   {
     level: config.logLevel,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    // An error of the driver also holds the statement and its values.
+    // An error of the driver also contains the statement and its values.
     serializers: {
       err: ({ name, message, code, stack }: NodeJS.ErrnoException) => ({
         name,
@@ -29,7 +29,7 @@ export const logger = pino(
 
 type Level = 'info' | 'error' | 'warn' | 'debug' | 'trace' | 'fatal';
 
-/** The logger of Nest and of the features; the last argument is the context. */
+/** The logger of Nest and of the features. The last argument is the context. */
 export class PinoLoggerService implements LoggerService {
   private write(level: Level, message: unknown, rest: unknown[]): void {
     const context = rest.findLast((value) => typeof value === 'string' && !value.includes('\n'));
@@ -37,7 +37,7 @@ export class PinoLoggerService implements LoggerService {
     else if (typeof message === 'object') logger[level]({ context, ...message });
     else logger[level]({ context }, message as string);
   }
-  /** At this level Nest logs every module and route it sets up. */
+  /** Logs at `debug`, because Nest logs every module and route at this level. */
   log(message: unknown, ...rest: unknown[]): void {
     this.write('debug', message, rest);
   }

@@ -1,13 +1,12 @@
 import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 
-/** What `GET /metrics` shows of this process. */
 export const metrics = new Registry();
 collectDefaultMetrics({ register: metrics });
-// A total of a gauge is none by the rules of Prometheus (`promtool check metrics`); it is the sum over the types.
+// `promtool check metrics` rejects a gauge whose name ends in `_total`. These are the sums over the types.
 for (const what of ['handles', 'requests', 'resources'])
   metrics.removeSingleMetric(`nodejs_active_${what}_total`);
 
-/** A metric replaces that of another app in this process. */
+/** Removes the metric of another app in this process with the same name. */
 function metricOptions(name: string, help: string) {
   metrics.removeSingleMetric(name);
   return { name, help, registers: [metrics] };
@@ -20,8 +19,7 @@ export const registerCounter = <Label extends string>(
 ) => new Counter({ ...metricOptions(name, help), labelNames });
 
 /**
- * A number that is read whenever the metrics are asked for; null leaves it out. `aggregator` says what several workers answer
- * together.
+ * Registers a number that is read at each scrape; null omits it. `aggregator` combines the numbers of several workers.
  */
 export const registerGauge = (
   name: string,
@@ -39,7 +37,7 @@ export const registerGauge = (
     },
   });
 
-/** The same for several numbers, by the value of a label. */
+/** Registers several numbers, keyed by the value of a label. */
 export const registerLabelledGauge = (
   name: string,
   help: string,
@@ -56,7 +54,7 @@ export const registerLabelledGauge = (
     },
   });
 
-/** What does not change while the process runs, as labels. Of workers that are the same, one is shown. */
+/** Registers constant facts of the process as labels. Workers with the same facts appear once. */
 export const registerInfo = (name: string, help: string, labels: Record<string, string>) =>
   new Gauge({
     ...metricOptions(name, help),

@@ -22,16 +22,19 @@ import type { RequestTrace, SelfTracer } from './request-trace.js';
 import { warnSeldom } from './warn-seldom.js';
 
 /**
- * Marks what Skein exports of itself. No Skein traces a request with it, so that one whose spans come back to it (or to another one that
- * sends its own here) does not make spans of spans.
+ * Header of Skein's own span exports. Skein traces no request with it. A Skein that receives its own spans makes no
+ * spans about spans, and neither do two that send theirs to each other.
  */
 const OWN_EXPORT = 'x-skein-traces';
-/** Probes and scrapes come all the time, and say nothing. */
+/** Probes and scrapes are frequent and not worth a trace. */
 const UNTRACED = /^\/(health|ready|metrics)\/?$/i;
-/** A stop waits no longer for the receiver. */
+/** Longest wait for the receiver at a stop. */
 const STOP_MS = 3000;
 
-/** Spans by the SDK, which reads OTEL_EXPORTER_OTLP_…, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES and OTEL_TRACES_SAMPLER from the environment. */
+/**
+ * Traces requests with the OpenTelemetry SDK. It reads OTEL_EXPORTER_OTLP_…, OTEL_SERVICE_NAME,
+ * OTEL_RESOURCE_ATTRIBUTES and OTEL_TRACES_SAMPLER from the environment.
+ */
 export function openOtlpTracer(): SelfTracer {
   const say = (...told: unknown[]) => warnSeldom(`spans: ${String(told[0]).slice(0, 200)}`);
   const silent = () => {};
@@ -49,7 +52,7 @@ export function openOtlpTracer(): SelfTracer {
   const tracer = provider.getTracer('skein', VERSION);
   const propagator = new W3CTraceContextPropagator();
 
-  /** The parent is that of the client's `traceparent`, if it has one. */
+  /** Begins the span of a request. Its parent is the client's `traceparent`, if the request has one. */
   const begun = (parent: Context): RequestTrace => {
     const span = tracer.startSpan('request', { kind: SpanKind.SERVER }, parent);
     const inside = trace.setSpan(ROOT_CONTEXT, span);

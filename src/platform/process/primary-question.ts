@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 
-/** A question of a worker to its primary, and the answer under the same id. */
+/** A question of a worker to its primary, or the answer with the same id. */
 interface Message {
   skein: 'question' | 'answer';
   id: number;
@@ -19,16 +19,18 @@ if (cluster.isWorker)
     waiting.delete(message.id);
   });
 
-/** A question to the process that keeps the state for all workers: the primary where workers share a port, else this process. */
+/**
+ * A question to the process that keeps state for all workers: the primary when workers share a port, otherwise this
+ * process.
+ */
 export class PrimaryQuestion<Answer, Value = void> {
   constructor(private readonly about: string) {}
 
-  /** Registers how this process answers. */
   answer(by: (value: Value) => Answer | Promise<Answer>): void {
     answers.set(this.about, by);
   }
 
-  /** Undefined when nobody has said how it is answered. A worker ends with its primary, and its questions with it. */
+  /** Returns undefined when no answer is registered. A worker ends with its primary, so no question waits for ever. */
   async ask(value: Value): Promise<Answer | undefined> {
     if (!cluster.isWorker) return (await answers.get(this.about)?.(value as never)) as Answer;
     return new Promise((resolve) => {
@@ -39,7 +41,7 @@ export class PrimaryQuestion<Answer, Value = void> {
   }
 }
 
-/** In the primary: answers the questions of its workers. */
+/** Answers the questions of workers. It runs in the primary. */
 export function answerWorkers(): void {
   cluster.on('message', (worker, message: Message) => {
     if (message?.skein !== 'question') return;

@@ -1,18 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** How a statement ended: the rows that it answered or wrote, as far as they are known, or why it failed. */
+/** The outcome of a statement: the number of rows returned or written, if known, or its error. */
 export interface StatementOutcome {
   rows?: number | undefined;
   error?: unknown;
-  /** Where the time of a reader lies between: how long the database took. */
+  /** Time in the database, when a reader of the rows also takes time. */
   ms?: number;
 }
 
-/** The span of a request, and those below it. */
+/** The span of a request, and the spans below it. */
 export interface RequestTrace {
-  /** Begins the span of a statement; what it answers ends it. */
+  /** Begins the span of a statement. The returned function ends it. */
   statement: (name: string) => (outcome: StatementOutcome) => void;
-  /** Ends the span, with the status of the answer, or why there was none. */
+  /** Ends the span, with the status of the answer, or `cut` without a complete answer. */
   end: (facts: {
     method: string;
     route: string | undefined;
@@ -21,10 +21,8 @@ export interface RequestTrace {
   }) => void;
 }
 
-/** Where the service sends traces of itself. */
 export interface SelfTracer {
-  /** Begins the span of a request; undefined for one that is not traced. */
+  /** Begins the span of a request. Undefined when the request is not traced. */
   request: (headers: IncomingHttpHeaders, path: string) => RequestTrace | undefined;
-  /** Sends what is left. */
   stop: () => Promise<void>;
 }

@@ -9,7 +9,7 @@ it('is found once for all who ask at a time, and soon after, and anew for one wh
   });
   expect(await Promise.all([shared.get(), shared.get(), shared.get()])).toEqual([1, 1, 1]);
   expect(await shared.get()).toBe(1);
-  await sleep(1100); // the longest that it is fresh
+  await sleep(1100); // the longest time that an answer stays fresh
   expect(await shared.get()).toBe(2);
   expect(await shared.get()).toBe(3);
 });

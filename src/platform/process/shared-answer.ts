@@ -1,11 +1,11 @@
-/** An answer that several share serves for so many times as long as it took to find, and no longer than a second. */
+/** A shared answer stays fresh for this multiple of the time that it took, and for a second at most. */
 const FRESH_TIMES = 4;
 const FRESH_MS = 1000;
 
 /**
- * What anybody may ask without a key. One search for the answer runs at a time, and all who ask meanwhile share it; if
- * there are any, so do those who ask soon after. So many who ask take at most a fifth of a core and of a connection, and one who
- * asks alone hears what is true now.
+ * An answer that anybody may request without a key. Only one computation runs at a time, and all concurrent requests
+ * share it. After concurrent requests, later ones share the answer too while it is fresh. Frequent requests therefore
+ * take at most a fifth of a core and of a connection, and a single request gets the current state.
  */
 export class SharedAnswer<T> {
   private answer: Promise<T> | null = null;

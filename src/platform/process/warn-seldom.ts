@@ -1,15 +1,15 @@
 import { logger } from './logger.js';
 
 const EVERY_MS = 10_000;
-/** Warnings that are told apart at a time; further ones are not logged. */
+/** Most different texts at a time. Further ones are not logged. */
 const MAX_TEXTS = 100;
 
-/** How often each text was wanted since its line. */
+/** Number of repeats of each text since its line. */
 const repeats = new Map<string, number>();
 
 /**
- * Warns of what very many requests may meet at a time: at once, and then no more than every 10 s how often it was met again.
- * `fields` are those of the first.
+ * Logs a warning that very many requests may cause. The first is logged at once, and then at most every 10 s the number
+ * of repeats. `fields` are logged with the first.
  */
 export function warnSeldom(text: string, fields: object = {}): void {
   const count = repeats.get(text);

@@ -6,24 +6,24 @@ import { FairQueue, twoThirdsRule } from './fair-queue.js';
 interface Limits {
   /** A job that takes longer ends the thread. */
   timeoutMs?: number;
-  /** Time that the jobs of one key may take: in one go, and how much is regained each second. */
+  /** Time that the jobs of one key may use: at once, and regained each second. */
   budgetMs?: { burst: number; perSecond: number };
-  /** Heap of the thread; more ends it. */
+  /** Heap limit of the thread, which ends above it. */
   memoryMb: number;
-  /** How many jobs may wait, and how many characters they may hold. An entity may use two thirds of each, a key a half. */
+  /** Most waiting jobs, and most characters in them. An entity may use two thirds of each, and a key a half. */
   maxWaiting: { count: number; weight: number };
 }
 
-/** The job did not end in its time. */
+/** The job did not end in time. */
 export class TimeUp extends Error {}
 
 /** The jobs of the key have used up their time. */
 export class OverBudget extends Error {}
 
 /**
- * A thread for work on client data that would block the event loop. It starts with the first job, runs one at a
- * time, and is replaced when a job ends it. Entities take turns, and so do the keys of one, so that one with many jobs
- * delays another by one of them.
+ * A thread for work on client data that would block the event loop. It starts with the first job, runs one job at a
+ * time, and is replaced when a job ends it. Entities take turns, and so do the keys of an entity. An entity with many
+ * jobs therefore delays another by only one job.
  */
 export class WorkerThread<Question, Answer> {
   private readonly queue: FairQueue;
@@ -31,7 +31,7 @@ export class WorkerThread<Question, Answer> {
   private thread: Thread<Answer> | undefined;
   private isFree = true;
 
-  /** `file` answers by `answerJobs`. */
+  /** `file` calls `answerJobs`. */
   constructor(
     private readonly file: URL,
     private readonly limits: Limits,
@@ -45,8 +45,8 @@ export class WorkerThread<Question, Answer> {
   }
 
   /**
-   * `length` is that of the texts in the question.
-   * @throws TimeUp, OverBudget, ApiError `unavailable`, or what the thread throws, by its name and message
+   * Runs a job. `length` is the length of the texts in the question.
+   * @throws TimeUp, OverBudget, ApiError `unavailable`, or an error of the thread, with its name and message
    */
   async run(question: Question, key: string, length: number): Promise<Answer> {
     await this.queue.enter(key, undefined, { weight: length });
@@ -87,7 +87,7 @@ export class WorkerThread<Question, Answer> {
     void thread.worker.terminate();
   }
 
-  /** A thread that has loaded its code, which takes no time of a job. */
+  /** Starts a thread and waits until its code is loaded, so that loading takes no time of a job. */
   private start(): Promise<Thread<Answer>> {
     const worker = new Worker(this.file, {
       resourceLimits: { maxOldGenerationSizeMb: this.limits.memoryMb },
@@ -110,7 +110,7 @@ interface Thread<Answer> {
 }
 
 /**
- * The time a thread has spent: the time that passed, but at most the CPU time of all threads, so that a busy machine
+ * Measures the time that a thread has used: elapsed time, but at most the CPU time of all threads. A busy machine then
  * does not count as a busy thread.
  */
 class Clock {
@@ -142,7 +142,7 @@ interface Reply<Answer> {
   error?: { name: string; message: string };
 }
 
-/** Runs in the thread: answers its jobs by `work`. */
+/** Answers the jobs of a thread. It runs in the thread. */
 export function answerJobs(answer: (question: never) => unknown): void {
   parentPort!.on('message', (question) => {
     parentPort!.postMessage(replyTo(() => answer(question as never)));
@@ -159,11 +159,11 @@ function replyTo(answer: () => unknown): Reply<unknown> {
   }
 }
 
-/** The compiled file beside the module at `url`. Tests run the sources, and their threads the build. */
+/** Returns the compiled file beside the module at `url`. Tests run the sources, but their threads run the build. */
 export const threadFile = (name: string, url: string): URL =>
   new URL(name, url.endsWith('.ts') ? url.replace(/\/src\/(?!.*\/src\/)/, '/dist/src/') : url);
 
-/** Time of keys, which comes back as it passes. */
+/** Time used by each key, which it regains as time passes. */
 export class TimeBudgets {
   private readonly spent = new Map<string, { ms: number; at: number }>();
 
@@ -178,7 +178,7 @@ export class TimeBudgets {
 
   charge(key: string, ms: number): void {
     const spent = this.spentBy(key) + ms;
-    this.spent.delete(key); // so that the oldest come first
+    this.spent.delete(key); // re-inserted at the end, so that the oldest entry comes first
     this.spent.set(key, { ms: spent, at: this.now() });
     for (const [old] of this.spent) {
       if (this.spentBy(old) > 0) break;

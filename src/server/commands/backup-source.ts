@@ -3,10 +3,9 @@ import type { BackupStorage } from '../../platform/backup/backup-storage.js';
 import { type OpenBackup, openBackup } from '../../platform/backup/restore.js';
 import { config } from '../../platform/config/process-config.js';
 
-/** Of commands that read backups. */
 export const IDENTITY_OPTION = { identity: { type: 'string' } } as const;
 
-/** What opens encrypted backups: the file of the option, or else the setting. */
+/** Returns the identities for encrypted backups: from the file of the option, or else from the setting. */
 export async function readIdentity(file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return config.backupIdentity;
   return readFile(file, 'utf8').catch((error: Error) => {

@@ -33,13 +33,13 @@ does not name. FILE is a path, s3://bucket/prefix/name, or - for standard output
 The audit tells of it first; --without-audit is for a database that takes no writes. --due makes one only if the newest there is as old as BACKUP_EVERY.
 --base copies the data folder for restore --to-time, as the service does with BACKUP_WAL=1. --list prints them. --verify puts one, or else the newest, into a temporary database on the same server, which it removes, and compares all rows.`;
 
-/** Of several processes that find a backup due, one makes it. */
+/** Ensures that only one of several processes makes a backup that is due. */
 const DUE = oneLock(7_162_250_374_255_213);
 
 const MIB = 1024 * 1024;
 const mib = (bytes: number) => `${(bytes / MIB).toFixed(1)} MiB`;
 
-/** A backup holds everything, so none is made of which the audit does not tell. */
+/** Adds the backup to the audit log. A backup contains everything, so none is made without an event. */
 async function auditBackup(database: Database, rows: number): Promise<void> {
   try {
     await addEventBefore(database, { action: BACKUP_CREATE, by: operator(), detail: { rows } });
@@ -86,7 +86,6 @@ function ownStorage(): BackupStorage {
 
 const isOneDue = async () => isDue(await storedBackups(ownStorage()), config.backupEverySeconds);
 
-/** Into the place of BACKUP_URL. */
 async function backUpNext(dataSource: DataSource, signal: AbortSignal): Promise<void> {
   const place = ownStorage();
   const name = backupName(new Date(), config.backupRecipients.length > 0);
@@ -94,7 +93,7 @@ async function backUpNext(dataSource: DataSource, signal: AbortSignal): Promise<
   for (const removed of await prune(place, config.backupKeep)) printOutput(`removed ${removed}`);
 }
 
-/** Nothing when another process makes it. The lock is that of the session. */
+/** Makes a backup unless another process is making it. The lock belongs to the session. */
 const backUpWhenDue = (dataSource: DataSource, signal: AbortSignal) =>
   withClient(dataSource, async (client) => {
     const { rows } = await client.query<{ is_mine: boolean }>(trySessionLock(DUE).toQuery());
@@ -125,7 +124,7 @@ function interruption(): AbortSignal {
   return interrupted.signal;
 }
 
-/** Makes one backup. An interruption leaves nothing of it. */
+/** Makes one backup. An interruption leaves no file behind. */
 async function make(
   file: string | undefined,
   { isDueOnly, withoutAudit }: { isDueOnly: boolean; withoutAudit: boolean | undefined },
@@ -155,7 +154,7 @@ function parse() {
   }
 }
 
-/** Some flags go with a FILE only, and some without one only. */
+/** Returns true when a flag does not fit the action: some flags need a FILE, and some forbid it. */
 const hasMisplacedFlags = (file: string | undefined, flags: ReturnType<typeof parse>['values']) =>
   (flags.identity !== undefined && !flags.verify) ||
   (file === undefined ? flags['without-audit'] : (flags.due ?? flags.base ?? flags.list));
@@ -176,6 +175,6 @@ await runCommand(USAGE, async () => {
   if (values.verify) return verifyOne(file, identity);
   if (values.due && !(await isOneDue())) return undefined;
   if (!file) ownStorage();
-  if (file === '-') logger.level = 'silent'; // standard output holds the backup
+  if (file === '-') logger.level = 'silent'; // standard output receives the backup
   return make(file, { isDueOnly: values.due ?? false, withoutAudit });
 });

@@ -8,7 +8,7 @@ import { config } from '../../platform/config/process-config.js';
 import { embeddedPostgresUrl } from '../../platform/postgres/embedded-postgres.js';
 import { printOutput } from './command.js';
 
-/** Copies the data folder of the running service; its process stores the log meanwhile. Answers the name and the size. */
+/** Copies the data folder of the running service, whose process stores the WAL meanwhile. Prints name and size. */
 export async function makeBaseBackup(place: BackupStorage, signal: AbortSignal): Promise<void> {
   const url = await embeddedPostgresUrl(config.dataDir);
   if (url === undefined || !config.isWalKept)

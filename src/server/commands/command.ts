@@ -14,7 +14,9 @@ import { printableLines } from '../../platform/process/printable.js';
 import { commandText } from '../../platform/command-text.js';
 import { connectDatabase, openPostgres, type PostgresServer } from '../database-connection.js';
 
-/** Runs a program to its end, or says how it is used; what stops it is said in a line, with a stack where only that explains it. */
+/**
+ * Runs a command to its end, or prints its usage. An error is printed as one line; an unexpected error with its stack.
+ */
 export async function runCommand(usage: string, work: () => Promise<void>): Promise<void> {
   try {
     if (process.argv.slice(2).some((argument) => /^(--help|-h)$/.test(argument)))
@@ -26,7 +28,7 @@ export async function runCommand(usage: string, work: () => Promise<void>): Prom
   }
 }
 
-/** The actor in the audit: the operating system's user, in a container perhaps only its number. */
+/** Returns the actor for the audit: the user of the operating system. In a container it may be only a number. */
 export function operator(): Actor {
   return { keyId: null, userName: `command line: ${osUser()}` };
 }
@@ -39,20 +41,18 @@ function osUser(): string {
   }
 }
 
-/** Says what a command is asked for, on standard output. */
 export const printOutput = (text: string): void =>
   void process.stdout.write(`${printableLines(text)}\n`);
 
-/** Waits until what was said has been taken: it is kept in memory before. */
+/** Waits until the output has been accepted. Until then it is kept in memory. */
 export async function flushOutput(): Promise<void> {
   if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
 }
 
-/** Says how it goes, on standard error. */
 export const printProgress = (text: string): void =>
   void process.stderr.write(`${printableLines(text)}\n`);
 
-/** Settings, the embedded database and the commands explain themselves. */
+/** Returns the text of an error. Errors of settings, the embedded database and commands need no stack. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const isExplained =
@@ -62,9 +62,9 @@ export function errorText(error: unknown): string {
 }
 
 /**
- * Runs a command on the database the settings name: an external one, the embedded one opened for the command alone, or
- * the embedded one of a service that runs. What is not there it makes only as far as the command is meant to: a mistyped
- * setting must not lead to a new, empty database.
+ * Runs a command on the configured database: an external one, the embedded one opened for the command, or the embedded
+ * one of a running service. It creates a missing database or tables only if the command may. A mistyped setting must
+ * not lead to a new, empty database.
  */
 export async function withDatabase(
   work: (dataSource: DataSource) => Promise<void>,
@@ -82,7 +82,7 @@ export async function withDatabase(
   });
 }
 
-/** The same with the address of the database, to which nothing has connected yet. */
+/** Runs a command with the URL of the database, before any connection. */
 export async function withPostgres(
   options: { mustExist: boolean },
   work: (url: string) => Promise<void>,
@@ -104,7 +104,7 @@ function noTables(): Error {
   );
 }
 
-/** The data folder is never opened twice: while another process has it, its server is used. */
+/** Returns the server of the process that has the data folder, because a folder is never opened twice. */
 async function reachRunning(error: unknown): Promise<Pick<PostgresServer, 'url' | 'stop'>> {
   if (!(error instanceof FolderInUse)) throw error;
   const url = await embeddedPostgresUrl(config.dataDir);
@@ -116,10 +116,10 @@ async function reachRunning(error: unknown): Promise<Pick<PostgresServer, 'url' 
   );
 }
 
-/** How the service is started, seen from outside. */
+/** Matches the command lines that start the service. */
 const SERVICE = /main\.js$|skein(\.js)? start$/;
 
-/** Asks the service on DATA_DIR to replace its workers; returns its process id. */
+/** Requests the service on DATA_DIR to replace its workers. Returns its process id. */
 export function askForReload(): number {
   const pid = config.databaseUrl ? undefined : folderHolder(config.dataDir, SERVICE);
   if (pid === undefined || process.platform === 'win32')

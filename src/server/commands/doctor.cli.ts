@@ -31,10 +31,10 @@ Looks at the settings, the folder, the disk, the clock, the ports and the databa
 says what to mend. Changes nothing. Ends with 1 when something must be mended.`;
 
 const GIB = 1024 ** 3;
-/** Of a disk with less than this free, or this part, the embedded database soon takes no writes. */
+/** With less free disk space, or a smaller free part, the embedded database soon refuses writes. */
 const LEAST_FREE = 2 * GIB;
 const LEAST_FREE_PART = 0.05;
-/** Times of calls come from clients, leases and keys end by the clock of the database. */
+/** Largest clock difference. Times of calls come from clients, but leases and keys end by the clock of the database. */
 const MOST_SECONDS_APART = 2;
 /** PostgreSQL refuses writes at 2,100 million. */
 const MOST_TRANSACTIONS = 1.5e9;
@@ -60,7 +60,6 @@ function checkSettings(): void {
     );
 }
 
-/** What is wrong with the folder of the embedded database, or of the first key, and with its disk. */
 function checkFolder(): void {
   const folder = resolve(config.dataDir);
   if (!existsSync(folder))
@@ -91,7 +90,6 @@ function checkFolder(): void {
     );
 }
 
-/** Whether the service answers, or could listen. */
 async function checkService(): Promise<void> {
   const address = serviceUrl(config);
   const asked = new Date();
@@ -124,7 +122,6 @@ async function checkService(): Promise<void> {
     warn(`the clock of the service is ${drift.toFixed(0)} s away from this one`);
 }
 
-/** Whether the port that exporters of OTLP over gRPC use by default could be listened on. */
 async function checkGrpcPort(): Promise<void> {
   const { otlpGrpcPort: port, host } = config;
   if (port === undefined) return;
@@ -139,7 +136,7 @@ async function checkGrpcPort(): Promise<void> {
   }
 }
 
-/** Whether it is the service that answers there: it asks everybody for a key. */
+/** Checks that the service answers on the gRPC port: it requires a key. */
 async function checkGrpc(): Promise<void> {
   const { otlpGrpcPort: port } = config;
   if (port === undefined) return;

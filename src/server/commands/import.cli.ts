@@ -20,7 +20,7 @@ function parse() {
     const options = { project: { type: 'string' }, url: { type: 'string' } } as const;
     return parseArgs({ allowPositionals: true, options });
   } catch (error) {
-    throw new Error((error as Error).message, { cause: error }); // a mistake at the keyboard needs no stack
+    throw new Error((error as Error).message, { cause: error }); // a typing mistake needs no stack
   }
 }
 

@@ -102,7 +102,7 @@ async function revoke(keys: KeysService, id: string | undefined): Promise<void> 
   printOutput(`revoked ${id}; it stops working within 5 s`);
 }
 
-/** The port is that of the settings: a service that was started with others is elsewhere. */
+/** Prints a login link with the configured port. A service that was started with other settings is elsewhere. */
 async function login(database: Database, id: string | undefined): Promise<void> {
   if (id !== undefined && !isKeyId(id)) throw new Error('login takes the id of a key, or nothing');
   const code = await newLoginCode(database, operator(), id);
@@ -121,7 +121,7 @@ function parse() {
   try {
     return parseCommandLine();
   } catch (error) {
-    throw new Error((error as Error).message, { cause: error }); // a mistake at the keyboard needs no stack
+    throw new Error((error as Error).message, { cause: error }); // a typing mistake needs no stack
   }
 }
 

@@ -23,13 +23,13 @@ import { openEmbeddedPostgres } from '../../platform/postgres/embedded-postgres.
 import { commandText } from '../../platform/command-text.js';
 import { printOutput, printProgress } from './command.js';
 
-/** A start removes what has such a name, should this process be killed. */
+/** Prefix of drafts. If this process is killed, the next start removes them. */
 const DRAFT = 'pgdata.new-';
 const TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$/;
 
 /**
- * Brings the embedded database back as it was at a time, or at the end of the log that is kept, into a new DATA_DIR. The folder appears
- * there when it is whole.
+ * Restores the embedded database to a time, or to the end of the stored WAL, into a new DATA_DIR. The folder gets its
+ * final name when it is complete.
  */
 export async function restoreToTime(text: string, identity: string | undefined): Promise<void> {
   const time = text === 'latest' ? text : parsedTime(text);
@@ -89,7 +89,7 @@ function noBase(bases: readonly StoredBase[], backupUrl: string): string {
         `${commandText('restore', 'FILE')} restores a backup`;
 }
 
-/** Replays the log on the folder; answers the time of the last transaction. */
+/** Replays the WAL on the folder. Returns the time of the last transaction. */
 async function replayWal(folder: string, wal: WalServer, time: string): Promise<string> {
   const lines: string[] = [];
   const failing = new AbortController();
@@ -105,9 +105,9 @@ async function replayWal(folder: string, wal: WalServer, time: string): Promise<
           ? []
           : flag('recovery_target_time', time.replace('T', ' ').replace('Z', '+00:00'))),
         ...flag('recovery_target_action', 'promote'),
-        // it takes connections when all is replayed
+        // it accepts connections once everything is replayed
         ...flag('hot_standby', 'off'),
-        // the new timeline is stored by the service
+        // the service stores the history file of the new timeline
         ...flag('archive_mode', 'on'),
         ...flag('archive_command', ''),
       ],
@@ -140,7 +140,7 @@ async function lastTransaction(url: string): Promise<string> {
   }
 }
 
-/** What PostgreSQL says of a recovery that did not get there, in a line. */
+/** Explains an incomplete recovery in one line, from PostgreSQL's messages. */
 function recoveryFailure(lines: readonly string[], error: Error): string {
   const all = lines.join('\n');
   const last = /last completed transaction was at log time ([^\n]+)/.exec(all)?.[1];

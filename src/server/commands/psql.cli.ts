@@ -12,7 +12,7 @@ ${commandText('psql', '-c STATEMENT')}
 Runs psql on the database of the service, beside a running service too. With -c alone psql need not be installed: the rows are printed
 as JSON, a line each. For upkeep, such as VACUUM (FULL) calls; the tables are changed by the service only.`;
 
-/** Runs one or more statements as one request, without a transaction around a single one. */
+/** Runs one or more statements as one request. A single statement runs without a transaction around it. */
 async function runStatement(url: string, text: string): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
@@ -25,13 +25,13 @@ async function runStatement(url: string, text: string): Promise<void> {
       if (rows.length === 0) printOutput(rowCount === null ? what : `${what} ${rowCount}`);
     }
   } catch (error) {
-    throw new Error((error as Error).message, { cause: error }); // the server explains itself
+    throw new Error((error as Error).message, { cause: error }); // the message of the server is sufficient
   } finally {
     await client.end();
   }
 }
 
-/** The password goes by the environment, which other users of the machine cannot read. */
+/** Runs psql. The password is passed in the environment, which other users of the machine cannot read. */
 async function runPsql(url: string, argv: string[]): Promise<void> {
   const { password } = new pg.Client(url);
   const address = url.replace(/^(\w+:\/\/[^/?#@:]*):[^/?#@]*@/, '$1@');

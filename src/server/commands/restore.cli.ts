@@ -32,7 +32,7 @@ function parse() {
 
 async function restoreFile(file: string, identityFile: string | undefined): Promise<void> {
   const backup = await openBackupFile(locateBackup(file, config.s3), identityFile);
-  assertRestorable(backup.header.schema, { options: dataSourceOptions('') }); // before a database is made for it
+  assertRestorable(backup.header.schema, { options: dataSourceOptions('') }); // before a database is created for it
   await withDatabase(
     async (dataSource) => {
       await prepareSchema(dataSource, backup.header.schema);

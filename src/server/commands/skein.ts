@@ -2,8 +2,8 @@
 import { COMMIT, VERSION } from '../../platform/config/version.js';
 
 /*
- * The program of an installed package and of an image. In a clone each command is an npm script: `npm start`, `npm run keys`.
- * The settings are those of the environment, for every command.
+ * The program of an installed package and of an image. In a clone each command is an npm script: `npm start`, `npm run
+ * keys`. All commands read their settings from the environment.
  */
 
 interface Command {
@@ -66,7 +66,7 @@ if (!command) {
   process.stderr.write('skein start takes no arguments: settings come from the environment\n');
   process.exitCode = 1;
 } else {
-  // a command reads its own arguments; workers are started with those that the service was started with
+  // a command reads its own arguments; workers start with the arguments of the service
   if (name !== 'start') process.argv.splice(2, 1);
   await command.run();
 }

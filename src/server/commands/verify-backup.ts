@@ -11,7 +11,7 @@ import { UNLIMITED_SESSION } from '../../platform/database/limits.js';
 import { connectDatabase } from '../database-connection.js';
 import { printOutput, withPostgres } from './command.js';
 
-/** Puts a backup into a database of its own on the server of the service, which is removed again, and compares every row with the file. */
+/** Restores a backup into a temporary database on the server of the service, and compares every row with the file. */
 export async function verify(backup: OpenBackup, shown: string): Promise<void> {
   const { schema, tables, created_at } = backup.header;
   assertRestorable(schema, { options: dataSourceOptions('') });
@@ -62,7 +62,7 @@ async function withTemporaryDatabase(
   }
 }
 
-/** The address of another database of the same server. In the place of a host there may be nothing, with a socket behind it. */
+/** Returns the URL of another database on the same server. The host may be empty, with a socket in the parameters. */
 function withDatabaseName(url: string, name: string): string {
   const address = new URL(url.replace('@/', '@localhost/'));
   address.pathname = `/${name}`;
