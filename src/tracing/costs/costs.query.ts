@@ -1,4 +1,4 @@
-// SQL that stores and reads price records. Prices are read as texts, to keep their digits.
+// SQL: prices keep their digits as texts, are stored in batches, and are joined with the usage of calls.
 import {
   column,
   type Columns,

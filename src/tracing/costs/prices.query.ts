@@ -1,4 +1,4 @@
-// SQL: a part of the statements that read calls.
+// SQL: expressions inside statements that read calls.
 import { identifier, join, type Parameter, sql, type Sql } from '../../platform/query/sql.js';
 import { DETAILS, TOKEN_KINDS, type Tokens } from '../usage/tokens.js';
 

@@ -1,4 +1,4 @@
-// SQL that reads roots, trial details and rows of evaluations. Only requested members of documents are extracted.
+// SQL: only requested members are extracted from the stored documents.
 import { jsonAt, jsonValueAt, wireTime } from '../../platform/query/columns.js';
 import { lookedUp } from '../../platform/query/plans.js';
 import { isListed, sql, type Sql } from '../../platform/query/sql.js';

@@ -1,4 +1,4 @@
-// SQL that reads runs, predictions and scores. They are calls, recognized by their attributes.
+// SQL: runs, predictions and scores are calls, which are recognized by their attributes.
 import { WIRE } from '../../platform/http/wire-names.js';
 import { type JsonColumn, jsonAt, jsonValueAt, wireTime } from '../../platform/query/columns.js';
 import { lookedUp, pageLimit } from '../../platform/query/plans.js';

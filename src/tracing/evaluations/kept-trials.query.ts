@@ -1,4 +1,4 @@
-// SQL that reads and writes kept trials, from calls and marks of one snapshot.
+// SQL: trials are stored as arrays, and computed from calls and marks of one snapshot.
 import { projectLock } from '../../platform/database/advisory-locks.js';
 import type { MarkedStatistics } from '../../platform/database/marks-refresher.js';
 import { computedOnce, lookedUp } from '../../platform/query/plans.js';

@@ -1,4 +1,4 @@
-// SQL expressions that read the parts of evaluations from calls.
+// SQL: expressions that read the parts of evaluations from the documents of calls.
 import { pricesOfCall } from '../costs/costs.service.js';
 import {
   type JsonColumn,

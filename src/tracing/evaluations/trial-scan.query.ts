@@ -1,4 +1,4 @@
-// SQL that reads the rows of evaluations, with filters and scores, in one pass over their trials.
+// SQL: rows of evaluations are grouped, filtered and scored in one pass over their trials.
 import {
   column,
   type Columns,

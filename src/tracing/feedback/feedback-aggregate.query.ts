@@ -1,4 +1,4 @@
-// SQL that sums up the feedback of a window.
+// SQL: sums over the feedback of a window.
 import { OTHER_WIRE, WIRE } from '../../platform/http/wire-names.js';
 import { allOf, anyOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
 import {

@@ -1,4 +1,4 @@
-// SQL for statistics of feedback.
+// SQL: statistics over the feedback of a window.
 import type { Aggregation } from '../../platform/http/stats.dto.js';
 import { jsonAt, nameBudget, pathSteps, toNumber } from '../../platform/query/columns.js';
 import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';

@@ -1,4 +1,4 @@
-// SQL that stores and reads feedback. Payloads are JSON text, and a repeated row is compared with the stored one.
+// SQL: payloads are JSON text, and a repeated row is compared with the stored one.
 import { inBothSpellings, WIRE } from '../../platform/http/wire-names.js';
 import { lock, textLock } from '../../platform/database/advisory-locks.js';
 import {
