@@ -266,7 +266,7 @@ const ROLES = ['', 'user', 'assistant', 'system', 'tool', 'tool_call', 'tool_res
 
 export class AgentSearchDto {
   @IsProjectId() project_id!: string;
-  /** A part of a message, in letters of either case; empty matches all. */
+  /** A part of a message, in upper or lower case. Empty matches all messages. */
   @IsOptional() @IsText(1000) query?: string | null;
   @IsOptional()
   @IsArray()

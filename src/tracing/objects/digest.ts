@@ -168,7 +168,7 @@ class PythonJsonPrinter {
     this.printByte(CLOSE_BRACKET);
   }
 
-  /** Of equal keys the last one counts. It comes last, since the sort is stable. */
+  /** The last of equal keys counts. The stable sort keeps it last. */
   private printObject({ members }: ObjectNode): void {
     this.printByte(OPEN_BRACE);
     let isFirst = true;

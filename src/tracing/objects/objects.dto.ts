@@ -66,7 +66,7 @@ export class ObjectDeleteDto {
   digests?: string[] | null;
 }
 
-/** As `ObjectDeleteDto`, but versions that were deleted before are included. */
+/** Like `ObjectDeleteDto`, but versions that were deleted before are included. */
 export class ObjectsPurgeDto extends ObjectDeleteDto {}
 
 export class ObjectsDeletedDto {

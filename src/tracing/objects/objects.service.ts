@@ -87,7 +87,7 @@ export class ObjectsService {
   }
 
   /**
-   * Reads one version as JSON text. A large one is read on a connection of the long pool.
+   * Reads one version as JSON text. A large one is read through `database.long`.
    * @throws ApiError `not_found`, with `deleted_at` when the version was deleted
    */
   async read(query: ObjectReadDto): Promise<string> {

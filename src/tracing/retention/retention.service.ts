@@ -7,7 +7,7 @@ import { RetentionPolicy } from './retention-policy.entity.js';
 
 const RETENTION_SET = auditAction('retention.set');
 
-/** How long projects keep what. */
+/** Reads and sets the retention policies of projects. */
 @Injectable()
 export class RetentionService {
   constructor(private readonly database: Database) {}
@@ -30,7 +30,7 @@ export class RetentionService {
     });
   }
 
-  /** Sets the days of whole calls alone. */
+  /** Sets only the days of whole calls. */
   setCalls(
     projectId: string,
     calls_days: number | null,
