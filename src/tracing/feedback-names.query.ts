@@ -118,7 +118,6 @@ export const SCORER_COLUMNS = join([
   ...SCORER_TEXTS.map((name) => sql`${scorerValue(name)} AS ${identifier(name)}`),
 ]);
 
-/** Bytes of the JSON columns. */
 export const SCORER_BYTES = sql`(${join(
   SCORER_JSON.map((name) => sql`coalesce(octet_length(f.${identifier(name)}::text), 0)`),
   ' + ',

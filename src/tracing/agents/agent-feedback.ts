@@ -57,7 +57,6 @@ function* itemBatches(wanted: Iterable<ConversationItem>): Generator<Conversatio
   if (part.length > 0) yield part;
 }
 
-/** Reads feedback on spans, turns and conversations. */
 export class AgentFeedback {
   constructor(private readonly database: Database) {}
 

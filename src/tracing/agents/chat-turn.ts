@@ -20,7 +20,6 @@ import type { SpanSourceCall } from './spans.query.js';
 /** Spans below this depth are shown after all others. */
 const MAX_DEPTH = 200;
 
-/** A span of a turn with the contents of its documents. */
 interface SpanNode {
   row: SpanSourceCall;
   fields: Record<string, unknown>;

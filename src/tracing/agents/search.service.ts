@@ -26,7 +26,6 @@ interface MessageMatch extends MessageResult {
   agent_name: string;
 }
 
-/** Searches the messages of spans, the newest spans first. */
 @Injectable()
 export class SearchService {
   constructor(private readonly database: Database) {}
@@ -133,7 +132,6 @@ const copyOf = (text: string) => Buffer.from(text, 'utf16le').toString('utf16le'
 
 type SearchableMessage = Pick<SpanMessage, 'role' | 'content'>;
 
-/** Returns a predicate for the messages that a request selects. */
 function messageFilter({ query, roles }: AgentSearchDto) {
   const wanted = (query ?? '').toLowerCase();
   return ({ role, content }: SearchableMessage) =>

@@ -98,7 +98,6 @@ export const CUSTOM_TYPES = {
 export type CustomSource = keyof typeof CUSTOM_TYPES;
 export const CUSTOM_SOURCES = Object.keys(CUSTOM_TYPES) as CustomSource[];
 
-/** Operations of model calls. */
 export const LLM_OPERATIONS: readonly string[] = ['chat', 'generate_content', 'text_completion'];
 export const INVOKE_AGENT = 'invoke_agent';
 export const EXECUTE_TOOL = 'execute_tool';

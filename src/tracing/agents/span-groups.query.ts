@@ -33,11 +33,9 @@ export interface GroupFilter {
   max?: number | string | null;
 }
 
-/** Returns the value as the text in the answer. */
 const operandText = ({ type, sql: value }: Operand): Sql =>
   type === 'time' ? wireTime(value) : sql`(${value})::text`;
 
-/** Returns the value as a group key. */
 export const keyText = (value: Operand): Sql => sql`left(${operandText(value)}, ${MAX_KEY}::int)`;
 /** Characters of a key, and of a name in an answer. */
 const MAX_KEY = 256;
@@ -97,7 +95,6 @@ export function measureValue(
     : AGGREGATES[aggregation](values.add(within(operandNumber(operand))), sql``);
 }
 
-/** Returns true when a measure is a time. */
 const isTimeOf = ({ aggregation, value, value_type }: Measure, source: SpanSource, path: string) =>
   (aggregation === 'min' || aggregation === 'max') &&
   (value_type === 'datetime' || (value && source.value(value, `${path}.value`).type === 'time'));
@@ -127,13 +124,13 @@ export function groupCondition(
   );
 }
 
-/** Members of each group, computed from its spans `s`. */
 const sumOf = (name: string) => sql`coalesce(sum(${identifier(name)}), 0)::float8`;
 const distinctNames = (name: string) =>
   sql`coalesce(to_json((array_agg(DISTINCT ${identifier(name)}) FILTER (WHERE ${identifier(name)} <> ''))[1:${MAX_NAMES}::int]), '[]')`;
 /** Names of one kind in an answer. */
 const MAX_NAMES = 100;
 
+/** Members of each group, computed from its spans `s`. */
 const GROUP_COLUMNS: Readonly<Record<string, Sql>> = {
   span_count: sql`count(*)::int`,
   invocation_count: sql`count(*) FILTER (WHERE s.operation = 'invoke_agent')::int`,

@@ -44,7 +44,6 @@ function contentText(content: unknown): string {
   return texts.every((text) => text !== undefined) ? texts.join('\n') : textOrJson(shown);
 }
 
-/** Joins the texts among parts. */
 function joinTextParts(content: unknown): string {
   if (!Array.isArray(content)) return typeof content === 'string' ? content : '';
   return content.flatMap((part) => partText(part) ?? []).join('\n');
@@ -131,7 +130,6 @@ export function systemTexts(instructions: unknown): string[] {
   return list.map((part) => partText(part) ?? contentText(ownMember(part, 'parts') ?? part));
 }
 
-/** Returns the parts of a given type in the messages of a document. */
 function partsOf(document: unknown, type: string): object[] {
   const list = ownMember(document, 'messages');
   if (!Array.isArray(list)) return [];
@@ -151,7 +149,6 @@ export function reasoningOf(output: unknown): string | null {
   return texts.length > 0 ? texts.join('\n') : null;
 }
 
-/** A tool call that a model requested. */
 export interface RequestedToolCall {
   name: string | null;
   arguments: string | null;

@@ -119,7 +119,6 @@ function customAttributes({
 const jsonText = (value: unknown): string | null =>
   value === undefined || value === null ? null : textOrJson(value);
 
-/** Returns a member of inputs or output, when these are objects. */
 const memberOf = (document: unknown, name: string): unknown =>
   isObject(document) && Object.hasOwn(document, name) ? document[name] : undefined;
 
@@ -161,7 +160,6 @@ export function spanMessages({ operation, inputs, output }: SpanSourceCall): Spa
   };
 }
 
-/** Returns a span as lists of spans contain it. */
 export function spanRow(
   row: SpanSourceCall,
   projectId: string,

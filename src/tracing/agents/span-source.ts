@@ -37,7 +37,6 @@ export const countedSources = ({
 }): CallSource[] =>
   sources ?? (query && NAMING_FIELD.test(JSON.stringify(query)) ? [] : [PRODUCTION]);
 
-/** Selects spans. */
 export interface SpanSelection {
   /** All when absent or empty. */
   sources?: CallSource[] | null;
@@ -187,7 +186,6 @@ export class SpanSource {
     return { type: 'json', sql: sql`coalesce(${join(values)})` };
   }
 
-  /** Returns a field by its name. */
   field = (name: string, path: string): Operand => resolve(this.columns, name, path, this.bytes);
 
   /** @throws InvalidQuery */

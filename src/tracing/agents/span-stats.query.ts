@@ -56,7 +56,6 @@ export function keyValue(ref: GroupRef, text: string | null): string | number | 
   return type === 'boolean' ? text === 'true' : Number(text);
 }
 
-/** Returns the aggregations of a metric, or the default ones. */
 const aggregationsOf = ({ aggregations, percentiles, value_type }: SpanMetric) =>
   aggregations?.length || percentiles?.length
     ? [...new Set(aggregations)]

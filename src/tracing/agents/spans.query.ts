@@ -56,7 +56,6 @@ export interface SpanDetails {
 
 const DUMP = column.json(sql`c.otel_dump`, sql`c.is_opaque`);
 
-/** Selects the columns of a `SpanSourceCall` from the call `c`. */
 function spanColumns({ project_id, hasDocuments, hasRaw, hasCosts }: SpanDetails): Sql {
   const documents = hasDocuments ? sql`c.inputs, c.output` : sql`NULL AS inputs, NULL AS output`;
   return sql`c.id, c.trace_id, c.parent_id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
@@ -200,7 +199,6 @@ interface AgentsRequest {
   agent_name?: string | null;
   /** All when empty. */
   sources: readonly string[];
-  /** True to group by versions of the agent. */
   hasVersions: boolean;
   sort_by?: readonly Sort[] | null;
   limit: number;

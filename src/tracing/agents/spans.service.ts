@@ -38,7 +38,6 @@ export interface SpansPage {
   members: () => string;
 }
 
-/** Lists spans and their groups, and computes statistics over time. */
 @Injectable()
 export class SpansService {
   constructor(

@@ -46,8 +46,8 @@ const inQueue = (projectId: string, queueId: string) =>
   sql`i.project_id = ${projectId} AND i.queue_id = ${queueId}`;
 
 /**
- * Reads items of a queue as JSON texts. In the order of the queue, items of some states cost the page and the pages
- * before it: an index reads each state.
+ * Reads items of a queue as JSON texts. In the order of the queue, a page of items in some states costs that page and
+ * the pages before it: an index range is read for each state.
  */
 export function itemsQuery(queueId: string, request: AnnotationItemsQueryDto): Sql {
   const { project_id: projectId, filter, limit = null, include_position } = request;
@@ -130,7 +130,6 @@ export interface NewItems {
   /** Number of items in the queue. */
   total: number;
   callIds: readonly string[];
-  /** Ids of the items, one for each call. */
   ids: readonly string[];
   displayFields: readonly string[];
   userName: string;

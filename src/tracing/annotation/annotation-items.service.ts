@@ -47,7 +47,6 @@ const RANKS: Record<AnnotationState, number> = {
 };
 const isDone = (state: AnnotationState) => RANKS[state] >= RANKS.skipped;
 
-/** An item and the annotator who works on it. */
 interface ItemAssignment {
   projectId: string;
   queueId: string;

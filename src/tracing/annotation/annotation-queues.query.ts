@@ -112,7 +112,6 @@ export const itemsForget = (projectId: string, ids: readonly string[]) => sql`
     FROM gone GROUP BY queue_id) g
   WHERE q.project_id = ${projectId} AND q.id = g.queue_id`;
 
-/** Closes the gaps between the positions in queues. */
 export const gapsClose = (projectId: string, queueIds: readonly string[]) => sql`
   UPDATE annotation_queue_items i SET position = r.place
   FROM (SELECT i.id, row_number() OVER (PARTITION BY i.queue_id ORDER BY i.position)::int AS place

@@ -28,7 +28,6 @@ import {
 
 const QUEUE_DELETE = auditAction('annotation_queues.delete');
 
-/** Stores queues of calls for people to judge. */
 @Injectable()
 export class AnnotationQueuesService {
   constructor(private readonly database: Database) {}

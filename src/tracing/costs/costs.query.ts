@@ -79,7 +79,6 @@ export const usageQuery = (projectId: string, callIds: readonly string[]) => sql
   FROM calls c
   WHERE ${visibleIn(projectId)} AND ${isListed(sql`c.id`, callIds)}) t`;
 
-/** Reads the instants inside a window at which prices of a project change. */
 export const changesQuery = (
   projectId: string,
   { start, end, limit }: { start: string; end: string; limit: number },

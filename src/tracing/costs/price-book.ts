@@ -15,7 +15,6 @@ export interface BookRow extends PriceRecord {
   segment: number;
 }
 
-/** Tokens of calls on a model within one segment. */
 export interface SegmentSpending extends UsageRange {
   llmId: string;
   segment: number;
@@ -27,7 +26,6 @@ export interface SegmentSpending extends UsageRange {
   unknownKinds: number;
 }
 
-/** The members that select a price. */
 type PriceKey = Omit<SegmentSpending, 'tokens' | 'details' | 'unknownKinds'>;
 
 /** The cost of tokens; null when none of them has a price. */
@@ -48,7 +46,6 @@ export class PriceBook {
     this.records = groupBy(records, ({ llm_id }) => llm_id);
   }
 
-  /** Returns the price of calls that start in the segment. */
   findPrice({ llmId, segment, first, minInput }: PriceKey): Price | null {
     const record = this.records.get(llmId)?.findLast((record) => record.segment <= segment);
     if (record) return record.price;

@@ -27,7 +27,6 @@ export interface PriceRecord extends Record<PriceName, string | null> {
   completion_token_cost_unit: string;
 }
 
-/** The usage that a call reports for one model. */
 export interface ModelUsage extends ParsedUsage {
   llmId: string;
   requests: number | null;

@@ -2,10 +2,7 @@
 import { identifier, join, type Parameter, sql, type Sql } from '../../platform/query/sql.js';
 import { DETAILS, TOKEN_KINDS, type Tokens } from '../usage/tokens.js';
 
-/**
- * Returns true when the usage of the call (`c` by default) sums up that of other calls:
- * docs/adr/0057-usage-with-descendants.md.
- */
+/** Matches calls (`c` by default) whose usage sums up that of other calls: docs/adr/0057-usage-with-descendants.md. */
 export const addsUp = (call = sql`c`) =>
   sql`(coalesce(${call}.response_id, '') LIKE '~%' AND ${call}.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')`;
 

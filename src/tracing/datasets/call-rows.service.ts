@@ -19,7 +19,6 @@ export interface DatasetRow extends SourceCall {
   text: string;
 }
 
-/** Builds rows from calls. */
 @Injectable()
 export class CallRowsService {
   constructor(

@@ -24,14 +24,12 @@ const SOURCES = textLock(0x736f7572);
 export const callDeletionLock = (projectId: string): Sql => lockShared(SOURCES, projectId);
 export const sourceInsertLock = (projectId: string): Sql => lock(SOURCES, projectId);
 
-/** A call from which a row is built. */
 export interface SourceCall {
   id: string;
   trace_id: string;
   thread_id: string | null;
 }
 
-/** Reads the calls that exist. */
 export const callsById = (projectId: string, ids: readonly string[]) => sql<SourceCall>`
   SELECT c.id, c.trace_id, c.thread_id FROM unnest(${ids}::text[]) t (id) ${lookedUp(
     sql`SELECT c.id, c.trace_id, c.thread_id FROM calls c WHERE ${visibleIn(projectId)} AND c.id = t.id`,
@@ -137,7 +135,6 @@ const BY_ROW = [
 /** The condition of the partial index, word for word. */
 const IS_TO_REMOVE = sql`s.erased_at IS NOT NULL AND s.removed_at IS NULL`;
 
-/** Reads sources of rows as JSON texts. */
 export const lineageQuery = (request: DatasetLineageQueryDto): Sql => {
   const { project_id, object_id, call_ids, row_digests, erased, after } = request;
   const order = { columns: SOURCE, sorts: BY_ROW, tieBreaker: 'call_id' as const };

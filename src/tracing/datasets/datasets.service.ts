@@ -47,7 +47,6 @@ interface DatasetVersion {
   rows: Buffer;
 }
 
-/** A version as answers contain it. */
 interface PublishedVersion {
   object_id: string;
   digest: string;
@@ -56,7 +55,6 @@ interface PublishedVersion {
   num_rows: number;
 }
 
-/** A version to publish. */
 interface NewDatasetVersion extends DatasetVersion {
   projectId: string;
   objectId: string;
@@ -207,7 +205,6 @@ export class DatasetsService {
     }
   }
 
-  /** Returns the calls that still exist, and their rows. */
   private async withoutGone(projectId: string, calls: readonly DatasetRow[], rows: NewRows) {
     const ids = calls.map(({ id }) => id);
     const there = new Set(

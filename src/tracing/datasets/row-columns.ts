@@ -43,7 +43,6 @@ export interface RowParts {
   values: Readonly<Record<string, string | null | undefined>>;
 }
 
-/** The columns from which rows are built. */
 export class RowColumns {
   readonly documents: ReadonlySet<string>;
   /** Types of feedback, keyed by their names in `RowParts.texts`. */

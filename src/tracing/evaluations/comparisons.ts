@@ -176,7 +176,6 @@ export function rowPairs(
   });
 }
 
-/** Sums up the scores of two evaluations by score and row. */
 class ScorePairs {
   private readonly leaves = new LeafMap<LeafSums>();
 

@@ -20,7 +20,6 @@ const MEASURES = {
   judge_cost: ({ judgeCost }: Trial) => (judgeCost ? Number(judgeCost) : null),
 };
 
-/** Compares evaluations with a baseline, row by row. */
 @Injectable()
 export class EvalCompareService {
   private readonly slots = new ConnectionSlots(AT_ONCE);

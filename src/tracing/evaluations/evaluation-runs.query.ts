@@ -96,7 +96,7 @@ const runOfCall = (projectId: string) => sql`coalesce(${weaveAttribute('evaluati
 
 const USER = sql`c.user_id AS ${identifier(WIRE.userId)}`;
 
-/** Predictions as JSON texts, the oldest first. */
+/** Reads predictions as JSON texts, the oldest first. */
 export const predictionsQuery = (projectId: string, asked: RunMarks): Sql =>
   rows(
     sql`c.id AS prediction_id, coalesce(${weaveAttribute('model')}, ${input('self')}) AS model,
@@ -105,7 +105,7 @@ export const predictionsQuery = (projectId: string, asked: RunMarks): Sql =>
     asked,
   );
 
-/** Scores as JSON texts, the oldest first. */
+/** Reads scores as JSON texts, the oldest first. */
 export const scoresQuery = (projectId: string, asked: RunMarks): Sql =>
   rows(
     sql`c.id AS score_id, coalesce(${weaveAttribute('scorer')}, ${input('self')}) AS scorer, c.output AS value,

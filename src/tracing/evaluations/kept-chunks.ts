@@ -9,7 +9,7 @@ import { countedTokens } from './trials.js';
 export const CHUNK_TRIALS = 1000;
 /** Characters of the complete scores of a chunk, including texts. */
 const MAX_FULL_SCORES = 8 * 1024 * 1024;
-/** Levels of a score that are kept. The path of a score's name has fewer. */
+/** Levels of a score that are kept: more than a field name can reach. */
 const MAX_LEVELS = 70;
 
 /** A trial of a finished evaluation as it is stored, each member as JSON text. */

@@ -3,8 +3,8 @@ import { ProjectTable } from '../../platform/database/project-table.js';
 
 /**
  * Trials of a finished evaluation as of the last refresh. They are exact unless `trial_marks` names the evaluation or
- * one of its trials. Each column is stored apart, as one or more arrays with one value per trial: columns that a
- * request does not need are not read.
+ * one of its trials. Each column holds one or more arrays with one value per trial, so a request reads only the columns
+ * that it needs.
  */
 @ProjectTable('kept_trials', { rows: 'derived' })
 export class KeptTrials {
@@ -12,7 +12,6 @@ export class KeptTrials {
   @PrimaryColumn('text', { name: 'run_id', collation: 'C' }) runId!: string;
   /** Starts at 0. `chunkOf` computes it from a trial's id. */
   @PrimaryColumn('int') chunk!: number;
-  /** Number of chunks of the run. */
   @Column('int') chunks!: number;
   /** Ids and row digests. Null in the only chunk of a run that is too large to be kept. */
   @Column('json', { nullable: true }) ids!: string[] | null;

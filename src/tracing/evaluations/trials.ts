@@ -135,7 +135,6 @@ const inCallOrder = (a: Trial, b: Trial) =>
 /** Trials of a row above which sorting yields to the event loop. */
 const MANY = 1000;
 
-/** Collects trials in rows, keyed by digest. */
 export class TrialRows {
   private readonly byDigest = new Map<string, TrialRow>();
   trials = 0;

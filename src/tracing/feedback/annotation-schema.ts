@@ -11,7 +11,6 @@ const OPTIONS = {
 
 const errors = new Ajv(OPTIONS);
 
-/** Values and the schemas that they must satisfy, as JSON texts. */
 export interface AnnotationValues {
   schemas: string[];
   values: { schema: number; text: string }[];

@@ -20,7 +20,6 @@ const MAX_STEPS = 16;
 
 type Bucket = FeedbackAggregatedDto['buckets'][number];
 
-/** Sums up the scores of scorers, and lists the paths of payloads. */
 @Injectable()
 export class FeedbackAggregateService {
   constructor(private readonly database: Database) {}

@@ -47,7 +47,6 @@ export interface FeedbackStatsRow {
   [metric: `m${number}`]: (number | null)[];
 }
 
-/** The end of the window, and the starts of its buckets. */
 interface FeedbackStatsWindow {
   end: string;
   starts: readonly string[];

@@ -55,7 +55,6 @@ const FEEDBACK: Columns = inBothSpellings({
 
 const CREATED = ['id', 'created_at', WIRE.userId, 'payload'];
 
-/** One row of feedback to store. */
 export interface NewFeedback {
   id: string;
   body: FeedbackCreateDto;

@@ -36,7 +36,7 @@ const CHUNKS_AT_ONCE = 4;
  */
 @Injectable()
 export class FilesService {
-  /** Milliseconds without data from a client until the upload fails. */
+  /** Milliseconds without data, while the service reads, after which a client counts as disconnected. */
   stalledAfterMs: number;
 
   constructor(
@@ -47,7 +47,6 @@ export class FilesService {
     this.stalledAfterMs = bodyTimeoutSeconds * 1000;
   }
 
-  /** Stores the file in the multipart body of the request. */
   create(context: Context): Promise<FileCreatedDto> {
     return readFileForm(context, (file, form) => this.store(file, form, context), {
       limit: MAX_FORM_BYTES,
@@ -72,7 +71,6 @@ export class FilesService {
     return { digest };
   }
 
-  /** Returns the digest of a text as a file. */
   textDigest(text: string): string {
     return bytesDigest(Buffer.from(text));
   }

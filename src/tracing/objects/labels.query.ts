@@ -3,7 +3,6 @@ import type { ObjectTag } from './object-tag.entity.js';
 
 // SQL: up to a thousand labels are bound as one value, and distinct names are found by steps through an index.
 
-/** The key of a live version. */
 export type ObjectVersionKey = Pick<ObjectTag, 'projectId' | 'objectId' | 'versionIndex'>;
 
 export const tagsInsert = (

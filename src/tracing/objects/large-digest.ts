@@ -3,8 +3,8 @@ import { TooDeep } from '../../platform/json/json-grammar.js';
 import { threadFile, WorkerThread } from '../../platform/process/worker-thread.js';
 
 /**
- * Length from which a digest is computed in a thread. Digesting this length takes a few milliseconds; for longer texts
- * the hand-over costs less.
+ * Length from which a digest is computed in a thread. Digesting this length takes a few milliseconds, and handing a
+ * longer text to a thread costs less.
  */
 const LARGE = 256 * 1024;
 /** Enough for `MAX_NODES`, and for as many numbers as a request body can contain. */

@@ -25,7 +25,6 @@ const KIND = 'objects';
 /** Versions of one batch, since a value may be as large as a request body. */
 const VERSIONS_AT_ONCE = 20;
 
-/** Erases versions of objects, with the feedback on them. */
 @Injectable()
 export class ObjectsErasingService {
   constructor(

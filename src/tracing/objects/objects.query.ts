@@ -16,7 +16,6 @@ const NEVER = sql`FALSE`;
 const LIVE = { isMeant: sql`v.deleted_at IS NULL`, isLatest: sql`v.is_latest` };
 const DELETED = { isMeant: sql`v.deleted_at IS NOT NULL`, isLatest: sql`TRUE` };
 
-/** The columns of a version in answers. */
 const VERSION: Columns = {
   project_id: column.text(sql`v.project_id`, { isNotNull: true }),
   object_id: column.text(sql`v.object_id`, { isNotNull: true }),
@@ -109,7 +108,6 @@ const hasAlias = (projectId: string, aliases: readonly string[] | null | undefin
           AND a.version_index = v.version_index AND a.alias = ANY(${aliases}::text[])))`
     : null;
 
-/** Matches the versions that a word selects. */
 function isSelectedVersion(projectId: string, objectId: string, word: string): Sql {
   const means = versionSelector(word);
   if (means === 'latest') return sql`v.is_latest`;
@@ -275,7 +273,6 @@ export const deletedQuery = (
 ): Sql<{ object_id: string; word: string }> =>
   sql`SELECT DISTINCT d.object_id, d.word FROM (${resolvedVersions(projectId, names, words, DELETED)}) d`;
 
-/** Reads the texts of values, by object and index. */
 export const valuesQuery = (projectId: string, names: string[], indexes: number[]) => sql<{
   object_id: string;
   version_index: number;

@@ -17,7 +17,6 @@ import { rowQuery } from './tables.query.js';
 const FETCHED_BYTES = 4 * 1024 * 1024;
 const ANSWERED_BYTES = 256 * 1024;
 
-/** A path inside one value. */
 interface RefSegment {
   /**
    * The digest of the row at which the path begins, in the table that the previous segment leads to. Null for the first
@@ -37,7 +36,6 @@ interface RefTarget {
   version: { index: number; sizeBytes: number } | null;
 }
 
-/** Reads values, and parts of values, by refs. */
 @Injectable()
 export class RefsService {
   constructor(private readonly database: Database) {}

@@ -57,10 +57,10 @@ export function applyEdits(
   return { rows: Buffer.concat([...pieces.all(), joinedDigests(appended)]), touched };
 }
 
-/** Pieces of a block. A longer block is halved, so that an edit passes a few hundred of k pieces and not all. */
+/** Pieces of a block. A longer block is halved, so that an edit passes a few hundred pieces and not all. */
 const MAX_PIECES = 128;
 
-/** Part of a buffer. Numbers are faster to cut and pass than views. */
+/** Part of a buffer. Numbers are faster to cut and to pass than views of the buffer. */
 interface BufferPiece {
   source: Buffer;
   start: number;

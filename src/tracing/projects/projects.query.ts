@@ -63,7 +63,6 @@ export const projectsQuery = (
     ${orderBy(PROJECT, sort_by?.length ? sort_by : LATEST_FIRST, 'project_id')}
     ${page({ limit: limit ?? PAGE, offset })}) w`;
 
-/** Counts the visible calls of a project. */
 export const callCountQuery = (projectId: string) => sql<{ count: string }>`
   SELECT coalesce(sum(s.call_count), 0)::bigint AS count
   FROM (${projectCounts((id) => sql`${id} = ${projectId}`)}) s`;

@@ -59,7 +59,6 @@ export class ProjectsService {
       .map((id) => ({ external_project_id: id, internal_project_id: id }));
   }
 
-  /** Adds calls and their bytes to the counts of a project. */
   async add(projectId: string, added: AddedTotals): Promise<void> {
     await this.database.query(markInsert(projectId, added));
   }

@@ -7,7 +7,6 @@ import { RetentionPolicy } from './retention-policy.entity.js';
 
 const RETENTION_SET = auditAction('retention.set');
 
-/** Reads and sets the retention policies of projects. */
 @Injectable()
 export class RetentionService {
   constructor(private readonly database: Database) {}
@@ -30,7 +29,6 @@ export class RetentionService {
     });
   }
 
-  /** Sets only the days of whole calls. */
   setCalls(
     projectId: string,
     calls_days: number | null,

@@ -80,7 +80,6 @@ function storedEntry(llmId: string, entry: UsageEntry): StoredUsage {
   return stored;
 }
 
-/** Returns the model's name as it was sent. */
 export const sentName = ({ llm_id, sent_llm_id }: StoredUsage): string =>
   sent_llm_id === undefined ? llm_id : (JSON.parse(sent_llm_id) as string);
 

@@ -2,7 +2,7 @@
 export interface TokenShare {
   side: 'input' | 'output';
   count: number;
-  /** Used when no total decides it. */
+  /** True when the share is apart, unless the total decides otherwise. */
   isApart: boolean;
   /** Cached tokens. Two shares of cached tokens never overlap. */
   isCached?: boolean;

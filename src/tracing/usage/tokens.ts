@@ -6,7 +6,7 @@ export interface Tokens {
   cache_creation_input_tokens: number;
 }
 
-/** Kinds of tokens. An unknown kind is a bit at its index. */
+/** Kinds of tokens. In sets of unknown kinds, each kind is the bit at its index. */
 export const TOKEN_KINDS = [
   'prompt_tokens',
   'completion_tokens',

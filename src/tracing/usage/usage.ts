@@ -90,7 +90,6 @@ function isCombinedSum(counts: UsageCounts): boolean {
 const isOfLangfuse = (counts: UsageCounts): boolean =>
   [LANGFUSE.prompt, LANGFUSE.completion].some((names) => counts.first(names));
 
-/** Reads the counts of one entry. */
 class EntryReader {
   private readonly isOfLangfuse: boolean;
   private readonly isOfBoth: boolean;
