@@ -120,7 +120,7 @@ export class SpansService {
     const signals = hasSignals(asked);
     const groups = asked.group_by ?? [];
     const columns = statColumns(asked);
-    // computing buckets of time zones takes long too, so it runs in the slot; one key has few slots
+    // buckets of time zones take long to compute too, so they need a slot of `database.long`, of which a key has few
     const starts = await this.database.long(() => bucketStarts(from, to, granularity, timezone));
     const bounds = { end, starts: starts.map((at) => at.toISOString()) };
     const counted = Object.assign({}, asked, { sources: countedSources(asked) });

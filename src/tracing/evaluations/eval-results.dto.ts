@@ -172,7 +172,7 @@ export class ComparedDto {
   other_mean!: number | null;
   /** Mean of other − baseline over the rows. */
   difference!: number | null;
-  /** The 95 % confidence interval of the difference; null for less than two rows. */
+  /** The 95 % confidence interval of the difference; null for fewer than two rows. */
   @ApiProperty({ type: 'array', items: { type: 'number' }, nullable: true })
   interval!: [number, number] | null;
   interval_method!: string | null;

@@ -127,7 +127,7 @@ describe('calls of scorers', () => {
 describe('comparisons', () => {
   const goOn = async () => {};
 
-  /** Computes the probability of at most so many heads by counting all throws. */
+  /** Computes the p-value of the sign test by enumerating all sequences of throws. */
   function signTestByCounting(up: number, down: number): number {
     const n = up + down;
     let hits = 0;

@@ -24,7 +24,7 @@ export class FeedbackStatsService {
     const window = readWindow(body);
     const { from, to, end, granularity, timezone } = window;
     const metrics = (body.metrics ?? []).map(readMetric);
-    // computing buckets of time zones takes long too, so it runs in the slot; one key has few slots
+    // buckets of time zones take long to compute too, so they need a slot of `database.long`, of which a key has few
     const { starts, rows } = await this.database.long(async () => {
       const times = await bucketStarts(from, to, granularity, timezone);
       assertFew(times.length, metrics);

@@ -74,10 +74,7 @@ export class FeedbackController {
     return `{"res":[${res.join(',')}]}`;
   }
 
-  /**
-   * Computes statistics of feedback over time: how many there are, and numbers, booleans and words inside their
-   * payloads.
-   */
+  /** Computes statistics of feedback over time: its number, and numbers, booleans and words inside its payloads. */
   @Operation('stats', 'reader')
   @ApiJsonResponse({ type: FeedbackStatsAnswerDto })
   async stats(@Body() body: FeedbackStatsDto): Promise<string> {

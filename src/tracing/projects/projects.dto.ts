@@ -33,7 +33,7 @@ export class ProjectsAnswerDto {
   @ApiProperty({ type: [ProjectDto] }) projects!: ProjectDto[];
 }
 
-/** Sizes that are not included are not computed, and are 0 in the answer. */
+/** A size whose member is false is not computed, and is 0 in the answer. */
 export class ProjectStatsDto {
   @IsProjectId() project_id!: string;
   @IsOptional() @IsBoolean() include_trace_storage_size?: boolean | null;
@@ -47,7 +47,7 @@ export class ProjectStatsAnswerDto {
   @ApiProperty({ type: 'integer' }) trace_storage_size_bytes!: number;
   /** The values of all versions. */
   @ApiProperty({ type: 'integer' }) objects_storage_size_bytes!: number;
-  /** Tables and rows with their compressed size. */
+  /** The stored size of tables and rows. */
   @ApiProperty({ type: 'integer' }) tables_storage_size_bytes!: number;
   @ApiProperty({ type: 'integer' }) files_storage_size_bytes!: number;
 }

@@ -12,11 +12,11 @@ export class RetentionReadDto {
 
 export class RetentionDto {
   @IsProjectId() project_id!: string;
-  /** Days after their start when calls are erased, with the feedback on them. Null or absent: never. */
+  /** Calls are erased this many days after their start, with the feedback on them. Null or absent: never. */
   @IsOptional() @IsInt() @Min(1) @Max(MAX_DAYS) calls_days?: number | null;
   /**
-   * Days after their start when the inputs, output, attributes and spans of calls are erased, and the summary except
-   * for its usage. Names, times, status, usage and costs remain. Null or absent: never.
+   * The inputs, output, attributes and spans of calls are erased this many days after their start, and the summary
+   * except for its usage. Names, times, status, usage and costs remain. Null or absent: never.
    */
   @IsOptional() @IsInt() @Min(1) @Max(MAX_DAYS) payload_days?: number | null;
 }
