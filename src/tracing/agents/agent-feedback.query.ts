@@ -13,7 +13,6 @@ import {
 
 type AgentRefKind = 'agent_turn' | 'agent_span' | 'agent_conversation';
 
-/** An item that feedback may refer to. `id` is as refs contain it. */
 export interface FeedbackItem {
   kind: AgentRefKind;
   id: string;

@@ -9,7 +9,6 @@ import { totalOf, withDirection } from './spans.service.js';
 import { countedSources } from './span-source.js';
 import { AGENT_FIELDS, agentsQuery } from './spans.query.js';
 
-/** Lists agents and their versions, with sums over their spans. */
 @Injectable()
 export class AgentsService {
   constructor(

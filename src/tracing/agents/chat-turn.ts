@@ -34,7 +34,6 @@ interface TurnMessage {
   [member: string]: unknown;
 }
 
-/** A trace as a conversation shows it. */
 export interface ChatTurn {
   /** False when no call of the trace has an operation or names an agent. The turn has no messages then. */
   isOfAgents: boolean;

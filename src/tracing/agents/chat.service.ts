@@ -28,13 +28,11 @@ const MEMORY_FACTOR = 4;
 export const MAX_SPANS = 100_000;
 const CALLS_AT_ONCE = 64;
 
-/** The rest of the limits of one answer. */
 interface TurnBudget {
   calls: number;
   bytes: number;
 }
 
-/** Returns traces as turns of conversations. */
 @Injectable()
 export class ChatService {
   private readonly feedback: AgentFeedback;

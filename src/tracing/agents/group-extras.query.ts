@@ -8,7 +8,6 @@ import { type SpanGroupsRequest, keyText } from './span-groups.query.js';
 import { SpanSource } from './span-source.js';
 import { agentAbove, belowAgent, usageBelowAgent } from './spans.query.js';
 
-/** The usage of the span `c` and its prices. */
 const costInputs = (
   projectId: string,
 ) => sql`json_build_object('usage', c.usage, 'counts_gross', c.counts_gross,

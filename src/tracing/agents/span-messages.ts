@@ -18,14 +18,12 @@ export interface SpanMessage extends ProviderMessage {
   said: string;
 }
 
-/** Returns a text as it is, and any other value as JSON. */
 export const textOrJson = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 
 const ownMember = (value: unknown, name: string): unknown =>
   isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
-/** Returns the text of a part, as OpenTelemetry or a provider writes it. */
 function partText(part: unknown): string | undefined {
   if (typeof part === 'string') return part;
   const type = ownMember(part, 'type');
@@ -123,7 +121,6 @@ function fromChatMessage({ role, pieces }: ChatMessage): SpanMessage {
 }
 const TEXT_MEMBERS = ['prompt', 'completion', 'text', 'value', 'query', 'input', 'output'];
 
-/** Returns the texts of system instructions, which are parts or one text. */
 export function systemTexts(instructions: unknown): string[] {
   if (instructions === undefined || instructions === null) return [];
   const list = Array.isArray(instructions) ? instructions : [instructions];

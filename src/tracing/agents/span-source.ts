@@ -75,7 +75,6 @@ const tokens = (name: string) =>
     sql`(SELECT sum(u.${identifier(name)}) FROM skein_usage(${ownUsage}, c.counts_gross) u)`,
   );
 
-/** Fields that are columns of calls, or computed from columns. */
 const COLUMNS: Columns = {
   project_id: column.text(sql`c.project_id`, { isNotNull: true }),
   trace_id: column.text(sql`c.trace_id`, { isNotNull: true }),

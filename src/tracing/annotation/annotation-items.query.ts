@@ -82,7 +82,6 @@ const isWanted = (filter: AnnotationItemsFilterDto) =>
     equals(sql`i.created_by`, filter.added_by),
   );
 
-/** Reads an item as JSON text, with its position. */
 export const itemQuery = (projectId: string, id: string) => sql<{ json: string }>`
   SELECT row_to_json(o)::text AS json FROM (
     SELECT ${select(POSITIONED, Object.keys(POSITIONED))} FROM annotation_queue_items i

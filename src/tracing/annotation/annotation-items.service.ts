@@ -54,7 +54,6 @@ interface ItemAssignment {
   userId: string;
 }
 
-/** Adds calls to queues, and records how far annotators are with them. */
 @Injectable()
 export class AnnotationItemsService {
   constructor(

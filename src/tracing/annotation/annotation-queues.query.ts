@@ -33,7 +33,6 @@ const NEWEST_FIRST = [{ field: 'created_at', direction: 'desc' }] as const;
 
 const isLive = (projectId: string) => sql`q.project_id = ${projectId} AND q.deleted_at IS NULL`;
 
-/** Reads queues that are not deleted, as JSON texts. */
 export function queuesQuery(request: AnnotationQueuesQueryDto): Sql {
   const { project_id, name, sort_by } = request;
   const sorts = (sort_by ?? []).filter(({ field }) => SORTABLE.includes(field));

@@ -74,7 +74,6 @@ export function priceUsage(
 const libraryPrice = (llmId: string, startedAt: Date, tokens: Tokens) =>
   hasPlainName(llmId) ? builtinPrice(llmId, startedAt, inputTokens(tokens)) : null;
 
-/** Returns true when prices are looked up for a name. */
 export const hasPlainName = (llmId: string) => llmId.length <= MAX_PRICED_NAME;
 
 /**

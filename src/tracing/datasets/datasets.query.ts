@@ -80,7 +80,6 @@ export const sourcesRemove = (
   WHERE s.project_id = ${projectId} AND s.object_id = ${objectId} AND s.removed_at IS NULL
     AND ${digests ? isListed(sql`s.row_digest`, digests) : sql`TRUE`}`;
 
-/** Copies the sources of rows from one dataset to another. */
 export const sourcesCopy = (
   projectId: string,
   { from, to, digests }: { from: string; to: string; digests: readonly string[] },

@@ -275,7 +275,6 @@ export class DatasetsService {
 
 const byName = (a: { to: string }, b: { to: string }) => (a.to < b.to ? -1 : 1);
 
-/** Returns a member that is a text, or an empty text. */
 function textIn(members: ReadonlyMap<string, string>, name: string): string {
   const text = members.get(name);
   return text?.startsWith('"') ? (JSON.parse(text) as string) : '';

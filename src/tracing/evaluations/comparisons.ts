@@ -132,7 +132,6 @@ export function signTest(up: number, down: number) {
   };
 }
 
-/** Returns the probability of at most `k` heads in `n` throws. */
 function binomialTail(n: number, k: number): number {
   let logTerm = -n * Math.LN2;
   let sum = 0;

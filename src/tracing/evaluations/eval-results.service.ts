@@ -251,7 +251,6 @@ const summaryRows = (
   { summary_require_intersection, require_intersection }: EvalResultsQueryDto,
 ) => ((summary_require_intersection ?? require_intersection) ? rowsInAll(rows, ids) : rows);
 
-/** Groups rows so that each group has about `DETAILS_AT_ONCE` trials. */
 function* rowGroups(rows: readonly TrialRow[]): Generator<TrialRow[]> {
   let group: TrialRow[] = [];
   let trials = 0;

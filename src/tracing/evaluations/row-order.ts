@@ -95,7 +95,6 @@ function rowRank(row: TrialRow, { rootId, isDifference, value }: RowSort): Rank 
   return scoreMean(listTrials(row, rootId), value.score);
 }
 
-/** Returns the first value that is not null. */
 function keyRank(trials: readonly Trial[], key: number): Rank {
   const text = trials.find((trial) => trial.keys[key] !== null)?.keys[key] ?? null;
   return text !== null && IS_NUMBER.test(text) ? Number(text) : text;

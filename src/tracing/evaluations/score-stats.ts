@@ -38,7 +38,6 @@ const isLeaf = (place: ScoreNode): place is ScoreLeaf =>
   typeof place.value === 'number' ||
   typeof place.value === 'string';
 
-/** Stores a value for each scorer and path. */
 export class LeafMap<T> {
   private readonly scorers = new Map<string, Map<string | null, T>>();
   private readonly all: T[] = [];
@@ -59,7 +58,6 @@ export class LeafMap<T> {
     return value;
   }
 
-  /** Returns the values in insertion order. */
   values(): readonly T[] {
     return this.all;
   }

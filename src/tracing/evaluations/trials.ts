@@ -37,7 +37,6 @@ export type KeptChunk = [
 ];
 type Scores = Record<string, unknown> | null;
 
-/** The results of one prediction. */
 export interface Trial {
   id: string;
   startedAt: number;

@@ -35,7 +35,6 @@ const MAX_ID = 100;
 /** Versions that are shaped at the same time, since one value may be large. */
 const VALUES_AT_ONCE = 8;
 
-/** Returns the members that name the class of an object. */
 const classMembers = (name: string): [string, string][] => [
   ['_type', JSON.stringify(name)],
   ['_class_name', JSON.stringify(name)],

@@ -50,7 +50,6 @@ export function serverMembers(body: FeedbackCreateDto, path: string): object {
 
 type ReportViolation = (field: string, message: string) => void;
 
-/** Validates the refs and tags that the type of the feedback requires. */
 function checkRefs(type: string, body: FeedbackCreateDto, refuse: ReportViolation): void {
   if (type.startsWith(ANNOTATION)) checkAnnotation(body, refuse);
   else if (type.startsWith(RUNNABLE)) checkRunnable(body, refuse);

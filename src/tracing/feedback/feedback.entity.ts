@@ -27,7 +27,6 @@ export class Feedback {
     string | null;
   @Column({ type: 'text', name: 'trigger_ref', nullable: true, collation: 'C' }) triggerRef!:
     string | null;
-  /** The annotation queue in which it was given. */
   @Column({ type: 'text', name: 'queue_id', nullable: true, collation: 'C' }) queueId!:
     string | null;
   /** Scores by a scorer or a person: tags, ratings from 0 to 1, and reasons, keyed by tag or rating. */

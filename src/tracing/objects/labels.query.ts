@@ -31,7 +31,6 @@ export const aliasedVersions = (
   FROM unnest(${aliases.map(({ name }) => name)}::text[], ${aliases.map(({ word }) => word)}::text[]) AS r (object_id, alias)
   JOIN object_aliases a ON a.project_id = ${projectId} AND a.object_id = r.object_id AND a.alias = r.alias`;
 
-/** Deletes the tags and aliases of deleted versions. */
 export const labelsDelete = (projectId: string, objectId: string, indexes: number[]) => sql`
   WITH tags AS (
     DELETE FROM object_tags

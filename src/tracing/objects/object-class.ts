@@ -11,7 +11,6 @@ export interface ObjectClass {
   base: string | null;
 }
 
-/** Reads the class of a value from the members with which SDKs describe it. */
 export function objectClass(val: unknown): ObjectClass {
   const { _type, weave_type, _bases, _class_name } = members(val);
   const isOp = typeof _type === 'string' && members(weave_type)['type'] === 'Op';

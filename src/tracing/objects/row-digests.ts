@@ -16,7 +16,6 @@ export class OutOfRange extends Error {
   }
 }
 
-/** Joins row digests as a table stores them. */
 export const joinedDigests = (digests: readonly string[]): Buffer =>
   Buffer.from(digests.join(''), 'latin1');
 

@@ -104,7 +104,6 @@ export class TablesService {
     return table?.row_digests;
   }
 
-  /** Builds rows of tables with their digests from JSON texts of objects. */
   rows(texts: readonly string[], caller: Caller): Promise<NewRow[]> {
     return newRows(texts, caller);
   }

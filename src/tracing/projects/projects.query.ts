@@ -50,7 +50,6 @@ const isCovered = (scopes: readonly string[]) => (projectId: Sql) => {
   )})`;
 };
 
-/** Reads the projects that scopes cover, each as JSON text. */
 export const projectsQuery = (
   scopes: readonly string[],
   { sort_by, limit, offset }: ProjectsQueryDto,

@@ -4,7 +4,6 @@ import { RetentionController, TtlSettingsController } from './retention.controll
 import { RetentionService } from './retention.service.js';
 import { RetentionSweeper } from './retention.sweeper.js';
 
-/** Retention policies of projects, and the sweeper that enforces them. */
 @Module({
   imports: [CallsModule],
   controllers: [RetentionController, TtlSettingsController],

@@ -93,7 +93,6 @@ export class UsageCounts {
     return zero;
   }
 
-  /** Returns true when the entry has a value under a name of this count. */
   has(count: CountName): boolean {
     return this.told.has(count);
   }

@@ -47,7 +47,6 @@ const RESPONSES = {
   prompt: spellings('prompt', 'input_tokens'),
   completion: spellings('completion', 'output_tokens'),
 };
-/** Counts of a sum of chat completions and responses: see `isCombinedSum`. */
 const COMBINED_SUM: Partial<Record<CountName, readonly CountSpelling[]>> = {
   prompt: [...CHAT.prompt, ...RESPONSES.prompt],
   completion: [...CHAT.completion, ...RESPONSES.completion],
