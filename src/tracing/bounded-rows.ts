@@ -3,11 +3,14 @@ import type { Database } from '../platform/database/database.js';
 import { sql, type Sql } from '../platform/query/sql.js';
 import { EventLoopTurn } from '../platform/time/event-loop-turn.js';
 
-/** Rows of sums of one answer, and characters of all of them: names and keys are clients' texts. */
+/** Limits of an answer with sums: rows, and their characters, since names and keys are clients' texts. */
 export const MAX_SUM_ROWS = 50_000;
 export const MAX_SUM_LENGTH = 16 * 1024 * 1024;
 
-/** The rows of a query as they come, in turns with other requests. `check` throws when those so far, this one of `length` characters with them, are too many. */
+/**
+ * Streams the rows of a query, and yields to other requests. `check` gets the length of each row, and throws when the
+ * rows so far exceed a limit.
+ */
 export async function* checkedRows<Row>(
   database: Database,
   query: Sql<Row>,
@@ -25,7 +28,10 @@ export async function* checkedRows<Row>(
     }
 }
 
-/** The rows of a query that fit into an answer as a whole. @throws ApiError `too_large` */
+/**
+ * Reads the rows of a query that must fit into one answer.
+ * @throws ApiError `too_large`
+ */
 export async function boundedRows<Row>(database: Database, query: Sql<Row>): Promise<Row[]> {
   const rows: Row[] = [];
   let sum = 0;

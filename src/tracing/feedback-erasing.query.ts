@@ -1,13 +1,14 @@
 // SQL: a batch is locked and erased in one statement.
 import { sql } from '../platform/query/sql.js';
 
-/** How much feedback one transaction erases. The call it is on is erased when none is left. */
+/** Pieces of feedback that one transaction erases. Their call is erased when none is left. */
 export const MAX_FEEDBACK = 1000;
 
 /**
- * Erases feedback on the items behind refs, or on a part of them: as much as goes in one transaction. It is locked in the
- * order in which batches of feedback are stored. Each look-up is a range in the order of `feedback_ref_idx`: of a table that was never
- * analysed PostgreSQL takes every index that begins with `project_id` for as good, and would read the project for each ref.
+ * Erases up to `MAX_FEEDBACK` pieces of feedback on the items behind refs, or on parts of items. Rows are locked in the
+ * order in which batches of feedback are stored.
+ * Each look-up is a range in the order of `feedback_ref_idx`. In a table that was never analysed, PostgreSQL treats all
+ * indexes that begin with `project_id` as equal, and would read the whole project for each ref.
  */
 export const feedbackErase = (projectId: string, refs: readonly string[]) => sql`
   WITH doomed AS MATERIALIZED (

@@ -1,10 +1,10 @@
-// SQL: how stored refs and types of feedback are spelled depends on the client that sent them.
+// SQL: the spelling of stored refs and types of feedback depends on the client that sent them.
 import { SCHEME, spellRefs } from '../platform/http/refs.js';
 import { OTHER_WIRE, WIRE } from '../platform/http/wire-names.js';
 import { column, type Operand } from '../platform/query/columns.js';
 import { identifier, join, type Sql, sql } from '../platform/query/sql.js';
 
-/** A prefix of stored texts as the two dialects spell it. */
+/** A prefix of stored texts in the spellings of the two dialects. */
 interface SpellingPrefix {
   own: string;
   other: string;
@@ -14,8 +14,8 @@ const REF: SpellingPrefix = { own: `${WIRE.scheme}:///`, other: `${OTHER_WIRE.sc
 const TYPE: SpellingPrefix = { own: `${WIRE.feedback}.`, other: `${OTHER_WIRE.feedback}.` };
 
 /**
- * Feedback is stored as it was sent, so that a resend is the same and a change of `WIRE_DIALECT` loses nothing. It is answered
- * in the dialect in force, and what asks for a ref or a type finds both spellings.
+ * Converts a text to the current dialect. Feedback is stored as it was sent, so that resends compare equal and a change
+ * of `WIRE_DIALECT` loses nothing. Filters by ref or type match both spellings.
  */
 const inOwnSpelling = (text: Sql, { own, other }: SpellingPrefix) =>
   sql`(CASE WHEN starts_with(${text}, ${other}::text) THEN ${own}::text || substr(${text}, ${other.length + 1}::int) ELSE ${text} END)`;
@@ -33,24 +33,24 @@ const bothSpellingsColumn = (text: Sql, prefix: SpellingPrefix, isNotNull: boole
     cases: { get: (word) => sql`(${text} = ANY(${bothSpellings(word, prefix)}::text[]))` },
   });
 
-/** A column of refs. Asked for one, it is found by the index. */
+/** A column of refs. The index finds a single ref. */
 export const refColumn = (ref: Sql, { isNotNull = false } = {}) =>
   bothSpellingsColumn(ref, REF, isNotNull);
 
 /** The type of the feedback `f`. */
 export const TYPE_COLUMN = bothSpellingsColumn(sql`f.feedback_type`, TYPE, true);
 
-/** A type as the dialect in force spells it. */
+/** Returns a type in the spelling of the current dialect. */
 export const typeIn = (text: Sql) => inOwnSpelling(text, TYPE);
 
-/** Whether the feedback `f` has one of the types, however it is spelled. */
+/** Matches feedback `f` with one of the types, in either spelling. */
 export const isOfType = (...types: readonly string[]) =>
   sql`(f.feedback_type = ANY(${types.flatMap((type) => bothSpellings(type, TYPE))}::text[]))`;
 
-/** A type as the dialect in force spells it. */
+/** Returns a type in the spelling of the current dialect. */
 export const ownType = (type: string) => bothSpellings(type, TYPE)[0]!;
 
-/** Feedback belongs to a call by its ref, spelled out: the index on it serves. `id` is of a call. */
+/** Matches the feedback `f` on a call. The ref is written out so that its index is used. `id` is the call's id. */
 export const isOnCall = (projectId: string, id: Sql) => {
   const [own, other] = spellRefs(projectId, ['call'], ['']).map(
     (ref) => sql`${ref}::text || ${id}`,
@@ -58,12 +58,13 @@ export const isOnCall = (projectId: string, id: Sql) => {
   return sql`f.project_id = ${projectId} AND f.ref IN (${own!}, ${other!})`;
 };
 
-/** The n-th part of the ref of the feedback `f`: `<scheme>:`, nothing, nothing, entity, project, kind, id. */
+/** Returns the n-th part of the ref of the feedback `f`: `<scheme>:`, empty, empty, entity, project, kind, id. */
 const refPart = (n: number) => sql`split_part(f.ref, '/', ${n}::int)`;
 
 /**
- * The feedback `f` is not on a deleted call or span, a part of one, or a turn whose calls are all deleted. All readers leave such feedback out;
- * it is erased with the call. Feedback on a call that is not stored is shown: the call may come later.
+ * Excludes feedback `f` on a deleted call or span, on a part of one, and on a turn whose calls are all deleted. All
+ * readers use it; the feedback is erased with the call. Feedback on a call that is not stored is shown, since the call
+ * may arrive later.
  */
 export const isShown = (projectId: string): Sql => sql`CASE
   WHEN ${refPart(4)} || '/' || ${refPart(5)} <> ${projectId} THEN TRUE
@@ -75,10 +76,10 @@ export const isShown = (projectId: string): Sql => sql`CASE
 
 const ANY_SCHEME = new RegExp(`^${SCHEME}:///`);
 
-/** A ref as the dialect in force spells it. */
+/** Returns a ref in the spelling of the current dialect. */
 export const ownRef = (ref: string) => ref.replace(ANY_SCHEME, REF.own);
 
-/** Columns of JSON in which a scorer says something, and columns about the span that it is about. */
+/** JSON columns with the scores of a scorer, and text columns about the span that was scored. */
 export const SCORER_JSON = [
   'scorer_tags',
   'scorer_tag_reasons',
@@ -101,11 +102,14 @@ const EMPTY: Partial<Record<string, Sql>> = {
   span_status_code: sql`'UNSET'`,
 };
 
-/** The value of one of them of the feedback `f`. Clients of weave read no null there. */
+/**
+ * Returns the value of a scorer column of the feedback `f`. It replaces NULL, because weave's clients accept no null
+ * here.
+ */
 export const scorerValue = (name: (typeof SCORER_JSON | typeof SCORER_TEXTS)[number]) =>
   sql`coalesce(f.${identifier(name)}, ${EMPTY[name] ?? (SCORER_TEXTS.some((text) => text === name) ? sql`''` : sql`'{}'`)})`;
 
-/** Those of JSON, and all of them. */
+/** The JSON columns, and all columns. */
 export const SCORER_JSON_COLUMNS = join(
   SCORER_JSON.map((name) => sql`${scorerValue(name)} AS ${identifier(name)}`),
 );
@@ -114,7 +118,6 @@ export const SCORER_COLUMNS = join([
   ...SCORER_TEXTS.map((name) => sql`${scorerValue(name)} AS ${identifier(name)}`),
 ]);
 
-/** How many bytes those of JSON have. */
 export const SCORER_BYTES = sql`(${join(
   SCORER_JSON.map((name) => sql`coalesce(octet_length(f.${identifier(name)}::text), 0)`),
   ' + ',

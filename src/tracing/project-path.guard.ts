@@ -8,7 +8,9 @@ export interface ProjectPath {
   project: string;
 }
 
-/** The project that a path names by `:entity/:project`: the key must reach it, and the body name no other. */
+/**
+ * Checks the project of the path `:entity/:project`: the key must reach it, and the body must not name another project.
+ */
 @Injectable()
 export class ProjectPathGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {

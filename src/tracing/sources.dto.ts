@@ -5,7 +5,7 @@ import { SOURCES } from './calls/source/call-source.js';
 
 export { type CallSource, PRODUCTION, SOURCES } from './calls/source/call-source.js';
 
-/** An optional list of sources of calls: docs/adr/0140-sources-of-calls.md. */
+/** Accepts an optional list of sources of calls: docs/adr/0140-sources-of-calls.md. */
 export const IsSources = () =>
   applyDecorators(
     IsOptional(),

@@ -1,4 +1,4 @@
-// SQL: feedback by the refs of what it is on, in either spelling.
+// SQL: feedback is looked up by refs, in both spellings, and limited by bytes.
 import { OTHER_WIRE, WIRE } from '../../platform/http/wire-names.js';
 import { wireTime } from '../../platform/query/columns.js';
 import { lookedUp } from '../../platform/query/plans.js';
@@ -13,13 +13,12 @@ import {
 
 type AgentRefKind = 'agent_turn' | 'agent_span' | 'agent_conversation';
 
-/** An item that feedback may be on; `id` as a ref has it. */
 export interface FeedbackItem {
   kind: AgentRefKind;
   id: string;
 }
 
-/** Both spellings of the refs of items. A span is a call, and so is feedback on it. */
+/** Returns the refs of items in both spellings. A span is a call, so refs of its call count too. */
 const refsOf = (projectId: string, items: readonly FeedbackItem[]) =>
   items.flatMap(({ kind, id }, place) =>
     [WIRE.scheme, OTHER_WIRE.scheme].flatMap((scheme) =>
@@ -30,11 +29,11 @@ const refsOf = (projectId: string, items: readonly FeedbackItem[]) =>
     ),
   );
 
-/** Of one answer, and bytes of their payloads. The newest are those that are answered. */
+/** Limits of one answer: pieces of feedback, and bytes of their payloads. The newest ones are returned. */
 const MAX_PIECES = 1000;
 const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
 
-/** The feedback on items, the oldest first, each with the place of its item. */
+/** Reads the feedback on items, the oldest first. `place` is the index of the item. */
 export function feedbackOn(
   projectId: string,
   items: readonly FeedbackItem[],
@@ -75,7 +74,7 @@ const SIGNALS = [WIRE, OTHER_WIRE].flatMap(({ feedback }) => [
   `${feedback}.agent_user_feedback`,
 ]);
 
-/** What scorers and people said of items, without payloads, the oldest first. */
+/** Reads the tags and ratings on items, without payloads, the oldest first. */
 export const signalsOn = (
   projectId: string,
   items: readonly FeedbackItem[],

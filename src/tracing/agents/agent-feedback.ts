@@ -6,13 +6,13 @@ import type { ChatTurn } from './chat-turn.js';
 
 type SpansFeedback = ConversationsDto['conversations'][number]['spans_feedback'];
 
-/** Pieces of feedback of one answer that shows tags and ratings alone. */
+/** Pieces of feedback in one answer that has only tags and ratings. */
 const MAX_SIGNALS = 10_000;
-/** Items whose feedback is looked up at once, and characters of their ids. */
+/** Items whose feedback one statement looks up, and characters of their ids. */
 const ITEMS_AT_ONCE = 5000;
 const LENGTH_AT_ONCE = 2 * 1024 * 1024;
 
-/** As refs have ids of conversations, whichever letters a client leaves as they are. */
+/** Returns the spellings of a conversation's id in refs. Clients differ in the characters that they escape. */
 const spelledIds = (id: string): string[] => {
   const strict = encodeURIComponent(id).replaceAll(
     /[!'()*]/g,
@@ -24,14 +24,14 @@ const spelledIds = (id: string): string[] => {
 const conversationItems = (id: string): FeedbackItem[] =>
   spelledIds(id).map((spelled) => ({ kind: 'agent_conversation', id: spelled }));
 
-/** An item of a conversation: one of its traces, or itself. */
+/** An item of a conversation: one of its traces, or the conversation itself. */
 interface ConversationItem {
   item: FeedbackItem;
   trace_id: string | null;
   conversation: string;
 }
 
-/** Made as they are looked up: ids are long, and ten thousand of them take the loop a second. */
+/** Yields items lazily: ids are long, and building ten thousand refs blocks the event loop for a second. */
 function* listConversationItems(
   conversationIds: readonly string[],
   traces: ReadonlyMap<string, string>,
@@ -57,16 +57,14 @@ function* itemBatches(wanted: Iterable<ConversationItem>): Generator<Conversatio
   if (part.length > 0) yield part;
 }
 
-/** Feedback on spans, turns and conversations. */
 export class AgentFeedback {
   constructor(private readonly database: Database) {}
 
-  /** The feedback on a conversation. */
   async onConversation(projectId: string, id: string): Promise<object[]> {
     return (await this.on(projectId, conversationItems(id))).map(({ piece }) => piece);
   }
 
-  /** Adds to a turn and its messages the feedback on each. */
+  /** Adds the feedback on a turn and on each of its messages. */
   async addTo(projectId: string, turn: ChatTurn['turn']): Promise<void> {
     const turnItem: FeedbackItem = { kind: 'agent_turn', id: turn['trace_id'] as string };
     const spans = turn.messages.map(({ span_id }): FeedbackItem => ({
@@ -88,7 +86,10 @@ export class AgentFeedback {
     });
   }
 
-  /** Tags and ratings on conversations, and on their traces. */
+  /**
+   * Reads tags and ratings of conversations and of their traces, keyed by conversation. `traces` maps trace ids to
+   * conversations.
+   */
   async onSpans(
     projectId: string,
     conversationIds: readonly string[],

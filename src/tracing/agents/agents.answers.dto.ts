@@ -9,10 +9,10 @@ export class AgentSumsDto {
   /** Runs of the agent: spans of the operation `invoke_agent`. */
   invocation_count!: number;
   span_count!: number;
-  /** Of the agent's spans, and of those below them that name no agent. */
+  /** Input tokens of the agent's spans, and of spans below them that name no agent. */
   total_input_tokens!: number;
   total_output_tokens!: number;
-  /** Of its runs. */
+  /** Duration of the agent's runs. */
   total_duration_ms!: number;
   error_count!: number;
   @IsDateTime() first_seen!: string;
@@ -21,19 +21,19 @@ export class AgentSumsDto {
 }
 
 export class AgentVersionSumsDto extends AgentSumsDto {
-  /** Empty where spans name none. */
+  /** Empty when spans name no version. */
   agent_version!: string;
 }
 
 export class AgentsFoundDto {
   agents!: AgentSumsDto[];
-  /** On all pages. */
+  /** Number of agents on all pages. */
   total_count!: number;
 }
 
 export class AgentVersionsFoundDto {
   versions!: AgentVersionSumsDto[];
-  /** On all pages. */
+  /** Number of versions on all pages. */
   total_count!: number;
 }
 
@@ -46,7 +46,7 @@ const VALUE = {
 };
 const STATUS_CODES = ['UNSET', 'OK', 'ERROR'];
 
-/** A field of a span is null, or an empty list, where the span does not say it. */
+/** A field is null, or an empty list, when the span has no value for it. */
 const SPAN = {
   type: 'object',
   required: ['trace_id', 'span_id', 'span_name', 'started_at', 'status_code'],
@@ -64,15 +64,18 @@ const SPAN = {
 };
 
 export class SpansFoundDto {
-  /** Without `group_by`. */
+  /** The spans of a request without `group_by`. */
   @ApiProperty({ type: 'array', items: SPAN }) spans!: object[];
-  /** With it: `group_keys`, sums, names, `metrics`, and the first and the last message of conversations. */
+  /**
+   * The groups of a request with `group_by`: `group_keys`, sums, names, `metrics`, and the first and last message of
+   * conversations.
+   */
   @ApiProperty({
     type: 'array',
     items: { type: 'object', required: ['group_keys', 'span_count'], additionalProperties: true },
   })
   groups!: object[];
-  /** On all pages. */
+  /** Number of spans or groups on all pages. */
   total_count!: number;
 }
 
@@ -91,7 +94,7 @@ export class SpanStatsAnswerDto {
   timezone!: string;
   @ApiProperty({ enum: ['time'] }) bucket_type!: string;
   columns!: StatsColumnDto[];
-  /** By the names of the columns; buckets without spans are left out. */
+  /** Values keyed by the names of the columns. Buckets without spans are left out. */
   @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: VALUE } })
   rows!: object[];
 }
@@ -182,7 +185,7 @@ const MESSAGE_TYPES = [
   'context_compacted',
 ];
 
-/** The member of the name of the type says what; those of the other types are null. */
+/** The member named by `type` has the content; the members of other types are null. */
 export class AgentMessageDto {
   @ApiProperty({ enum: MESSAGE_TYPES }) type!: string;
   span_id!: string;
@@ -197,7 +200,7 @@ export class AgentMessageDto {
   assistant_message!: AssistantMessageDto | null;
   tool_call!: ToolCallDto | null;
   agent_start!: AgentStartDto | null;
-  /** Null: no convention tells of one. */
+  /** Always null: no convention defines it. */
   @ApiProperty({ type: 'string', nullable: true }) agent_handoff!: null;
   context_compacted!: ContextCompactedDto | null;
 }
@@ -217,7 +220,7 @@ export class AgentTurnDto {
   total_reasoning_tokens!: number;
   total_cache_creation_input_tokens!: number;
   total_cache_read_input_tokens!: number;
-  /** Of the root. */
+  /** Duration of the root. */
   total_duration_ms!: number | null;
   total_cost_usd!: number | null;
   @ApiProperty({ type: 'string', nullable: true }) [WIRE.userId]!: string | null;
@@ -230,7 +233,7 @@ export class ConversationDto {
   /** The oldest first. */
   turns!: AgentTurnDto[];
   total_turns!: number;
-  /** Whether there are older turns. */
+  /** True when older turns exist. */
   has_more!: boolean;
   limit!: number;
   offset!: number;
@@ -254,7 +257,7 @@ export class RatingDto {
 }
 
 export class SpansFeedbackDto {
-  /** Null of what is said about the whole conversation. */
+  /** Null for feedback on the whole conversation. */
   trace_id!: string | null;
   feedback_type!: string;
   tags!: string[];
@@ -291,6 +294,6 @@ export class FoundConversationDto {
 
 export class AgentSearchAnswerDto {
   results!: FoundConversationDto[];
-  /** In this answer. */
+  /** Number of conversations in this answer. */
   total_conversations!: number;
 }

@@ -41,7 +41,7 @@ export class AgentsController {
     private readonly searches: SearchService,
   ) {}
 
-  /** Lists agents, which are named by spans, with sums over these. The last seen first. */
+  /** Lists the agents that spans name, with sums over their spans. Agents that were seen last come first. */
   @Operation('query', 'reader')
   @ApiJsonResponse({ type: AgentsFoundDto })
   list(@Body() body: AgentsQueryDto): Promise<string> {
@@ -55,7 +55,7 @@ export class AgentsController {
     return this.agents.versions(body);
   }
 
-  /** Lists spans of agents, by default the newest first; with `group_by` sums over groups of them. */
+  /** Lists spans of agents, by default the newest first. With `group_by`, it returns sums over groups of spans. */
   @Operation('spans/query', 'reader')
   @AnswersInDialect()
   @ApiOkResponse({ type: SpansFoundDto })
@@ -64,19 +64,19 @@ export class AgentsController {
     return jsonArray(rows, context, name, members);
   }
 
-  /** Statistics of spans over time, by groups. */
+  /** Computes statistics of spans over time, by groups. */
   @Operation('spans/stats', 'reader')
   stats(@Body() body: SpanStatsDto): Promise<SpanStatsAnswerDto> {
     return this.spans.stats(body);
   }
 
-  /** Lists the attributes of spans that no field shows, by kind, and on how many spans they are. */
+  /** Lists the attributes of spans that no field shows, by kind, with the number of spans that have them. */
   @Operation('spans/custom-attrs/schema', 'reader')
   customAttributes(@Body() body: CustomAttributesDto): Promise<CustomAttributesFoundDto> {
     return this.spans.customAttributes(body);
   }
 
-  /** A trace as a chat: what the user, the agents and their tools said. */
+  /** Returns a trace as a chat: messages of the user, the agents and their tools. */
   @Operation('traces/chat', 'reader')
   @AnswersInDialect()
   @ApiJsonResponse({ type: AgentTurnDto })
@@ -84,7 +84,7 @@ export class AgentsController {
     return this.chats.trace(body, context);
   }
 
-  /** A conversation as chats, one for each of its traces, by pages from the newest on. */
+  /** Returns a conversation as chats, one for each of its traces. The first page has the newest. */
   @Operation('conversations/chat', 'reader')
   @AnswersInDialect()
   @ApiJsonResponse({ type: ConversationDto })
@@ -92,7 +92,7 @@ export class AgentsController {
     return this.chats.conversation(body, context);
   }
 
-  /** The spans of conversations in short, with tags and ratings of the feedback on them. */
+  /** Lists the spans of conversations in short, with tags and ratings of their feedback. */
   @Operation('conversations/spans', 'reader')
   @ApiJsonResponse({ type: ConversationsDto })
   conversations(@Body() body: ConversationSpansDto): Promise<string> {

@@ -36,7 +36,7 @@ export const USUAL_ROWS = 100;
 const MAX_SORTS = 32;
 const MAX_NAME = 1000;
 
-/** `limit` from 0, absent or null for the usual one. */
+/** Accepts a limit from 0; absent or null for the usual limit. */
 const IsLimit = (max: number, usual: number) =>
   applyDecorators(
     IsOptional(),
@@ -54,7 +54,7 @@ const IsLimit = (max: number, usual: number) =>
 
 const DIRECTIONS = ['asc', 'desc'] as const;
 
-/** A sort whose direction is `desc` where it has none. */
+/** A sort order. `direction` is `desc` when absent. */
 export class AgentSortDto {
   @IsIn(AGENT_SORTS) field!: string;
   @IsOptional() @IsIn(DIRECTIONS) direction?: 'asc' | 'desc' | null;
@@ -84,7 +84,7 @@ export class AgentPageDto {
   @IsListOf(() => AgentSortDto, MAX_SORTS) sort_by?: AgentSortDto[] | null;
   @IsLimit(MAX_AGENT_ROWS, USUAL_ROWS) limit?: number | null;
   @IsCount() offset?: number | null;
-  /** Counts spans of these sources only: production when absent, all when empty. */
+  /** Counts only spans of these sources: production when absent, all when empty. */
   @IsSources() sources?: CallSource[] | null;
   /** Adds `total_cost_usd`. */
   @IsOptional() @IsBoolean() include_costs?: boolean | null;
@@ -108,18 +108,18 @@ const SOURCES = [
   'custom_attrs_bool',
 ] as const;
 
-/** A field of spans, or a custom attribute by the map that it is in. */
+/** A field of spans, or a custom attribute with the map that contains it. */
 export class ValueRefDto {
   @IsOptional()
   @IsIn(SOURCES)
   @ApiPropertyOptional({ enum: SOURCES, nullable: true })
   source?: (typeof SOURCES)[number] | null;
-  /** `input_tokens`, `agent.name`, `gen_ai.agent.name`, or the name of the attribute. */
+  /** `input_tokens`, `agent.name`, `gen_ai.agent.name`, or the name of an attribute. */
   @IsText(MAX_NAME, { min: 1 }) key!: string;
 }
 
 export class GroupRefDto extends ValueRefDto {
-  /** Its name in answers; the key when absent. */
+  /** The name in answers; the key when absent. */
   @IsOptional() @IsText(256, { min: 1 }) alias?: string | null;
 }
 
@@ -143,17 +143,17 @@ export class MeasureDto {
   @IsIn(AGGREGATIONS)
   @ApiProperty({ enum: AGGREGATIONS })
   aggregation!: (typeof AGGREGATIONS)[number];
-  /** What is added up; may be left out of a `count`. */
+  /** The value that is aggregated. Optional for `count`. */
   @IsOptional() @ValidateNested() @Type(() => ValueRefDto) value?: ValueRefDto | null;
   @IsOptional()
   @IsIn(VALUE_TYPES)
   @ApiPropertyOptional({ enum: VALUE_TYPES, nullable: true })
   value_type?: SpanValueType | null;
-  /** Of the spans of a group only those for which it holds. */
+  /** Considers only the spans of a group that match this expression tree. */
   @IsOptional() @IsJsonObject() filter?: object | null;
 }
 
-/** A number, or a time. */
+/** Accepts a number or a time. */
 const IsBound = () =>
   applyDecorators(
     IsOptional(),
@@ -167,7 +167,7 @@ const IsBound = () =>
 
 export class GroupFilterDto {
   @ValidateNested() @Type(() => MeasureDto) measure!: MeasureDto;
-  /** The keys of the groups, again. */
+  /** The keys of the groups, as in the request. */
   @IsListOf(() => GroupRefDto, 8) group_by?: GroupRefDto[] | null;
   @IsBound() min?: number | string | null;
   @IsBound() max?: number | string | null;
@@ -179,11 +179,11 @@ export class RatingFilterDto {
   @IsNumber() value!: number;
 }
 
-/** Of the feedback on the trace or the conversation of a span. */
+/** Filters on feedback on the trace or the conversation of a span. */
 export class SignalFiltersDto {
-  /** Each of them must be among the tags. */
+  /** All of these tags must be present. */
   @IsOptional() @IsTextList(20, 256) tags?: string[] | null;
-  /** Each must hold for a rating. */
+  /** Each of these must match a rating. */
   @IsListOf(() => RatingFilterDto, 20) ratings?: RatingFilterDto[] | null;
 }
 
@@ -191,7 +191,10 @@ export class SpansWantedDto {
   @IsProjectId() project_id!: string;
   /** An expression tree over the fields of spans: docs/adr/0010-query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
-  /** Counts spans of these sources only: all when empty. When absent, production, or all if the request names spans, traces or conversations. */
+  /**
+   * Counts only spans of these sources; all when empty. When absent: production, or all if the request names spans,
+   * traces or conversations.
+   */
   @IsSources() sources?: CallSource[] | null;
 }
 
@@ -208,17 +211,17 @@ export class SpansFilterDto extends SpansWantedDto {
 const IsStart = () => applyDecorators(IsOptional(), IsDateTime());
 
 export class SpansQueryDto extends SpansFilterDto {
-  /** With these the answer has groups in place of spans. */
+  /** With group keys, the answer has groups instead of spans. */
   @IsListOf(() => GroupRefDto, 8) group_by?: GroupRefDto[] | null;
   @IsListOf(() => MeasureDto, 50) measures?: MeasureDto[] | null;
-  /** Histograms of groups, which are not served: must be empty. */
+  /** Histograms of groups are not supported: must be empty. */
   @IsOptional() @IsArray() @ArrayMaxSize(0) group_distributions?: object[] | null;
-  /** Spans have all of their custom attributes, so it changes nothing. */
+  /** Has no effect: spans include all their custom attributes. */
   @IsListOf(() => ValueRefDto, 200) custom_attr_columns?: ValueRefDto[] | null;
   /** Adds messages, system instructions, arguments and results of tools, and the span as it was sent. */
   @IsOptional() @IsBoolean() include_details?: boolean | null;
   @IsOptional() @IsBoolean() include_costs?: boolean | null;
-  /** By any field; the newest spans and the largest groups first when absent. */
+  /** Any field. When absent, the newest spans or the largest groups come first. */
   @IsListOf(() => SpanSortDto, MAX_SORTS) sort_by?: SpanSortDto[] | null;
   @IsLimit(MAX_AGENT_ROWS, USUAL_ROWS) limit?: number | null;
   @IsCount() offset?: number | null;
@@ -237,7 +240,7 @@ export class TraceChatDto {
   @IsProjectId() project_id!: string;
   @IsId() trace_id!: string;
   @IsOptional() @IsBoolean() include_feedback?: boolean | null;
-  /** Shows the tools that models asked for, beside those that ran. */
+  /** Also shows tool calls that models requested, not only tools that ran. */
   @IsOptional() @IsBoolean() include_model_tool_calls?: boolean | null;
 }
 
@@ -245,10 +248,10 @@ export class ConversationChatDto {
   @IsProjectId() project_id!: string;
   @IsText(1280, { min: 1 }) conversation_id!: string;
   @IsOptional() @IsBoolean() include_feedback?: boolean | null;
-  /** Shows the tools that models asked for, beside those that ran. */
+  /** Also shows tool calls that models requested, not only tools that ran. */
   @IsOptional() @IsBoolean() include_model_tool_calls?: boolean | null;
   @IsLimit(50, 50) limit?: number | null;
-  /** How many of the newest turns are skipped. */
+  /** Number of newest turns to skip. */
   @IsCount() offset?: number | null;
 }
 
@@ -263,7 +266,7 @@ const ROLES = ['', 'user', 'assistant', 'system', 'tool', 'tool_call', 'tool_res
 
 export class AgentSearchDto {
   @IsProjectId() project_id!: string;
-  /** A part of a message, in letters of either case; empty matches all. */
+  /** A part of a message, in upper or lower case. Empty matches all messages. */
   @IsOptional() @IsText(1000) query?: string | null;
   @IsOptional()
   @IsArray()
@@ -276,35 +279,38 @@ export class AgentSearchDto {
   @IsOptional() @IsText(256) agent_name?: string | null;
   @IsOptional() @IsText(256) provider_name?: string | null;
   @IsOptional() @IsText(256) request_model?: string | null;
-  /** Counts spans of these sources only: all when empty. When absent, production, or all if the request names spans, traces or conversations. */
+  /**
+   * Counts only spans of these sources; all when empty. When absent: production, or all if the request names spans,
+   * traces or conversations.
+   */
   @IsSources() sources?: CallSource[] | null;
-  /** Cuts messages behind 500 characters; true when absent. */
+  /** Cuts messages after 500 characters; true when absent. */
   @IsOptional() @IsBoolean() truncate_content?: boolean | null;
   @IsStart() started_after?: string | null;
   @IsStart() started_before?: string | null;
-  /** Messages, not conversations. */
+  /** Limits messages, not conversations. */
   @IsLimit(1000, 20) limit?: number | null;
   @IsCount() offset?: number | null;
 }
 
-/** What is answered of each span that counts, over time. */
+/** A value that is aggregated over the selected spans of each bucket. */
 export class SpanMetricDto {
   @IsAlias() alias!: string;
   @ValidateNested() @Type(() => ValueRefDto) value!: ValueRefDto;
   @IsIn(VALUE_TYPES) @ApiProperty({ enum: VALUE_TYPES }) value_type!: SpanValueType;
-  /** Without these and percentiles: `sum` and `avg` of numbers, `count` of others. */
+  /** Without aggregations and percentiles: `sum` and `avg` for numbers, `count` for other values. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(AGGREGATIONS.length)
   @IsIn(AGGREGATIONS, { each: true })
   @ApiPropertyOptional({ enum: AGGREGATIONS, isArray: true, nullable: true })
   aggregations?: (typeof AGGREGATIONS)[number][] | null;
-  /** Of numbers, from 0 to 100 or, where none is above 1, from 0 to 1. */
+  /** Percentiles of numbers, from 0 to 100, or from 0 to 1 if none is above 1. */
   @IsPercentiles() percentiles?: number[] | null;
 }
 
 export class BucketByDto {
-  /** Buckets of time. Buckets of numbers are not served. */
+  /** Buckets of time. Buckets of numbers are not supported. */
   @IsOptional() @IsIn(['time']) @ApiPropertyOptional({ enum: ['time'] }) type?: 'time' | null;
 }
 
@@ -313,12 +319,12 @@ export class SpanStatsDto extends SpansFilterDto {
   @IsDateTime() start!: string;
   /** Exclusive; now when absent. At most 31 days after the start. */
   @IsOptional() @IsDateTime() end?: string | null;
-  /** Seconds of a bucket, chosen by the length of the window when absent. */
+  /** Seconds of a bucket. When absent, the length of the window decides. */
   @IsOptional() @IsInt() @Min(1) @Max(MAX_INT) granularity?: number | null;
   @IsOptional() @IsZone() timezone?: string | null;
   @IsListOf(() => SpanMetricDto, 20) metrics?: SpanMetricDto[] | null;
   @IsListOf(() => GroupRefDto, 8) group_by?: GroupRefDto[] | null;
-  /** Groups with the most spans that are answered. */
+  /** Number of groups in the answer; those with the most spans are kept. */
   @IsLimit(1000, 50) group_limit?: number | null;
   @IsOptional() @ValidateNested() @Type(() => BucketByDto) bucket_by?: BucketByDto | null;
 }

@@ -6,7 +6,7 @@ import { ChatService } from './chat.service.js';
 import { SearchService } from './search.service.js';
 import { SpansService } from './spans.service.js';
 
-/** Agents, their spans and conversations: read over calls that came as spans. */
+/** Agents, their spans and conversations. They are read from calls that arrived as spans. */
 @Module({
   imports: [CostsModule],
   controllers: [AgentsController],

@@ -9,7 +9,6 @@ import { totalOf, withDirection } from './spans.service.js';
 import { countedSources } from './span-source.js';
 import { AGENT_FIELDS, agentsQuery } from './spans.query.js';
 
-/** Agents, their versions, and what their spans add up to. */
 @Injectable()
 export class AgentsService {
   constructor(
@@ -17,12 +16,12 @@ export class AgentsService {
     private readonly costs: CostsService,
   ) {}
 
-  /** As JSON text. */
+  /** Returns agents as JSON text. */
   agents({ filters, ...asked }: AgentsQueryDto): Promise<string> {
     return this.answer('agents', asked, filters?.agent_name ?? null, false);
   }
 
-  /** As JSON text. */
+  /** Returns versions of an agent as JSON text. */
   versions({ agent_name, ...asked }: AgentVersionsQueryDto): Promise<string> {
     return this.answer('versions', asked, agent_name, true);
   }

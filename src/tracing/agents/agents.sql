@@ -1,4 +1,5 @@
--- As in a ref of a conversation: every byte but letters, digits, `_.~-` and the kept ones as `%XX`. Python keeps none, JavaScript `!'()*`.
+-- Encodes text as in a ref of a conversation: all bytes except letters, digits, `_.~-` and the kept characters become
+-- `%XX`. Python's clients keep none, JavaScript's keep `!'()*`.
 CREATE OR REPLACE FUNCTION skein_url_encoded(input text, kept text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN input ~ '^[A-Za-z0-9_.~-]*$' THEN input ELSE (

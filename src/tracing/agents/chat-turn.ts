@@ -17,10 +17,9 @@ import {
 } from './span-row.js';
 import type { SpanSourceCall } from './spans.query.js';
 
-/** Spans deeper than this are shown after those above them. */
+/** Spans below this depth are shown after all others. */
 const MAX_DEPTH = 200;
 
-/** A span of a turn with what its documents say. */
 interface SpanNode {
   row: SpanSourceCall;
   fields: Record<string, unknown>;
@@ -35,9 +34,8 @@ interface TurnMessage {
   [member: string]: unknown;
 }
 
-/** A trace as a conversation shows it. */
 export interface ChatTurn {
-  /** False when no call of the trace has an operation or names an agent: then it has no messages. */
+  /** False when no call of the trace has an operation or names an agent. The turn has no messages then. */
   isOfAgents: boolean;
   turn: Record<string, unknown> & { messages: TurnMessage[] };
   cost: Decimal | null;
@@ -46,7 +44,7 @@ export interface ChatTurn {
 const isLlm = ({ row }: SpanNode) => LLM_OPERATIONS.includes(row.operation ?? '');
 const isAgent = ({ row }: SpanNode) => row.operation === INVOKE_AGENT;
 
-/** Walks the calls of a trace, which are sorted by their starts, as a chat. */
+/** Converts the calls of a trace into a chat. The calls must be sorted by their starts. */
 export async function chatTurn(
   rows: readonly SpanSourceCall[],
   costs: CostsService,
@@ -95,7 +93,9 @@ export async function chatTurn(
 
 const rounded = (ms: number | null) => (ms === null ? null : Math.round(ms));
 
-/** The nodes in the order of a walk through the tree, children by their starts. What has no parent here is a root. */
+/**
+ * Returns the nodes in depth-first order, children by their starts. A node whose parent is not in `nodes` is a root.
+ */
 function depthFirst(nodes: readonly SpanNode[]): SpanNode[] {
   const ids = new Set(nodes.map(({ row }) => row.id));
   const children = new Map<string | null, SpanNode[]>();
@@ -117,7 +117,7 @@ function depthFirst(nodes: readonly SpanNode[]): SpanNode[] {
     for (const child of (children.get(node.row.id) ?? []).toReversed())
       waiting.push({ node: child, depth: depth + 1 });
   }
-  // below the depth, or in a circle
+  // nodes below the maximum depth, or in a cycle
   return order.length === nodes.length
     ? order
     : [...order, ...nodes.filter((node) => !seen.has(node))];
@@ -125,7 +125,7 @@ function depthFirst(nodes: readonly SpanNode[]): SpanNode[] {
 
 class ChatBuilder {
   private readonly shown: TurnMessage[] = [];
-  /** Texts of users that are told, or that belong to earlier turns. */
+  /** Texts of users that are shown already, or that belong to earlier turns. */
   private readonly told = new Set<string>();
   private hasBegun = false;
 
@@ -173,7 +173,7 @@ class ChatBuilder {
     });
   }
 
-  /** The first who says something tells the history too, of which only the last words of the user belong to this turn. */
+  /** Adds new texts of the user. The first node with texts repeats the history, of which only the last text is new. */
   private addUser(node: SpanNode): void {
     const texts = node.contents.input_messages
       .filter(({ role, content }) => role === 'user' && content !== '')

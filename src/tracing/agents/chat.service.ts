@@ -19,22 +19,20 @@ import {
 } from './spans.query.js';
 import { type ChatTurn, chatTurn } from './chat-turn.js';
 
-/** Calls of a trace that is shown as a chat, and bytes of their documents, of all turns of an answer together. */
+/** Limits of all turns in one answer: calls, and bytes of their documents. */
 export const MAX_TURN_CALLS = 10_000;
 export const MAX_TURN_BYTES = 64 * 1024 * 1024;
-/** Memory for each of these bytes, while they are taken apart and written again. */
+/** Memory for each of these bytes, while documents are parsed and printed again. */
 const MEMORY_FACTOR = 4;
-/** Spans of all conversations of an answer. */
+/** Spans of all conversations in one answer. */
 export const MAX_SPANS = 100_000;
 const CALLS_AT_ONCE = 64;
 
-/** What is left of the limits of an answer. */
 interface TurnBudget {
   calls: number;
   bytes: number;
 }
 
-/** Traces as turns of conversations. */
 @Injectable()
 export class ChatService {
   private readonly feedback: AgentFeedback;
@@ -46,7 +44,10 @@ export class ChatService {
     this.feedback = new AgentFeedback(database);
   }
 
-  /** A trace as a chat, as JSON text. @throws ApiError `not_found` */
+  /**
+   * Returns a trace as a chat, as JSON text.
+   * @throws ApiError `not_found`
+   */
   async trace(asked: TraceChatDto, context: Context): Promise<string> {
     const room = { calls: MAX_TURN_CALLS, bytes: MAX_TURN_BYTES };
     const shown = await this.turn(asked, asked.trace_id, room, context);
@@ -59,7 +60,7 @@ export class ChatService {
     return printedTurn(shown.turn);
   }
 
-  /** A page of the turns of a conversation, as JSON text. The newest ones are those of the first page. */
+  /** Returns a page of the turns of a conversation, as JSON text. The first page has the newest turns. */
   async conversation(asked: ConversationChatDto, context: Context): Promise<string> {
     const { project_id, conversation_id } = asked;
     const limit = asked.limit ?? 50;
@@ -92,7 +93,10 @@ export class ChatService {
     return withList(frame, 'turns', turns);
   }
 
-  /** The spans of conversations without their documents, and what feedback says of these and their turns, as JSON text. */
+  /**
+   * Returns the spans of conversations without their documents, and the feedback on them and on their turns, as JSON
+   * text.
+   */
   async conversations(asked: ConversationSpansDto): Promise<string> {
     const ids = [...new Set(asked.conversation_ids)];
     const spans = ids.map((): string[] => []);
@@ -112,7 +116,10 @@ export class ChatService {
     return `{"conversations":[${shown.join(',')}]}`;
   }
 
-  /** The spans of the conversations. @throws ApiError `too_large` */
+  /**
+   * Reads the spans of conversations.
+   * @throws ApiError `too_large`
+   */
   private spansOf(
     asked: ConversationSpansDto,
     ids: readonly string[],
@@ -165,11 +172,11 @@ export class ChatService {
   }
 }
 
-/** A turn as JSON text. Its messages may be 64 MiB, so they are written in turns with other requests. */
+/** Returns a turn as JSON text. Its messages may have 64 MiB, so printing yields to other requests. */
 async function printedTurn({ messages, ...turn }: ChatTurn['turn']): Promise<string> {
   return withList(printDecimals(turn), 'messages', await mapYielding(messages, printDecimals));
 }
 
-/** The JSON text of an object that has members, with one more: a list of JSON texts. */
+/** Appends a list of JSON texts to the JSON text of an object, which must have members. */
 const withList = (object: string, name: string, texts: readonly string[]) =>
   `${object.slice(0, -1)},"${name}":[${texts.join(',')}]}`;

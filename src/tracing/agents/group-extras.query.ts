@@ -1,4 +1,4 @@
-// SQL: spans of groups, read one by one.
+// SQL: spans of groups are read as a stream, with the inputs of their costs.
 import { ownUsage, pricesOfCall } from '../costs/costs.service.js';
 import { wireTime } from '../../platform/query/columns.js';
 import { lookedUp } from '../../platform/query/plans.js';
@@ -8,13 +8,12 @@ import { type SpanGroupsRequest, keyText } from './span-groups.query.js';
 import { SpanSource } from './span-source.js';
 import { agentAbove, belowAgent, usageBelowAgent } from './spans.query.js';
 
-/** What of the span `c` costs are made of. */
 const costInputs = (
   projectId: string,
 ) => sql`json_build_object('usage', c.usage, 'counts_gross', c.counts_gross,
   'started_at', ${wireTime(sql`c.started_at`)}, 'records', ${pricesOfCall(projectId)})`;
 
-/** The spans of all groups that tell usage, with the keys of their groups. */
+/** Reads the spans of all groups that report usage, with the keys of their groups. */
 export function costedSpans(asked: SpanGroupsRequest, more: Sql | null, limit: number): Sql {
   const source = new SpanSource();
   const keys = asked.group_by.map((ref, i) => keyText(source.value(ref, `group_by[${i}]`)));
@@ -24,7 +23,10 @@ export function costedSpans(asked: SpanGroupsRequest, more: Sql | null, limit: n
     FROM ${source.from} WHERE ${where} LIMIT ${limit}::bigint`;
 }
 
-/** The spans that tell the usage of agents, with the name and the version of each; without versions these are empty. */
+/**
+ * Reads the spans that count for the usage of agents, each with the agent's name and version. The version is empty
+ * without `hasVersions`.
+ */
 export function costedAgents(
   projectId: string,
   {
@@ -46,10 +48,10 @@ export function costedAgents(
     WHERE ${visibleIn(projectId)} AND ${isCounted} AND c.operation IS NOT NULL AND ${ownUsage} IS NOT NULL AND o.names IS NOT NULL LIMIT ${limit}::bigint`;
 }
 
-/** Larger documents have no preview. */
+/** Bytes of documents that are read for a preview. */
 const MAX_BYTES = 256 * 1024;
 
-/** The first and the last span with messages of each conversation. */
+/** Reads the first and the last span with messages of each conversation. */
 export const edgeSpans = (projectId: string, ids: readonly string[]) => sql`
   SELECT json_build_object('id', t.id, 'is_first', e.is_first, 'span', json_build_object(
     'operation', c.operation, 'inputs', c.inputs, 'output', c.output))::text

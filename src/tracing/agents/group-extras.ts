@@ -10,9 +10,9 @@ import type { GroupRef, GroupRow, SpanGroupsRequest } from './span-groups.query.
 import { spanMessages, costsOf, sumKnown } from './span-row.js';
 import type { SpanSourceCall } from './spans.query.js';
 
-/** Spans whose costs are added up for one answer. */
+/** Spans whose costs are summed up for one answer. */
 export const MAX_COSTED = 100_000;
-/** Conversations whose first and last message are looked for. */
+/** Conversations for which the first and last message are read. */
 const MAX_EDGES = 200;
 const SPANS_AT_ONCE = 64;
 const PREVIEW = 500;
@@ -28,7 +28,10 @@ interface CostedSpan {
   span: SpanSourceCall;
 }
 
-/** What the spans of groups cost, by their keys as JSON. @throws ApiError `too_large` */
+/**
+ * Sums up the costs of groups, keyed by their keys as JSON.
+ * @throws ApiError `too_large`
+ */
 export async function groupCosts(
   database: Database,
   costs: CostsService,
@@ -39,7 +42,10 @@ export async function groupCosts(
   return sumCosts(database, costs, query);
 }
 
-/** Adds up the costs of spans, each of which a row has beside the keys of its group. @throws ApiError `too_large` */
+/**
+ * Sums up the costs of spans. Each row has a span and the keys of its group.
+ * @throws ApiError `too_large`
+ */
 export async function sumCosts(
   database: Database,
   costs: CostsService,
@@ -80,7 +86,7 @@ export interface FirstLastMessages {
   last: MessagePreview | null;
 }
 
-/** The first and the last message of each group, where the groups are conversations. */
+/** Reads the first and the last message of each group, when groups are conversations. */
 export async function groupMessages(
   database: Database,
   projectId: string,

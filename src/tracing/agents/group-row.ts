@@ -3,7 +3,6 @@ import type { FirstLastMessages, GroupCost } from './group-extras.js';
 import { aliasOf, type GroupRow, GROUP_COLUMN_NAMES } from './span-groups.query.js';
 import { keyValue } from './span-stats.query.js';
 
-/** A group as it is answered. */
 export const groupRow = (
   { keys, measures, ...row }: GroupRow,
   { group_by, measures: asked }: SpansQueryDto,

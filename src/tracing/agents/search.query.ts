@@ -1,4 +1,4 @@
-// SQL: a search inside documents, the newest first.
+// SQL: documents are searched in the database, the newest first.
 import { pageLimit } from '../../platform/query/plans.js';
 import { storable } from '../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../platform/query/sql.js';
@@ -6,14 +6,15 @@ import { spellings } from '../../platform/query/text-search.js';
 import type { AgentSearchDto } from './agents.dto.js';
 import { countedSources, SpanSource } from './span-source.js';
 
-/** The newest spans that are looked at: `started_before` asks for older ones. */
+/** The newest spans that are searched. `started_before` selects older ones. */
 export const MAX_SEARCHED = 20_000;
-/** Larger documents are not searched. */
+/** Bytes of documents. Larger ones are not searched. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /**
- * The newest spans that may hold the text; conditions that no index serves (the provider, the model) apply to these alone. A pattern selects
- * the spans that may spell the text; each message is compared as a whole afterwards.
+ * Reads the newest spans that may contain the text. Only these are filtered by fields without an index (provider,
+ * model). A pattern selects documents that may contain some spelling of the text; the caller then compares each
+ * message.
  */
 export function searchedSpans(asked: AgentSearchDto, most: number): Sql {
   const { project_id, started_after, started_before } = asked;

@@ -12,7 +12,7 @@ import { spanMessages, fieldsOf } from './span-row.js';
 import type { SpanSourceCall } from './spans.query.js';
 
 const PREVIEW = 500;
-/** Characters of one message where they are not cut, and of all of an answer. */
+/** Limits in characters: one message that is not shortened, and all messages of an answer. */
 const MAX_CONTENT = 1024 * 1024;
 const MAX_ANSWER = 16 * 1024 * 1024;
 const SPANS_AT_ONCE = 64;
@@ -26,7 +26,6 @@ interface MessageMatch extends MessageResult {
   agent_name: string;
 }
 
-/** Searches the messages of spans, the newest spans first. */
 @Injectable()
 export class SearchService {
   constructor(private readonly database: Database) {}
@@ -58,7 +57,10 @@ export class SearchService {
     return { results, total_conversations: results.length };
   }
 
-  /** So many messages, each once in a conversation: spans repeat what was said before, and the earliest one said it. */
+  /**
+   * Finds at most `most` messages. A message counts once per conversation, for the earliest span that has it, since
+   * later spans repeat it.
+   */
   private async matches(asked: AgentSearchDto, most: number): Promise<MessageMatch[]> {
     const matches = new MessageMatches(
       most,
@@ -79,7 +81,10 @@ export class SearchService {
   }
 }
 
-/** Messages by what they say and where; of those that are full only the first spans that said them still change. */
+/**
+ * Collects messages, keyed by conversation and content. When it is full, known messages are still replaced by earlier
+ * spans.
+ */
 class MessageMatches {
   private readonly found = new Map<string, MessageMatch>();
   private characters = 0;
@@ -122,12 +127,11 @@ class MessageMatches {
   }
 }
 
-/** A text of its own: a slice would keep all of what it is cut from. */
+/** Copies a text: a slice would keep the whole original in memory. */
 const copyOf = (text: string) => Buffer.from(text, 'utf16le').toString('utf16le');
 
 type SearchableMessage = Pick<SpanMessage, 'role' | 'content'>;
 
-/** Whether a message is one of those asked for. */
 function messageFilter({ query, roles }: AgentSearchDto) {
   const wanted = (query ?? '').toLowerCase();
   return ({ role, content }: SearchableMessage) =>
@@ -136,13 +140,13 @@ function messageFilter({ query, roles }: AgentSearchDto) {
     (wanted === '' || containsText(wanted, content));
 }
 
-/** Whether a message says the text, which is in lower case, however it is spelled. */
+/** Returns true when a message contains the lower-case text, in any spelling. */
 function containsText(wanted: string, content: string): boolean {
   for (const text of searchableTexts(content)) if (text.toLowerCase().includes(wanted)) return true;
   return false;
 }
 
-/** All that a span tells as messages, with what tools were given and answered. */
+/** Returns everything in a span that can be searched: its messages, and the arguments and results of tools. */
 function searchableMessages(row: SpanSourceCall): SearchableMessage[] {
   const contents = spanMessages(row);
   return [

@@ -1,4 +1,4 @@
-// SQL: what feedback says of the traces and the conversations of spans.
+// SQL: conditions on the feedback on traces and conversations of spans.
 import { OTHER_WIRE, WIRE } from '../../platform/http/wire-names.js';
 import { allOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { SignalFiltersDto } from './agents.dto.js';
@@ -6,8 +6,8 @@ import type { SignalFiltersDto } from './agents.dto.js';
 const OPERATORS = { gte: sql`>=`, gt: sql`>`, lte: sql`<=`, lt: sql`<`, eq: sql`=` };
 
 /**
- * The condition that feedback on the trace or the conversation of the span `c` has the tags and the ratings; null where none are
- * asked for. It is looked up by its ref, in either spelling.
+ * Returns the condition that the trace or the conversation of the span `c` has feedback with the tags and ratings. Null
+ * without filters. Feedback is looked up by its ref, in both spellings.
  */
 export function hasSignals({
   project_id,

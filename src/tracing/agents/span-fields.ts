@@ -1,13 +1,13 @@
-/** How a value of an attribute is answered: `texts` is a list of them. */
+/** The type of a field in answers. `texts` is a list of texts. */
 type FieldType = 'text' | 'int' | 'float' | 'texts';
 
 export interface SpanField {
   type: FieldType;
-  /** The attributes that may hold it; the first one that is there counts. */
+  /** Attributes that may contain the value. The first existing one is used. */
   attributes: readonly string[];
 }
 
-/** Each key of weave's own wins over its twin of OpenTelemetry. */
+/** Returns the names in both namespaces. Weave's own attributes precede those of OpenTelemetry, and win. */
 const both = (...keys: string[]) => [
   ...keys.map((key) => `weave.${key}`),
   ...keys.map((key) => `gen_ai.${key}`),
@@ -15,7 +15,7 @@ const both = (...keys: string[]) => [
 
 const field = (type: FieldType, ...attributes: string[]): SpanField => ({ type, attributes });
 
-/** What a span shows of its attributes, by the name of the column that other traces of agents have for it. */
+/** Fields that a span shows of its attributes. Their names are those of the columns that weave's clients expect. */
 export const SPAN_FIELDS: Readonly<Record<string, SpanField>> = {
   provider_name: field('text', ...both('provider.name', 'system'), 'llm.provider', 'llm.system'),
   agent_id: field('text', ...both('agent.id')),
@@ -63,7 +63,7 @@ export const SPAN_FIELDS: Readonly<Record<string, SpanField>> = {
   parent_call_trace_id: field('text', 'weave.parent_call.trace_id'),
 };
 
-/** The attributes that columns of calls or the fields above show: they are no custom ones. */
+/** Attributes that columns of calls or the fields above show. They are not custom attributes. */
 export const KNOWN_ATTRIBUTES: readonly string[] = [
   'resource',
   'scope',
@@ -88,7 +88,7 @@ export const KNOWN_ATTRIBUTES: readonly string[] = [
   ...Object.values(SPAN_FIELDS).flatMap(({ attributes }) => attributes),
 ];
 
-/** Kinds of custom attributes: a map for each. Lists and objects are texts of JSON. */
+/** Types of custom attributes, with one map each. Lists and objects are JSON texts. */
 export const CUSTOM_TYPES = {
   custom_attrs_string: 'string',
   custom_attrs_int: 'int',
@@ -98,10 +98,9 @@ export const CUSTOM_TYPES = {
 export type CustomSource = keyof typeof CUSTOM_TYPES;
 export const CUSTOM_SOURCES = Object.keys(CUSTOM_TYPES) as CustomSource[];
 
-/** Operations of calls of models. */
 export const LLM_OPERATIONS: readonly string[] = ['chat', 'generate_content', 'text_completion'];
 export const INVOKE_AGENT = 'invoke_agent';
 export const EXECUTE_TOOL = 'execute_tool';
 
-/** What stands for the conversation of spans that name none. */
+/** The conversation id of spans that name no conversation. */
 export const NO_CONVERSATION = '__NO_CONVERSATION__';

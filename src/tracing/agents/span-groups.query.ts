@@ -33,16 +33,14 @@ export interface GroupFilter {
   max?: number | string | null;
 }
 
-/** The value as the text that it is answered as. */
 const operandText = ({ type, sql: value }: Operand): Sql =>
   type === 'time' ? wireTime(value) : sql`(${value})::text`;
 
-/** The value as a key of groups. */
 export const keyText = (value: Operand): Sql => sql`left(${operandText(value)}, ${MAX_KEY}::int)`;
 /** Characters of a key, and of a name in an answer. */
 const MAX_KEY = 256;
 
-/** The value as a number within what float8 holds, also as a sum. */
+/** Returns the value as a number that fits into float8, even in a sum, or NULL. */
 export const operandNumber = ({ type, sql: value }: Operand): Sql =>
   type === 'number'
     ? sql`(${value})::float8`
@@ -61,7 +59,7 @@ const AGGREGATES: Record<SpanAggregation, (value: Sql, text: Sql) => Sql> = {
   count_false: (_, text) => sql`count(*) FILTER (WHERE ${text} = 'false')::float8`,
 };
 
-/** Values that are read of each span, by their names in the inner select. */
+/** Collects values that are read from each span, and names them in the inner select. */
 export class GroupValues {
   readonly selected: Sql[] = [];
 
@@ -72,7 +70,7 @@ export class GroupValues {
   }
 }
 
-/** A measure over the values of a group: a number, or a time as text where the value is one and the aggregation leaves it so. */
+/** Returns a measure over the values of a group: a number, or a time as text for the minimum or maximum of times. */
 export function measureValue(
   { aggregation, value, value_type, filter }: Measure,
   source: SpanSource,
@@ -97,12 +95,11 @@ export function measureValue(
     : AGGREGATES[aggregation](values.add(within(operandNumber(operand))), sql``);
 }
 
-/** Whether a measure is a time. */
 const isTimeOf = ({ aggregation, value, value_type }: Measure, source: SpanSource, path: string) =>
   (aggregation === 'min' || aggregation === 'max') &&
   (value_type === 'datetime' || (value && source.value(value, `${path}.value`).type === 'time'));
 
-/** The condition of a filter on groups: a number or a time between bounds of its kind. */
+/** Returns the condition that a measure of the group is between two bounds of its type. */
 export function groupCondition(
   { min, max, measure }: GroupFilter,
   source: SpanSource,
@@ -127,13 +124,13 @@ export function groupCondition(
   );
 }
 
-/** The members that each group has, and how they are made of the spans `s`. */
 const sumOf = (name: string) => sql`coalesce(sum(${identifier(name)}), 0)::float8`;
 const distinctNames = (name: string) =>
   sql`coalesce(to_json((array_agg(DISTINCT ${identifier(name)}) FILTER (WHERE ${identifier(name)} <> ''))[1:${MAX_NAMES}::int]), '[]')`;
 /** Names of one kind in an answer. */
 const MAX_NAMES = 100;
 
+/** Members of each group, computed from its spans `s`. */
 const GROUP_COLUMNS: Readonly<Record<string, Sql>> = {
   span_count: sql`count(*)::int`,
   invocation_count: sql`count(*) FILTER (WHERE s.operation = 'invoke_agent')::int`,
@@ -182,7 +179,7 @@ export interface GroupRow {
 
 export const aliasOf = ({ alias, key }: GroupRef) => alias ?? key;
 
-/** Groups of spans, by default the largest first. */
+/** Reads groups of spans, by default the largest first. */
 export function groupsQuery(asked: SpanGroupsRequest, more: Sql | null): Sql<GroupRow> {
   const source = new SpanSource();
   const values = new GroupValues();

@@ -6,26 +6,24 @@ import {
 import { ANSWER_MEMBERS, plainText, QUESTION_MEMBERS } from '../../platform/json/plain-text.js';
 import { isObject } from '../../platform/json/json-object.js';
 
-/** A message of any provider: its text, or the JSON of its parts where these are no texts. */
+/** A message of any provider: its text, or its parts as JSON when one of them is no text. */
 interface ProviderMessage {
   role: string;
   content: string;
   finish_reason: string;
 }
 
-/** A message with the texts among its parts alone. */
+/** A message with the texts among its parts in `said`. */
 export interface SpanMessage extends ProviderMessage {
   said: string;
 }
 
-/** A text as it is, everything else as JSON. */
 export const textOrJson = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 
 const ownMember = (value: unknown, name: string): unknown =>
   isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
-/** The text of a part, in the spellings of OpenTelemetry and of the providers. */
 function partText(part: unknown): string | undefined {
   if (typeof part === 'string') return part;
   const type = ownMember(part, 'type');
@@ -44,7 +42,6 @@ function contentText(content: unknown): string {
   return texts.every((text) => text !== undefined) ? texts.join('\n') : textOrJson(shown);
 }
 
-/** The texts among parts. */
 function joinTextParts(content: unknown): string {
   if (!Array.isArray(content)) return typeof content === 'string' ? content : '';
   return content.flatMap((part) => partText(part) ?? []).join('\n');
@@ -73,7 +70,7 @@ function readMessage(message: unknown, usualRole: string): SpanMessage {
   };
 }
 
-/** The messages of the inputs or the output of a call; what is no list of messages is one of the role. */
+/** Reads the messages of a call's inputs or output. Any other document becomes one message of the role. */
 export function messagesOf(document: unknown, role: string): SpanMessage[] {
   const list = ownMember(document, 'messages') ?? ownMember(document, 'choices');
   if (Array.isArray(list) && list.every(hasRole))
@@ -89,10 +86,10 @@ export function messagesOf(document: unknown, role: string): SpanMessage[] {
   return singleMessage(document, role);
 }
 
-/** Texts without a role count as questions where an answer follows, as it does behind the inputs of models and agents. */
+/** Appended when inputs are read: texts without a role count as questions when an answer follows. */
 const ANSWERED_BY = { role: 'assistant', content: '.' };
 
-/** A document that is no list of messages: one text, or what stands under a name that says so. */
+/** Reads a document that is no list of messages: one text, or a member that is known to contain the text. */
 function singleMessage(document: unknown, role: string): SpanMessage[] {
   const whole = TEXT_MEMBERS.map((name) => ownMember(document, name)).find(
     (value) => value !== undefined,
@@ -103,7 +100,7 @@ function singleMessage(document: unknown, role: string): SpanMessage[] {
   return typeof document === 'string' ? [readMessage(document, role)] : [];
 }
 
-/** Whether a message is in the form of OpenAI or of OpenTelemetry; others are read as conversations are. */
+/** Returns true for a message in the form of OpenAI or OpenTelemetry. Other messages are read as conversations. */
 function hasRole(message: unknown): boolean {
   const inner = ownMember(message, 'message') ?? message;
   const content = ownMember(inner, 'content');
@@ -114,7 +111,7 @@ function hasRole(message: unknown): boolean {
   return isUsual && !isQuoted && names.some((name) => ownMember(inner, name) !== undefined);
 }
 
-/** A message of a conversation: its texts, or what else it has where it has none. */
+/** Converts a message of a conversation. Without texts, its other pieces are its content. */
 function fromChatMessage({ role, pieces }: ChatMessage): SpanMessage {
   const texts = pieces.filter(({ kind, text }) => kind === 'text' && text !== '');
   const join = (some: ChatMessage['pieces']) => some.map(({ text }) => text).join('\n');
@@ -124,14 +121,12 @@ function fromChatMessage({ role, pieces }: ChatMessage): SpanMessage {
 }
 const TEXT_MEMBERS = ['prompt', 'completion', 'text', 'value', 'query', 'input', 'output'];
 
-/** The texts of system instructions, which are parts or one text. */
 export function systemTexts(instructions: unknown): string[] {
   if (instructions === undefined || instructions === null) return [];
   const list = Array.isArray(instructions) ? instructions : [instructions];
   return list.map((part) => partText(part) ?? contentText(ownMember(part, 'parts') ?? part));
 }
 
-/** Parts of the messages of a document that have a type. */
 function partsOf(document: unknown, type: string): object[] {
   const list = ownMember(document, 'messages');
   if (!Array.isArray(list)) return [];
@@ -141,7 +136,7 @@ function partsOf(document: unknown, type: string): object[] {
   });
 }
 
-/** What a model thought, as far as its output says. */
+/** Returns the reasoning of a model that its output contains, or null. */
 export function reasoningOf(output: unknown): string | null {
   const texts = partsOf(output, 'reasoning').map((part) =>
     textOrJson(ownMember(part, 'content') ?? ownMember(part, 'text') ?? ''),
@@ -151,7 +146,6 @@ export function reasoningOf(output: unknown): string | null {
   return texts.length > 0 ? texts.join('\n') : null;
 }
 
-/** A tool that a model asked for. */
 export interface RequestedToolCall {
   name: string | null;
   arguments: string | null;

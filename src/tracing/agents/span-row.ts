@@ -15,7 +15,7 @@ import type { SpanSourceCall } from './spans.query.js';
 
 export type StatusCode = 'UNSET' | 'OK' | 'ERROR';
 
-/** Costs in US dollars; null where nothing is known. */
+/** Costs in US dollars; null when unknown. */
 export interface SpanCosts {
   input: Decimal | null;
   output: Decimal | null;
@@ -26,7 +26,7 @@ export interface SpanCosts {
 
 const SPAN_KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
 const KNOWN = new Set(KNOWN_ATTRIBUTES);
-/** Entries of custom attributes of one span, and characters of one. */
+/** Custom attributes of one span, and characters of one value. */
 const MAX_CUSTOM = 1024;
 const MAX_CUSTOM_LENGTH = 256 * 1024;
 const CUT = '… [cut]';
@@ -39,7 +39,7 @@ function kindOf({ kind }: SpanSourceCall): string | null {
   return SPAN_KINDS[Number(kind)] ?? kind.replace(/^SPAN_KIND_/, '');
 }
 
-/** The fields of attributes, each null where no attribute has it. */
+/** Returns the fields of attributes. A field without an attribute is null. */
 export function fieldsOf({ attributes }: SpanSourceCall): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(SPAN_FIELDS).map(([name, { type, attributes: names }]) => {
@@ -58,7 +58,7 @@ function valueOf(type: SpanField['type'], value: unknown): unknown {
   return Number.isFinite(number) ? (type === 'int' ? Math.trunc(number) : number) : null;
 }
 
-/** The tokens of all models of a span; null of one that tells none. */
+/** Returns the tokens of all models of a span, or null when it reports none. */
 export function tokensOf(costs: CostsService, row: SpanSourceCall): Tokens | null {
   const models = [...costs.usage(row as unknown as Priceable).values()];
   if (models.length === 0) return null;
@@ -71,7 +71,7 @@ export function tokensOf(costs: CostsService, row: SpanSourceCall): Tokens | nul
   };
 }
 
-/** What a span cost; `row` has been read with its price records. */
+/** Returns the costs of a span. `row` must include its price records. */
 export function costsOf(costs: CostsService, row: SpanSourceCall): SpanCosts {
   const priceable = row as unknown as Priceable;
   const spent = [...costs.usage(priceable).values()].map(
@@ -87,11 +87,11 @@ export function costsOf(costs: CostsService, row: SpanSourceCall): SpanCosts {
   return { ...kinds, total: sumKnown(Object.values(kinds)) };
 }
 
-/** The sum of what is known; null when nothing is. */
+/** Returns the sum of the known costs, or null when none is known. */
 export const sumKnown = (all: readonly (Decimal | null)[]): Decimal | null =>
   all.reduce<Decimal | null>((sum, one) => (one ? (sum ?? Decimal.zero).plus(one) : sum), null);
 
-/** The four maps of attributes that no field shows. */
+/** Returns the four maps of attributes that no field shows. */
 function customAttributes({
   attributes,
 }: SpanSourceCall): Record<CustomSource, Record<string, unknown>> {
@@ -119,7 +119,6 @@ function customAttributes({
 const jsonText = (value: unknown): string | null =>
   value === undefined || value === null ? null : textOrJson(value);
 
-/** Members of inputs and output, where these are objects. */
 const memberOf = (document: unknown, name: string): unknown =>
   isObject(document) && Object.hasOwn(document, name) ? document[name] : undefined;
 
@@ -141,7 +140,7 @@ const NO_MESSAGES: SpanMessages = {
   tool_call_result: null,
 };
 
-/** What the documents of a span say; tools have arguments and a result in place of messages. */
+/** Returns the messages in the documents of a span. Tools have arguments and a result instead. */
 export function spanMessages({ operation, inputs, output }: SpanSourceCall): SpanMessages {
   if (operation === 'execute_tool')
     return {
@@ -161,7 +160,6 @@ export function spanMessages({ operation, inputs, output }: SpanSourceCall): Spa
   };
 }
 
-/** A span as the lists of spans answer it. */
 export function spanRow(
   row: SpanSourceCall,
   projectId: string,

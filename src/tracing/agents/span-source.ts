@@ -1,4 +1,4 @@
-// SQL: spans are calls, and their attributes JSON that is taken apart once for all fields of a statement.
+// SQL: spans are calls, and their JSON attributes are parsed once for all fields of a statement.
 import { ownUsage } from '../costs/costs.service.js';
 import { WIRE } from '../../platform/http/wire-names.js';
 import { compile } from '../../platform/query/expression.js';
@@ -24,7 +24,10 @@ import { CUSTOM_SOURCES, type CustomSource, SPAN_FIELDS } from './span-fields.js
 const NAMING_FIELD =
   /"\$getField":"(?:weave\.|gen_ai\.)?(?:span_id|trace_id|parent_span_id|parent_call[._](?:trace_)?id|conversation[._]id|eval[._]\w+)"/;
 
-/** The sources that count: production, unless the request says others, or names what it means. Empty for all. */
+/**
+ * Returns the sources that count, empty for all. Without sources in the request it is production, unless the query
+ * names specific spans.
+ */
 export const countedSources = ({
   sources,
   query,
@@ -34,7 +37,6 @@ export const countedSources = ({
 }): CallSource[] =>
   sources ?? (query && NAMING_FIELD.test(JSON.stringify(query)) ? [] : [PRODUCTION]);
 
-/** Which spans are meant. */
 export interface SpanSelection {
   /** All when absent or empty. */
   sources?: CallSource[] | null;
@@ -44,7 +46,7 @@ export interface SpanSelection {
   started_before?: string | null;
 }
 
-/** A value of spans: a field, or a custom attribute by its map. */
+/** A value of spans: a field, or a custom attribute with its map. */
 export interface ValueRef {
   source?: string | null;
   key: string;
@@ -53,19 +55,19 @@ export interface ValueRef {
 const ATTRIBUTES = column.json(sql`c.attributes`, sql`c.is_opaque`);
 const DUMP = column.json(sql`c.otel_dump`, sql`c.is_opaque`);
 
-/** Characters of all filters of measures: 70 trees, each as large as a query may be, took gigabytes of PostgreSQL. */
+/** Characters of all filters of measures. 70 trees of the maximum size took gigabytes of memory in PostgreSQL. */
 const MAX_FILTERS = 32 * 1024;
 
-/** `c` is a span of an agent, as `calls_spans_idx` has it. */
+/** Matches calls that are spans of agents. The condition is that of the index `calls_spans_idx`. */
 const spansIn = (projectId: string) => sql`${visibleIn(projectId)} AND c.operation IS NOT NULL`;
 
-/** The conversation that the span `c` names. */
+/** The conversation of the span `c`, or NULL. */
 export const CONVERSATION = sql`nullif(c.thread_id, '')`;
 
 const STATUS = sql`(CASE WHEN c.exception IS NOT NULL THEN 'ERROR'
   WHEN ${jsonAt(DUMP, ['status', 'code']).sql} IN ('1', 'STATUS_CODE_OK') THEN 'OK' ELSE 'UNSET' END)`;
 
-/** Reads a status whose only interesting value is an error from the column alone. */
+/** Comparing a status with ERROR needs only the column, not the dump. */
 const STATUSES = new Map([['ERROR', sql`(c.exception IS NOT NULL)`]]);
 
 const tokens = (name: string) =>
@@ -73,7 +75,6 @@ const tokens = (name: string) =>
     sql`(SELECT sum(u.${identifier(name)}) FROM skein_usage(${ownUsage}, c.counts_gross) u)`,
   );
 
-/** Fields that are columns of calls, or made of them. */
 const COLUMNS: Columns = {
   project_id: column.text(sql`c.project_id`, { isNotNull: true }),
   trace_id: column.text(sql`c.trace_id`, { isNotNull: true }),
@@ -91,7 +92,7 @@ const COLUMNS: Columns = {
   agent_name: column.text(sql`c.agent_name`),
   agent_version: column.text(sql`c.agent_version`),
   conversation_id: column.text(CONVERSATION, {
-    // as the index on threads has it
+    // the expression of the index on threads
     cases: { get: (id) => sql`((c.thread_id || '') = ${id} AND c.thread_id <> '')` },
   }),
   parent_call_id: column.text(sql`c.linked_call_id`),
@@ -108,7 +109,7 @@ const COLUMNS: Columns = {
   [WIRE.runStepEnd]: column.number(sql`c.run_step_end`, { isInteger: true }),
 };
 
-/** Other names of fields: those of attributes, also without their prefix. */
+/** Other names of fields: names of attributes, with and without their prefix. */
 const ALIASES = new Map<string, string>(
   [
     ...Object.entries(SPAN_FIELDS).flatMap(([name, { attributes }]) =>
@@ -134,7 +135,7 @@ const ALIASES = new Map<string, string>(
   ]),
 );
 
-/** `<type>` as `json_typeof` calls it, and what its text is beside. */
+/** Conditions on the value `x.v` for each type of custom attribute. */
 const IS_CUSTOM: Record<CustomSource, Sql> = {
   custom_attrs_string: sql`json_typeof(x.v) IN ('string', 'array', 'object')`,
   custom_attrs_int: sql`json_typeof(x.v) = 'number' AND x.v::text ~ '^-?[0-9]+$'`,
@@ -149,8 +150,8 @@ function customValue(source: CustomSource, key: string): Operand {
 }
 
 /**
- * The spans that a statement reads, as `c`, and what it may name of them. Attributes that it names come from one look into the
- * document: `json_to_record` finds any number of them in the time of one.
+ * The spans `c` that a statement reads, and the names that it may use. All named attributes come from one
+ * `json_to_record`, which extracts any number of them in the time of one.
  */
 export class SpanSource {
   private readonly read = new Set<string>();
@@ -158,7 +159,7 @@ export class SpanSource {
   private readonly filters = new NameBudget(MAX_FILTERS, 'characters for all filters of measures');
   readonly columns: Columns;
 
-  /** `calls` has the calls, as `c`. */
+  /** `calls` provides the calls, as `c`. */
   constructor(private readonly calls = sql`calls c`) {
     const fields = Object.entries(SPAN_FIELDS).map(
       ([name, { attributes }]): [string, NamePrefix] => [
@@ -184,7 +185,6 @@ export class SpanSource {
     return { type: 'json', sql: sql`coalesce(${join(values)})` };
   }
 
-  /** A field by its name. */
   field = (name: string, path: string): Operand => resolve(this.columns, name, path, this.bytes);
 
   /** @throws InvalidQuery */
@@ -198,13 +198,16 @@ export class SpanSource {
     return this.field(key, `${path}.key`);
   }
 
-  /** The condition of a measure. @throws InvalidQuery */
+  /**
+   * Compiles the filter of a measure.
+   * @throws InvalidQuery
+   */
   filter(query: object, path: string): Sql {
     this.filters.spend(JSON.stringify(query).length, path);
     return compile(query, this.columns);
   }
 
-  /** The condition that a span is one of those wanted, with what else must hold. */
+  /** Returns the condition of a selection, combined with `more`. */
   matching(wanted: SpanSelection, ...more: (Sql | null | undefined | false | '')[]): Sql {
     const { project_id, query, started_after, started_before, sources } = wanted;
     return allOf(
@@ -217,7 +220,7 @@ export class SpanSource {
     );
   }
 
-  /** Asked for last: it looks up what was named by then. */
+  /** The FROM clause. Read it last: it extracts only the attributes that were named before. */
   get from(): Sql {
     if (this.read.size === 0) return this.calls;
     const names = [...this.read].map((name) => sql`${identifier(name)} text`);

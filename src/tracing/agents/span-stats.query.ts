@@ -49,14 +49,13 @@ const typeOfKey = ({ source, key }: GroupRef): SpanValueType =>
       ? 'number'
       : 'string';
 
-/** A key of a group as it is answered. */
+/** Converts a group key to its type in the answer. */
 export function keyValue(ref: GroupRef, text: string | null): string | number | boolean | null {
   const type = typeOfKey(ref);
   if (text === null || type === 'string') return text;
   return type === 'boolean' ? text === 'true' : Number(text);
 }
 
-/** The aggregations of a metric; percentiles are of numbers. */
 const aggregationsOf = ({ aggregations, percentiles, value_type }: SpanMetric) =>
   aggregations?.length || percentiles?.length
     ? [...new Set(aggregations)]
@@ -64,7 +63,7 @@ const aggregationsOf = ({ aggregations, percentiles, value_type }: SpanMetric) =
       ? (['sum', 'avg'] as const)
       : (['count'] as const);
 
-/** Percentiles as fractions: clients write 95 as well as 0.95. */
+/** Returns percentiles as fractions. Clients send 95 as well as 0.95. */
 const fractions = ({ percentiles }: SpanMetric): [name: string, fraction: number][] => {
   const all = [...new Set(percentiles)];
   const areFractions = all.every((one) => one <= 1);
@@ -111,7 +110,7 @@ interface SpanStatsWindow {
   starts: readonly string[];
 }
 
-/** The rows of the groups with the most spans, bucket by bucket. */
+/** Reads the buckets of the groups with the most spans. */
 export function statsQuery(
   asked: SpanStatsDto,
   { end, starts }: SpanStatsWindow,
@@ -149,13 +148,13 @@ export function statsQuery(
     sql`c.started_at >= ${asked.start}::timestamptz AND c.started_at < ${end}::timestamptz`,
     more,
   );
-  // no function, since these take 100 arguments at most
+  // an array constructor: json_build_array takes 100 arguments at most
   const array = (items: readonly Sql[]) =>
     sql`to_json(ARRAY[${join(items.map((item) => sql`to_json(${item})`))}]::json[])`;
   const read = [sql`c.started_at`, ...values.selected];
   const keyed = (row: string) =>
     sql`json_build_array(${join(keys.map((key) => sql`${identifier(row)}.${key}`))})::text`;
-  // looked up in one value: a join may compare each span with each group
+  // looked up in one jsonb value: a join may compare each span with each group
   const isLargest =
     keys.length === 0
       ? sql`EXISTS (SELECT FROM largest)`

@@ -1,4 +1,4 @@
-// SQL: spans are calls; lists, counts and sums over them.
+// SQL: spans are calls, which are listed, counted and summed up.
 import { lookedUp, nearOrAll, pageLimit, unseen } from '../../platform/query/plans.js';
 import { ownUsage, pricesOfCall } from '../costs/costs.service.js';
 import {
@@ -14,7 +14,7 @@ import { LATENCY_MS, visibleIn } from '../visible-calls.js';
 import { KNOWN_ATTRIBUTES } from './span-fields.js';
 import { SpanSource, type SpanSelection } from './span-source.js';
 
-/** A call as the fields of its span are made of it. */
+/** A call with the values from which the fields of its span are computed. */
 export interface SpanSourceCall {
   id: string;
   trace_id: string;
@@ -38,15 +38,15 @@ export interface SpanSourceCall {
   status: string | null;
   usage: object | null;
   counts_gross: boolean;
-  /** With costs. */
+  /** Only with costs. */
   records: object | null;
-  /** With details. */
+  /** Only with details. */
   inputs: unknown;
   output: unknown;
   raw: string | null;
 }
 
-/** What of a span is read beside its columns and attributes. */
+/** Selects values that are read in addition to columns and attributes. */
 export interface SpanDetails {
   project_id: string;
   hasDocuments?: boolean;
@@ -56,7 +56,6 @@ export interface SpanDetails {
 
 const DUMP = column.json(sql`c.otel_dump`, sql`c.is_opaque`);
 
-/** The columns of a `SpanSourceCall`, of a call `c`. */
 function spanColumns({ project_id, hasDocuments, hasRaw, hasCosts }: SpanDetails): Sql {
   const documents = hasDocuments ? sql`c.inputs, c.output` : sql`NULL AS inputs, NULL AS output`;
   return sql`c.id, c.trace_id, c.parent_id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
@@ -66,7 +65,6 @@ function spanColumns({ project_id, hasDocuments, hasRaw, hasCosts }: SpanDetails
     ${hasCosts ? pricesOfCall(project_id) : sql`NULL`} AS records, ${documents}, ${hasRaw ? sql`c.otel_dump::text` : sql`NULL`} AS raw`;
 }
 
-/** Spans and the page of them, as JSON texts. */
 export interface SpansPageRequest extends SpanSelection {
   sort_by?: readonly Sort[] | null;
   limit?: number | null;
@@ -75,7 +73,7 @@ export interface SpansPageRequest extends SpanSelection {
 
 const NEWEST: readonly Sort[] = [{ field: 'started_at', direction: 'desc' }];
 
-/** The newest spans among which a page that filters is looked for first: with frequent matches it is full of these. */
+/** Newest spans that a page with a filter searches first. Frequent matches fill the page from these. */
 const NEAR = 2000;
 
 export function spansQuery(asked: SpansPageRequest, details: SpanDetails, more: Sql | null): Sql {
@@ -105,10 +103,10 @@ export function spansCount(asked: SpanSelection, more: Sql | null): Sql<{ total_
   return sql`SELECT count(*)::int AS total_count FROM ${source.from} WHERE ${where}`;
 }
 
-/** Attributes with longer names are not listed: no request can name them. */
+/** Bytes of an attribute's name. Longer names are not listed, since no request can contain them. */
 const MAX_KEY_BYTES = 1000;
 
-/** Kinds of custom attributes on the spans, by name. */
+/** Reads the names and types of custom attributes on the spans. */
 export function customAttributes(
   asked: SpanSelection & { limit: number; offset: number },
 ): Sql<{ key: string; value_type: 'string' | 'int' | 'float' | 'bool'; span_count: number }> {
@@ -125,14 +123,14 @@ export function customAttributes(
     GROUP BY 1, 2 ORDER BY t.key COLLATE "C", t.value_type LIMIT ${asked.limit + 1}::bigint OFFSET ${asked.offset}::bigint`;
 }
 
-/** All calls of a trace, also those that are no spans of agents. */
+/** Reads all calls of a trace, including calls that are no spans of agents. */
 export const traceCalls = (details: SpanDetails, traceId: string, limit: number) => sql`
   SELECT row_to_json(t)::text FROM (
     SELECT ${spanColumns(details)} FROM (
       SELECT c.* FROM calls c WHERE ${visibleIn(details.project_id)} AND c.trace_id = ${traceId}
       ORDER BY c.started_at, c.id LIMIT ${limit}::bigint) c ORDER BY c.started_at, c.id) t`;
 
-/** How many calls a trace has, and at most how many bytes their documents. */
+/** Counts the calls of a trace, and the bytes of their documents. */
 export const traceSize = (projectId: string, traceId: string) => sql<{
   calls: number;
   bytes: number;
@@ -141,11 +139,11 @@ export const traceSize = (projectId: string, traceId: string) => sql<{
     + octet_length(c.attributes::text)), 0)::float8 AS bytes
   FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = ${traceId}`;
 
-/** The condition that the span `c` is of the conversation, as the index on threads has it. */
+/** Matches spans of a conversation, by the expression of the index on threads. */
 const isOfConversation = (id: string) =>
   sql`(c.thread_id || '') = ${id} AND c.thread_id <> '' AND c.operation IS NOT NULL`;
 
-/** The traces of a conversation, the newest first. */
+/** Reads the traces of a conversation, the newest first. */
 export const turnsQuery = (
   projectId: string,
   id: string,
@@ -156,7 +154,7 @@ export const turnsQuery = (
   GROUP BY c.trace_id ORDER BY min(c.started_at) DESC, turn LIMIT ${limit}::bigint OFFSET ${offset}::bigint`;
 
 export interface ConversationSpan {
-  /** Of its conversation in the list, from 1 on. */
+  /** The position of its conversation in the list, from 1. */
   place: number;
   span_id: string;
   trace_id: string;
@@ -166,8 +164,8 @@ export interface ConversationSpan {
 }
 
 /**
- * The spans of conversations, as each list of a conversation shows them, in the order of their starts. Ids are bound as JSON: an array of
- * many with quotes takes the driver half a second.
+ * Reads the spans of conversations for their overviews, ordered by start. Ids are bound as JSON: as an array, many ids
+ * with quotes take the driver half a second.
  */
 export function conversationSpans(
   wanted: SpanSelection,
@@ -201,7 +199,6 @@ interface AgentsRequest {
   agent_name?: string | null;
   /** All when empty. */
   sources: readonly string[];
-  /** By versions of the agent. */
   hasVersions: boolean;
   sort_by?: readonly Sort[] | null;
   limit: number;
@@ -215,12 +212,12 @@ export interface AgentRow {
   [member: string]: unknown;
 }
 
-/** Levels that are climbed from a span to the agent above it. */
+/** Levels between a span and the agent above it. */
 const MAX_LEVELS = 16;
 
 /**
- * `names`: the name and the version of the nearest agent above the span `c`, NULL where none of the spans there names one. One
- * look-up by the key for each level. Not a function: on a cluster these must not look into tables.
+ * Reads `names`: name and version of the nearest agent above the span `c`, or NULL. Each level is one look-up by the
+ * key. It is not a function, because functions must not read tables on a cluster.
  */
 export const agentAbove = (projectId: string) => sql`
   SELECT (WITH RECURSIVE above AS (
@@ -234,7 +231,10 @@ export const agentAbove = (projectId: string) => sql`
     WHERE a.names IS NULL AND a.level < ${MAX_LEVELS}::int)
   SELECT a.names FROM above a WHERE a.names IS NOT NULL) AS names`;
 
-/** The spans below those of one agent, up to the next that names an agent, as `below`: by the keys, where few of many spans are of it. */
+/**
+ * CTE `below`: the spans of one agent, and spans below them up to the next that names an agent. It follows the keys,
+ * since few of many spans belong to the agent.
+ */
 export const belowAgent = (projectId: string, agentName: string) => sql`below AS (
   SELECT c.id, c.trace_id, c.agent_version, 0 AS level FROM calls c
   WHERE c.project_id = ${projectId} AND c.agent_name = ${agentName} AND c.deleted_at IS NULL
@@ -246,7 +246,7 @@ export const belowAgent = (projectId: string, agentName: string) => sql`below AS
   )}
   WHERE b.level < ${MAX_LEVELS}::int)`;
 
-/** Of these the spans `c` that tell usage. */
+/** Reads the spans `c` of `below` that report usage. */
 export const usageBelowAgent = (projectId: string, isCounted: Sql) =>
   sql`below b ${lookedUp(
     sql`SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.id = b.id AND c.operation IS NOT NULL AND ${ownUsage} IS NOT NULL AND ${unseen(isCounted)}`,
@@ -254,8 +254,8 @@ export const usageBelowAgent = (projectId: string, isCounted: Sql) =>
   )}`;
 
 /**
- * Agents and what their spans add up to. The tokens are also those of spans below one that names the agent, unless they name one
- * themselves: spans of models mostly do not. `docs/adr/0135-agents.md`.
+ * Reads agents with sums over their spans. Tokens include spans below the agent's own that name no agent, as most spans
+ * of models do: `docs/adr/0135-agents.md`.
  */
 export function agentsQuery(asked: AgentsRequest): Sql<AgentRow> {
   const { project_id, agent_name, hasVersions, sources } = asked;

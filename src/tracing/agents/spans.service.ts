@@ -28,17 +28,16 @@ import { customAttributes, type SpanSourceCall, spansCount, spansQuery } from '.
 
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 31;
-/** Spans are read in batches of so many, since each may be as large as a body. */
+/** Spans in one batch, since each may be as large as a request body. */
 const SPANS_AT_ONCE = 64;
 
-/** Pages of spans or groups: their JSON texts, and what stands behind them. */
+/** A page of spans or groups: their JSON texts, and the members that follow them in the answer. */
 export interface SpansPage {
   name: 'spans' | 'groups';
   rows: Readable;
   members: () => string;
 }
 
-/** Lists of spans, their groups, and statistics over time. */
 @Injectable()
 export class SpansService {
   constructor(
@@ -121,7 +120,7 @@ export class SpansService {
     const signals = hasSignals(asked);
     const groups = asked.group_by ?? [];
     const columns = statColumns(asked);
-    // zones take long too, so they are asked in the slot, which one key has few of
+    // buckets of time zones take long to compute too, so they need a slot of `database.long`, of which a key has few
     const starts = await this.database.long(() => bucketStarts(from, to, granularity, timezone));
     const bounds = { end, starts: starts.map((at) => at.toISOString()) };
     const counted = Object.assign({}, asked, { sources: countedSources(asked) });
@@ -155,7 +154,7 @@ const spanSelection = ({
   started_before,
 });
 
-/** The page with its usual values, and the direction that sorts have when they name none. */
+/** Returns the page and the sort orders, with defaults filled in. */
 const pageOf = ({ limit, offset, sort_by }: SpansQueryDto) => ({
   limit: limit ?? USUAL_ROWS,
   offset: offset ?? 0,
@@ -170,7 +169,7 @@ export const withDirection = <Field extends string>({
   direction?: 'asc' | 'desc' | null;
 }): Sort<Field> => ({ field, direction: direction ?? 'desc' });
 
-/** What each row of a page says of all pages; a page without rows asks for the first one. */
+/** Returns the total that each row of a page contains. For a page without rows, it is read with the first row. */
 export async function totalOf(
   rows: readonly { total_count: number }[],
   { limit, offset }: { limit: number; offset: number },
@@ -181,10 +180,10 @@ export async function totalOf(
 }
 const FIRST = { limit: 1, offset: 0 };
 
-/** Memory that a row takes for each of its characters while it is taken apart and written again. */
+/** Memory that a row takes per character while it is parsed and printed again. */
 const MEMORY_FACTOR = 4;
 
-/** Rows as they are answered. The largest of them is held. */
+/** Yields rows as the answer contains them. Reserves memory for the largest one. */
 async function* rowTexts(
   batches: Readable,
   shown: (row: SpanSourceCall) => object,
@@ -207,7 +206,7 @@ async function* rowTexts(
   }
 }
 
-/** A stream of texts that ends its source when it is left. */
+/** Returns a stream of texts that destroys its source when it closes. */
 function linkedStream(texts: AsyncGenerator<string[]>, source: Readable): Readable {
   const rows = Readable.from(texts, { highWaterMark: 1 });
   rows.once('close', () => source.destroy());

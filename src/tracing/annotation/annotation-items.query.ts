@@ -1,4 +1,4 @@
-// SQL: items are made of calls in one statement, and a page of a state is found by an index.
+// SQL: items are built from calls in one statement, and an index finds a page of items in a state.
 import {
   column,
   type Columns,
@@ -46,8 +46,8 @@ const inQueue = (projectId: string, queueId: string) =>
   sql`i.project_id = ${projectId} AND i.queue_id = ${queueId}`;
 
 /**
- * Items of a queue as JSON texts. In the order of the queue, those of some states cost as much as the page and the pages before
- * it: each state is read by an index of its own.
+ * Reads items of a queue as JSON texts. In the order of the queue, a page of items in some states costs that page and
+ * the pages before it: an index range is read for each state.
  */
 export function itemsQuery(queueId: string, request: AnnotationItemsQueryDto): Sql {
   const { project_id: projectId, filter, limit = null, include_position } = request;
@@ -82,7 +82,6 @@ const isWanted = (filter: AnnotationItemsFilterDto) =>
     equals(sql`i.created_by`, filter.added_by),
   );
 
-/** An item as JSON text, with its position. */
 export const itemQuery = (projectId: string, id: string) => sql<{ json: string }>`
   SELECT row_to_json(o)::text AS json FROM (
     SELECT ${select(POSITIONED, Object.keys(POSITIONED))} FROM annotation_queue_items i
@@ -90,7 +89,7 @@ export const itemQuery = (projectId: string, id: string) => sql<{ json: string }
 
 interface ItemState {
   state: AnnotationState;
-  /** How far the caller is; null before they begin. */
+  /** The state that the caller has reached; null before the caller begins. */
   mine: AnnotationState | null;
 }
 
@@ -110,7 +109,7 @@ export const stateUpdate = (
   UPDATE annotation_queue_items SET annotation_state = ${state}, annotator_user_id = ${userId}, updated_at = now()
   WHERE project_id = ${projectId} AND id = ${id}`;
 
-/** The first item of a queue in a state; with a user, of those that they brought there. */
+/** Reads the first item of a queue in a state. With `userId`, only items that this user brought to the state. */
 export const firstIn = (
   projectId: string,
   queueId: string,
@@ -127,23 +126,22 @@ export const firstIn = (
 export interface NewItems {
   projectId: string;
   queueId: string;
-  /** How many the queue has. */
+  /** Number of items in the queue. */
   total: number;
   callIds: readonly string[];
-  /** Ids of the items, one for each call. */
   ids: readonly string[];
   displayFields: readonly string[];
   userName: string;
 }
 
-/** How many of the calls are in the queue. */
+/** Counts the calls that are in the queue already. */
 export const itemsThere = ({ projectId, queueId, callIds }: NewItems) => sql<{ count: number }>`
   SELECT count(*)::int AS count FROM unnest(${callIds}::text[]) t (id) ${lookedUp(
     sql`SELECT 1 FROM annotation_queue_items i WHERE ${inQueue(projectId, queueId)} AND i.call_id = t.id`,
     'i',
   )}`;
 
-/** Adds the calls that are there and not in the queue, in their order. */
+/** Adds the calls that exist and are not in the queue, in their order. */
 export const itemsInsert = (items: NewItems) => sql`
   INSERT INTO annotation_queue_items (project_id, id, queue_id, position, call_id, call_started_at, call_ended_at,
     call_op_name, call_trace_id, display_fields, created_by)
@@ -157,6 +155,6 @@ export const itemsInsert = (items: NewItems) => sql`
     'c',
   )}`;
 
-/** Items of calls, whose ids `calls` selects. */
+/** Reads the items of the calls whose ids `calls` selects. */
 export const itemsOfCalls = (projectId: string, calls: Sql) => sql`
   SELECT i.id FROM annotation_queue_items i WHERE i.project_id = ${projectId} AND i.call_id IN (${calls})`;

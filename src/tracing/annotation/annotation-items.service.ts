@@ -38,7 +38,7 @@ import {
   queuesLock,
 } from './annotation-queues.query.js';
 
-/** How far each state is. An item shows the furthest one that anybody has reached. */
+/** Ranks of states. An item shows the state with the highest rank that an annotator has reached. */
 const RANKS: Record<AnnotationState, number> = {
   unstarted: 0,
   in_progress: 1,
@@ -47,7 +47,6 @@ const RANKS: Record<AnnotationState, number> = {
 };
 const isDone = (state: AnnotationState) => RANKS[state] >= RANKS.skipped;
 
-/** An item and who works at it. */
 interface ItemAssignment {
   projectId: string;
   queueId: string;
@@ -55,7 +54,6 @@ interface ItemAssignment {
   userId: string;
 }
 
-/** The calls in queues, and how far annotators are with them. */
 @Injectable()
 export class AnnotationItemsService {
   constructor(
@@ -111,7 +109,10 @@ export class AnnotationItemsService {
     return this.database.stream(itemsQuery(queueId, query));
   }
 
-  /** Notes how far the caller is with an item, and answers it as JSON text. @throws ApiError `not_found`, `invalid_request` */
+  /**
+   * Records the caller's progress with an item. Returns the item as JSON text.
+   * @throws ApiError `not_found`, `invalid_request`
+   */
   progress(
     path: { queueId: string; itemId: string },
     { project_id: projectId, annotation_state }: AnnotationProgressDto,
@@ -125,8 +126,9 @@ export class AnnotationItemsService {
   }
 
   /**
-   * The item that the caller has begun, else the first that nobody has, which is begun for the caller; as JSON text. Those who
-   * ask at once get different items. @throws ApiError `not_found`
+   * Returns the item that the caller has begun, as JSON text. Otherwise begins the first item that nobody has begun.
+   * Concurrent callers get different items.
+   * @throws ApiError `not_found`
    */
   next(queueId: string, projectId: string, { userName: userId }: Caller): Promise<string> {
     return this.database.transaction(async () => {
@@ -141,7 +143,7 @@ export class AnnotationItemsService {
     });
   }
 
-  /** Brings an item of a locked queue to a state, as one annotator; answers it as JSON text. */
+  /** Brings an item of a locked queue to a state for one annotator. Returns the item as JSON text. */
   private async step(work: ItemAssignment, state: AnnotationState): Promise<string> {
     const { projectId, queueId, itemId, userId } = work;
     const [now] = isId(itemId) ? await this.database.query(stateQuery(projectId, work)) : [];

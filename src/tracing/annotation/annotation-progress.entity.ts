@@ -1,7 +1,7 @@
 import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** How far one annotator is with one item. Without a row, they have not begun. */
+/** The state of one item for one annotator. Without a row, the annotator has not begun. */
 @ProjectTable('annotation_progress', { rows: 'data', counted: null })
 export class AnnotationProgress {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

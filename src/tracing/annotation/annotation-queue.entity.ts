@@ -5,8 +5,8 @@ import { changeKind } from '../../platform/database/changes.js';
 export const ANNOTATION = changeKind('annotation');
 
 /**
- * A list of calls that people are to judge. Deleting it is soft: its items stay, and nothing leads to them. Whoever adds,
- * moves or removes items locks the row of their queue first, so that the counts are those of the items.
+ * A list of calls for people to judge. Deleting it is soft: its items remain, but no request reads them. Adding, moving
+ * or removing items locks the row of their queue first, so that its counts match the items.
  */
 @ProjectTable('annotation_queues', { rows: 'data', counted: {} })
 @Index('annotation_queues_created_idx', ['projectId', 'createdAt', 'id'], {
@@ -17,10 +17,10 @@ export class AnnotationQueue {
   @PrimaryColumn('text', { collation: 'C' }) id!: string;
   @Column({ type: 'text', collation: 'C' }) name!: string;
   @Column({ type: 'text', collation: 'C' }) description!: string;
-  /** What annotators fill in, by refs. */
+  /** Refs of the objects that define what annotators fill in. */
   @Column('json', { name: 'scorer_refs' }) scorerRefs!: string[];
   @Column('int', { name: 'total_items', default: 0 }) totalItems!: number;
-  /** Items that somebody has completed or skipped. */
+  /** Items that an annotator has completed or skipped. */
   @Column('int', { name: 'completed_items', default: 0 }) completedItems!: number;
   @Column({ type: 'text', name: 'created_by', collation: 'C' }) createdBy!: string;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;

@@ -35,7 +35,7 @@ export class AnnotationQueuesController {
     private readonly items: AnnotationItemsService,
   ) {}
 
-  /** Makes a queue of calls that people are to judge. */
+  /** Creates a queue of calls for people to judge. */
   @Operation('', 'writer')
   @Idempotent()
   create(
@@ -55,13 +55,13 @@ export class AnnotationQueuesController {
     return jsonLines(await this.queues.stream(query), context);
   }
 
-  /** How many items queues have, and how many of them are done. */
+  /** Counts the items of queues, and how many of them are done. */
   @Operation('stats', 'reader')
   stats(@Body() query: AnnotationStatsQueryDto): Promise<AnnotationStatsDto> {
     return this.queues.stats(query);
   }
 
-  /** A queue. */
+  /** Reads a queue. */
   @Get(':queue_id')
   @Allow('reader')
   @ApiJsonResponse({ type: AnnotationQueueAnswerDto })
@@ -72,7 +72,7 @@ export class AnnotationQueuesController {
     return this.queues.read(project_id, id);
   }
 
-  /** Changes what is said of a queue. */
+  /** Changes the name, the description or the scorers of a queue. */
   @Put(':queue_id')
   @Allow('writer')
   @Idempotent()
@@ -81,7 +81,7 @@ export class AnnotationQueuesController {
     return this.queues.update(id, body);
   }
 
-  /** Deletes a queue; the feedback that was given in it stays. */
+  /** Deletes a queue. Feedback that was given in it remains. */
   @Delete(':queue_id')
   @Allow('writer')
   @Idempotent()
@@ -94,7 +94,7 @@ export class AnnotationQueuesController {
     return this.queues.delete(project_id, id, caller);
   }
 
-  /** Adds calls at the end of a queue, in their order; those that are in it stay where they are. */
+  /** Adds calls at the end of a queue, in their order. Calls that are in the queue already keep their positions. */
   @Operation(':queue_id/items', 'writer')
   @Idempotent()
   add(
@@ -117,8 +117,8 @@ export class AnnotationQueuesController {
   }
 
   /**
-   * Begins the first item that nobody has begun, for the caller, and answers it; or answers the one that the caller has begun.
-   * Callers who ask at once get different items.
+   * Returns the item that the caller has begun. Otherwise begins the first item that nobody has begun, and returns it.
+   * Concurrent callers get different items.
    */
   @Operation(':queue_id/items/next', 'writer')
   @Idempotent()
@@ -131,7 +131,7 @@ export class AnnotationQueuesController {
     return this.items.next(id, project_id, caller);
   }
 
-  /** Notes that the caller has begun, completed or skipped an item. */
+  /** Records that the caller has begun, completed or skipped an item. */
   @Operation(':queue_id/items/:item_id/progress', 'writer')
   @Idempotent()
   @ApiJsonResponse({ type: AnnotationItemAnswerDto })

@@ -1,4 +1,4 @@
-// SQL: lists stream, and the counts of queues and the positions of items change together.
+// SQL: lists are streamed, and counts of queues change together with positions of items.
 import { lock, lockShared, textLock } from '../../platform/database/advisory-locks.js';
 import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';
 import { compile } from '../../platform/query/expression.js';
@@ -6,8 +6,8 @@ import { allOf, isListed, sql, type Sql } from '../../platform/query/sql.js';
 import type { AnnotationQueuesQueryDto } from './annotation.dto.js';
 
 /**
- * The items of a project. Deletions of calls share it, who makes items takes it alone: an item is never made of a call that
- * is being deleted.
+ * Locks the items of a project. Deletions of calls share the lock, and adding items takes it exclusively. So no item is
+ * added for a call that is being deleted.
  */
 const ITEMS = textLock(0x616e6e6f);
 
@@ -33,7 +33,6 @@ const NEWEST_FIRST = [{ field: 'created_at', direction: 'desc' }] as const;
 
 const isLive = (projectId: string) => sql`q.project_id = ${projectId} AND q.deleted_at IS NULL`;
 
-/** Queues that are not deleted, as JSON texts. */
 export function queuesQuery(request: AnnotationQueuesQueryDto): Sql {
   const { project_id, name, sort_by } = request;
   const sorts = (sort_by ?? []).filter(({ field }) => SORTABLE.includes(field));
@@ -54,7 +53,7 @@ const hasInName = (part: string) => ({
   },
 });
 
-/** A queue as JSON text, deleted or not. */
+/** Reads a queue as JSON text, deleted or not. */
 export const queueQuery = (projectId: string, id: string) => sql<{ json: string }>`
   SELECT row_to_json(o)::text AS json FROM (
     SELECT ${select(QUEUE, Object.keys(QUEUE))} FROM annotation_queues q
@@ -68,7 +67,7 @@ interface LockedQueue {
 export const queueLock = (projectId: string, id: string) => sql<LockedQueue>`
   SELECT q.total_items FROM annotation_queues q WHERE ${isLive(projectId)} AND q.id = ${id} FOR UPDATE`;
 
-/** Locks the queues of items, whether they are deleted or not, in an order that all who lock several have. */
+/** Locks the queues of items, deleted or not. The order by id prevents deadlocks. */
 export const queuesLock = (projectId: string, itemIds: readonly string[]) => sql<{ id: string }>`
   SELECT q.id FROM annotation_queues q WHERE q.project_id = ${projectId} AND q.id IN (
     SELECT i.queue_id FROM annotation_queue_items i
@@ -92,12 +91,12 @@ interface QueueStats {
   completed_items: number;
 }
 
-/** Of those that are there. */
+/** Counts the items of the queues that exist. */
 export const statsQuery = (projectId: string, ids: readonly string[]) => sql<QueueStats>`
   SELECT q.id AS queue_id, q.total_items, q.completed_items FROM annotation_queues q
   WHERE ${isLive(projectId)} AND ${isListed(sql`q.id`, ids)}`;
 
-/** Takes items out of their queues, which are locked. */
+/** Removes items from their queues, which must be locked. */
 export const itemsForget = (projectId: string, ids: readonly string[]) => sql`
   WITH gone AS (
     DELETE FROM annotation_queue_items i
@@ -112,7 +111,6 @@ export const itemsForget = (projectId: string, ids: readonly string[]) => sql`
     FROM gone GROUP BY queue_id) g
   WHERE q.project_id = ${projectId} AND q.id = g.queue_id`;
 
-/** Closes the gaps between the positions of queues. */
 export const gapsClose = (projectId: string, queueIds: readonly string[]) => sql`
   UPDATE annotation_queue_items i SET position = r.place
   FROM (SELECT i.id, row_number() OVER (PARTITION BY i.queue_id ORDER BY i.position)::int AS place

@@ -28,7 +28,6 @@ import {
 
 const QUEUE_DELETE = auditAction('annotation_queues.delete');
 
-/** Queues of calls that people are to judge. */
 @Injectable()
 export class AnnotationQueuesService {
   constructor(private readonly database: Database) {}
@@ -56,13 +55,19 @@ export class AnnotationQueuesService {
     return this.database.stream(queuesQuery(query));
   }
 
-  /** A queue as JSON text. @throws ApiError `not_found` */
+  /**
+   * Reads a queue as JSON text.
+   * @throws ApiError `not_found`
+   */
   async read(projectId: string, id: string): Promise<string> {
     await this.assertThere(projectId, id);
     return this.json(projectId, id);
   }
 
-  /** The same after a change. @throws ApiError `not_found` */
+  /**
+   * Changes a queue, and returns it as JSON text.
+   * @throws ApiError `not_found`
+   */
   update(id: string, body: AnnotationQueueUpdateDto): Promise<string> {
     const { project_id: projectId, name, description, scorer_refs: scorerRefs } = body;
     return this.database.transaction(async () => {
@@ -81,7 +86,10 @@ export class AnnotationQueuesService {
     });
   }
 
-  /** The same after it was deleted. @throws ApiError `not_found` */
+  /**
+   * Deletes a queue, and returns it as JSON text.
+   * @throws ApiError `not_found`
+   */
   delete(projectId: string, id: string, caller: Caller): Promise<string> {
     return this.database.transaction(async () => {
       const { total_items } = await this.lock(projectId, id);
@@ -107,7 +115,10 @@ export class AnnotationQueuesService {
     return { stats: queue_ids.map((queue_id) => known.get(queue_id) ?? { queue_id, ...none }) };
   }
 
-  /** Locks a queue until the transaction ends. @throws ApiError `not_found` */
+  /**
+   * Locks a queue until the transaction ends.
+   * @throws ApiError `not_found`
+   */
   async lock(projectId: string, id: string): Promise<{ total_items: number }> {
     const [queue] = isId(id) ? await this.database.query(queueLock(projectId, id)) : [];
     if (!queue) throw noQueue(id);

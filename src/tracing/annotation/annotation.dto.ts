@@ -26,7 +26,7 @@ import type { Sort } from '../../platform/query/columns.js';
 
 /** Queues of a project that are not deleted. */
 export const MAX_QUEUES = 1000;
-/** Items of a queue. When calls are erased, those behind theirs move up, each a row that is written. */
+/** Items of a queue. When calls are erased, items behind theirs move up, and each move writes a row. */
 export const MAX_QUEUE_ITEMS = 10_000;
 /** Calls of one request. */
 const MAX_CALLS = 1000;
@@ -36,13 +36,13 @@ const MAX_SCORERS = 100;
 const MAX_REF = 2048;
 const MAX_FIELDS = 100;
 const MAX_PATH = 1000;
-/** Characters of all paths of a request: each of its items repeats them. */
+/** Characters of all paths of a request, since each of its items repeats them. */
 export const MAX_PATHS = 4096;
 const MAX_ASKED = 1000;
 
 const STATES = ['unstarted', 'in_progress', 'completed', 'skipped'] as const;
 export type AnnotationState = (typeof STATES)[number];
-/** Those that an annotator may ask for. */
+/** States that an annotator can set. */
 export const STEPS = ['in_progress', 'completed', 'skipped'] as const;
 
 const IsScorerRefs = () => applyDecorators(IsTextList(MAX_SCORERS, MAX_REF, { min: 1 }));
@@ -51,7 +51,7 @@ export class AnnotationQueueCreateDto {
   @IsProjectId() project_id!: string;
   @IsText(MAX_NAME, { min: 1 }) name!: string;
   @IsOptional() @IsText(MAX_DESCRIPTION) description?: string | null;
-  /** Refs of what annotators fill in, such as AnnotationSpec objects. Whether they lead to something is not asked. */
+  /** Refs of what annotators fill in, such as AnnotationSpec objects. The objects need not exist. */
   @IsScorerRefs() scorer_refs!: string[];
   /** Ignored: the server sets it from the key. */
   @IsOptionalWire() @AnyJson() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
@@ -63,20 +63,20 @@ export class AnnotationQueueCreatedDto {
 
 export class AnnotationQueuesQueryDto extends PageDto {
   @IsProjectId() project_id!: string;
-  /** A part of the name; capitals do not matter. */
+  /** A part of the name, in upper or lower case. */
   @IsOptional() @IsText(MAX_NAME) name?: string | null;
-  /** By `id`, `name`, `created_at` or `updated_at`; other fields are ignored. By default the newest first. */
+  /** `id`, `name`, `created_at` or `updated_at`; other fields are ignored. The newest first by default. */
   @SortBy() sort_by?: Sort[] | null;
 }
 
-/** The project of a queue, in the query. */
+/** The project of a queue, in the query string. */
 export class AnnotationQueueReadDto {
   @IsProjectId() project_id!: string;
 }
 
 export class AnnotationQueueUpdateDto {
   @IsProjectId() project_id!: string;
-  /** Null keeps what there is, here and below. */
+  /** Null keeps the current value, as for the members below. */
   @IsOptional() @IsText(MAX_NAME, { min: 1 }) name?: string | null;
   @IsOptional() @IsText(MAX_DESCRIPTION) description?: string | null;
   @IsOptional() @IsScorerRefs() scorer_refs?: string[] | null;
@@ -101,13 +101,13 @@ export class AnnotationQueueAnswerDto {
 export class AnnotationItemsAddDto {
   @IsProjectId() project_id!: string;
   @IsIdList(MAX_CALLS) call_ids!: string[];
-  /** Paths into the calls that annotators are shown, such as `inputs.prompt`. */
+  /** Paths into the calls that annotators see, such as `inputs.prompt`. */
   @IsTextList(MAX_FIELDS, MAX_PATH) display_fields!: string[];
 }
 
 export class AnnotationItemsAddedDto {
   @ApiProperty({ type: 'integer' }) added_count!: number;
-  /** Calls that were in the queue before. Calls that are not there count in neither. */
+  /** Calls that were in the queue before. Calls that do not exist are counted in neither number. */
   @ApiProperty({ type: 'integer' }) duplicates!: number;
 }
 
@@ -117,7 +117,7 @@ export class AnnotationItemsFilterDto {
   @IsOptional() @IsText(MAX_REF) call_op_name?: string | null;
   @IsOptional() @IsText(MAX_ASKED) call_trace_id?: string | null;
   @IsOptional() @IsText(MAX_ASKED) added_by?: string | null;
-  /** An empty list is no restriction. */
+  /** An empty list does not restrict. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(MAX_FIELDS)
@@ -132,7 +132,7 @@ export class AnnotationItemsQueryDto extends PageDto {
   @ValidateNested()
   @Type(() => AnnotationItemsFilterDto)
   filter?: AnnotationItemsFilterDto | null;
-  /** By any field of an item; other fields are ignored. By default in the order of the queue. */
+  /** Any field of an item; other fields are ignored. The order of the queue by default. */
   @SortBy() sort_by?: Sort[] | null;
   @IsOptional() @IsBoolean() include_position?: boolean | null;
 }
@@ -149,16 +149,16 @@ export class AnnotationItemDto {
   call_trace_id!: string;
   display_fields!: string[];
   added_by!: string;
-  /** The furthest state that anybody has brought it to: `completed`, before `skipped`, before `in_progress`. */
+  /** The furthest state that an annotator has reached: `completed`, else `skipped`, else `in_progress`. */
   @ApiProperty({ enum: STATES }) annotation_state!: AnnotationState;
-  /** Who brought it there first. */
+  /** The first annotator who reached the state. */
   annotator_user_id!: string | null;
   @IsDateTime() created_at!: string;
   created_by!: string;
   @IsDateTime() updated_at!: string;
   /** Always null: items of deleted queues are not shown. */
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) deleted_at!: string | null;
-  /** From 1 on, in the whole queue; only with `include_position`. */
+  /** Starts at 1 and counts the whole queue. Present only with `include_position`. */
   @ApiProperty({ type: 'integer', required: false }) position_in_queue?: number;
 }
 
@@ -168,7 +168,7 @@ export class AnnotationItemsFoundDto {
 
 export class AnnotationProgressDto {
   @IsProjectId() project_id!: string;
-  /** Goes on from the state that the caller has brought the item to: nothing, then `in_progress`, then one of the others. */
+  /** The next state of the item for the caller: first `in_progress`, then one of the others. */
   @IsIn(STEPS) annotation_state!: (typeof STEPS)[number];
 }
 
@@ -181,7 +181,7 @@ export class AnnotationNextDto {
 }
 
 export class AnnotationNextAnswerDto {
-  /** Null when nothing is left to begin. */
+  /** Null when no item is left to begin. */
   @ApiProperty({ type: AnnotationItemDto, nullable: true }) item!: AnnotationItemDto | null;
 }
 
@@ -193,11 +193,11 @@ export class AnnotationStatsQueryDto {
 export class AnnotationStatDto {
   @IsId() queue_id!: string;
   @ApiProperty({ type: 'integer' }) total_items!: number;
-  /** Items that somebody has completed or skipped. */
+  /** Items that an annotator has completed or skipped. */
   @ApiProperty({ type: 'integer' }) completed_items!: number;
 }
 
 export class AnnotationStatsDto {
-  /** One for each id, in their order; zeros for an unknown one. */
+  /** One for each id, in their order; zeros for an unknown id. */
   @ApiProperty({ type: [AnnotationStatDto] }) stats!: AnnotationStatDto[];
 }

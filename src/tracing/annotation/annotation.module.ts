@@ -4,7 +4,7 @@ import { AnnotationItemsService } from './annotation-items.service.js';
 import { AnnotationQueuesController } from './annotation-queues.controller.js';
 import { AnnotationQueuesService } from './annotation-queues.service.js';
 
-/** Queues of calls that people judge, one after the other. What they say is feedback. */
+/** Queues of calls that people judge, one after the other. Their judgements are stored as feedback. */
 @Module({
   imports: [CallsModule],
   controllers: [AnnotationQueuesController],

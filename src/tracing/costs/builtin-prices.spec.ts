@@ -72,7 +72,7 @@ describe('builtinPrice', () => {
 });
 
 describe('builtinCells', () => {
-  /** As `totalCostOfCall` finds it: the last cell that is reached. */
+  /** Selects the cell as `totalCostOfCall` does: the last one that the call has reached. */
   const priceIn = (llmId: string, date: Date, inputTokens: number) =>
     builtinCells(llmId).findLast(
       ({ since, time, tier }) =>

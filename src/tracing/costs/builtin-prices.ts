@@ -8,27 +8,27 @@ import { Decimal } from '../../platform/json/decimal.js';
 import { DETAILS, type DetailName } from '../usage/tokens.js';
 import type { Price } from './price-kinds.js';
 
-/** Prices of the library are for a million tokens. */
+/** The library states prices per million tokens. */
 const MILLION_PLACES = 6;
 
 type FoundPrice = NonNullable<PriceCalculationResult>;
-/** A price of the library: the same for every prompt, or another one for prompts of more than `start` tokens. */
+/** A price of the library: one number, or one that changes for prompts of more than `start` tokens. */
 type LibraryPrice = FoundPrice['model_price'][string];
 
 /**
- * The library compares a name with hundreds of patterns (40 to 80 µs); for a model whose prices do not change with time
- * once is enough.
+ * Caches look-ups, since the library compares a name with hundreds of patterns (40 to 80 µs). For a model whose prices
+ * do not depend on time, one look-up is enough.
  */
 const known = new LRUCache<string, { found: PriceCalculationResult; route?: LookupName }>({
   max: 2000,
 });
 
-/** A name as the library knows it, and the provider where the name alone does not tell. */
+/** A name that the library matches, with the provider when the name alone is ambiguous. */
 type LookupName = readonly [name: string, providerId?: string];
 
 /**
- * The price of `@pydantic/genai-prices` for a model at an instant, null when it knows none. `inputTokens`, cached ones
- * included, select the tier. Only data that ships with the package is used: it fetches nothing unless asked to update.
+ * Returns the price that `@pydantic/genai-prices` has for a model at an instant, or null. `inputTokens`, including
+ * cached ones, select the tier. The data ships with the package, which fetches nothing unless an update is requested.
  */
 export function builtinPrice(llmId: string, at: Date, inputTokens: number): Price | null {
   const found = lookUp(llmId, at);
@@ -53,7 +53,6 @@ export function builtinPrice(llmId: string, at: Date, inputTokens: number): Pric
   };
 }
 
-/** The library's names of the prices of details. */
 const DETAIL_PRICES: Record<DetailName, string> = {
   audio_input_tokens: 'input_audio_mtok',
   image_input_tokens: 'input_image_mtok',
@@ -69,8 +68,10 @@ const DETAIL_PRICES: Record<DetailName, string> = {
 };
 
 /**
- * Null where details cost what their kind does. Anthropic asks twice the price of the input for what a cache keeps for an hour
- * (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#pricing); the list has it for few of Claude's names.
+ * Returns the prices of details, or null when they cost the same as their kind. Anthropic charges twice the input price
+ * for tokens that a cache keeps for an hour
+ * (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#pricing). The library lists that price for few
+ * Claude models.
  */
 function detailPrices(
   { model }: FoundPrice,
@@ -83,8 +84,8 @@ function detailPrices(
 }
 
 /**
- * The name under which a price is found for a model of a provider: its own where that is enough, else `<provider>/<model>`.
- * Providers are spelled in many ways (`openai.embedding`, `gcp.vertex_ai`), so their first part is tried first.
+ * Returns the name under which a price is found: the model's own name, or else `<provider>/<model>`. Instrumentations
+ * write providers in many ways (`openai.embedding`, `gcp.vertex_ai`), so the first part is tried first.
  */
 export function pricedName(model: string, provider: string | undefined): string {
   if (!provider || model.includes('/')) return model;
@@ -94,7 +95,7 @@ export function pricedName(model: string, provider: string | undefined): string 
   return name;
 }
 
-/** Each span asks, and programs use few models. */
+/** Every span needs a name, and programs use few models. */
 const pricedNames = new LRUCache<string, string>({
   max: 2000,
   maxSize: 2 ** 20,
@@ -125,7 +126,10 @@ function lookUp(llmId: string, at: Date): PriceCalculationResult {
 const priceBy = ([name, providerId]: LookupName, timestamp: Date): PriceCalculationResult =>
   calcPrice({}, name, { timestamp, ...(providerId && { providerId }) });
 
-/** Names of makers that the library does not match without a provider. Asking each maker for each name takes ten times as long. */
+/**
+ * Models whose names the library matches only with their maker. Trying each maker for each name takes ten times as
+ * long.
+ */
 const OF_MAKERS: readonly (readonly [name: RegExp, maker: string])[] = [
   [/^text-(?:embedding-(?:3|ada)|davinci)/, 'openai'],
   [/^sonar(?:-|$)/, 'perplexity'],
@@ -136,7 +140,7 @@ const OF_MAKERS: readonly (readonly [name: RegExp, maker: string])[] = [
 const OF_BEDROCK =
   /(?:^|\/)((?:[a-z-]{2,8}\.)?(?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|nvidia|openai|qwen|writer|zai)\.[\w.:-]+)$/;
 
-/** Names of providers that the library does not have: those of LiteLLM, LangChain (`init_chat_model`) and Pydantic AI. */
+/** Provider names that the library does not know, from LiteLLM, LangChain (`init_chat_model`) and Pydantic AI. */
 const PROVIDER_ALIASES = new Map([
   ['azure_ai', 'azure'],
   ['azure_openai', 'azure'],
@@ -150,12 +154,13 @@ const PROVIDER_ALIASES = new Map([
   ['openai-responses', 'openai'],
 ]);
 
-/** Gateways that ask what the provider asks: those of Vercel, Pydantic and Cloudflare. */
+/** Gateways that charge the provider's price: those of Vercel, Pydantic and Cloudflare. */
 const GATEWAYS = new Set(['vercel', 'vercel_ai_gateway', 'gateway', 'cloudflare']);
 
 /**
- * How a name may be looked up: by the library's own matching; as `<provider>/<model>`, the spelling of routers, or `<provider>:<model>`, that of LangChain and Pydantic AI; as a name of Bedrock;
- * of Google, whose names may be paths (`models/gemini-…`); as a name of its maker.
+ * Yields names to look up, in this order: the name itself; provider and model of `<provider>/<model>` (routers) and
+ * `<provider>:<model>` (LangChain, Pydantic AI); names of Bedrock; Google's paths (`models/gemini-…`); names with their
+ * maker.
  */
 function* lookupNames(llmId: string): Generator<LookupName> {
   yield [llmId];
@@ -167,7 +172,7 @@ function* lookupNames(llmId: string): Generator<LookupName> {
   for (const [name, maker] of OF_MAKERS) if (name.test(llmId)) yield [llmId, maker];
 }
 
-/** The name behind a provider, and behind a gateway too. */
+/** Yields the name behind a provider, and behind a gateway's provider too. */
 function* ofProvider(llmId: string): Generator<LookupName> {
   const [, provider, name] =
     /^([^/]+)\/(.+)$/s.exec(llmId) ?? /^([a-z][\w-]*):([^:/][^/]*)$/.exec(llmId) ?? [];
@@ -188,20 +193,20 @@ function decimal(price: LibraryPrice, inputTokens: number): Decimal | null {
   return Decimal.parse(String(amount)).shifted(MILLION_PLACES);
 }
 
-/** The day from which the price is in force, null when it always was, or changes with the time of the day. */
+/** Returns the day from which the price is in force. Null when it always was, or when it depends on the time of day. */
 function effectiveDate({ model, model_price }: FoundPrice): string | null {
   if (!Array.isArray(model.prices)) return null;
   const constraint = model.prices.find(({ prices }) => prices === model_price)?.constraint;
   return constraint?.type === 'start_date' ? `${constraint.start_date}T00:00:00.000000Z` : null;
 }
 
-/** Where the price of a model changes: instants, and the least numbers of input tokens of another tier. */
+/** Points at which the price of a model changes: instants, and the lowest input tokens of each further tier. */
 export interface PriceSplits {
   instants: Date[];
   tiers: number[];
 }
 
-/** Calls of a model: the first and the last start, and the least and the most input tokens of one. */
+/** Range of the calls of a model: first and last start, and the fewest and most input tokens of one call. */
 export interface UsageRange {
   first: Date;
   last: Date;
@@ -209,20 +214,20 @@ export interface UsageRange {
   maxInput: number;
 }
 
-/** A price of a model: from a day on, from a time of the day on (both of UTC), and from so many input tokens on. */
+/** A price of a model that holds from a day, a time of day (both UTC) and a number of input tokens on. */
 export interface BuiltinCell {
   since: string;
   time: string;
   tier: number;
-  /** Null where the library has none. */
+  /** Null when the library has no price. */
   price: Price | null;
 }
 
 const cells = new LRUCache<string, BuiltinCell[]>({ max: 2000 });
 
 /**
- * All prices of a model: of the cells that a call has reached, the one with the latest day, of these with the latest time and of these
- * with the most tokens has its price. Each is asked of the library, at an instant inside.
+ * Returns all prices of a model as cells. A call has the price of the last cell that it has reached, ordered by day,
+ * then time, then tokens. Each price is looked up at an instant inside its cell.
  */
 export function builtinCells(llmId: string): BuiltinCell[] {
   let found = cells.get(llmId);
@@ -261,7 +266,7 @@ const ascending = (numbers: number[]) => [...new Set(numbers)].toSorted((a, b) =
 const datedPrices = ({ prices }: FoundPrice['model']): ConditionalPrice[] =>
   Array.isArray(prices) ? prices : [{ prices }];
 
-/** The least numbers of input tokens of another tier. */
+/** Returns the lowest numbers of input tokens of further tiers. */
 const tierStarts = (dated: readonly Pick<ConditionalPrice, 'prices'>[]): number[] =>
   dated.flatMap(({ prices }) =>
     Object.values(prices).flatMap((price) =>
@@ -269,7 +274,7 @@ const tierStarts = (dated: readonly Pick<ConditionalPrice, 'prices'>[]): number[
     ),
   );
 
-/** What lies between calls of a model that the library may price differently. */
+/** Returns the points inside the range at which the library's price may change. */
 export function builtinSplits(
   llmId: string,
   { first, last, minInput, maxInput }: UsageRange,
@@ -287,7 +292,9 @@ export function builtinSplits(
 
 const DAY_MS = 86_400_000;
 
-/** When a constraint begins or ends to hold; those of a time of the day for every day between two instants. */
+/**
+ * Lists the instants at which a constraint starts or stops to hold. A time of day is listed for every day of the range.
+ */
 function listInstants(constraint: ConditionalPrice['constraint'], first: Date, last: Date): Date[] {
   if (!constraint) return [];
   if (constraint.type === 'start_date') return [new Date(constraint.start_date)];

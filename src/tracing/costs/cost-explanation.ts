@@ -2,7 +2,7 @@ import { Decimal } from '../../platform/json/decimal.js';
 import { grandTotal, type PricedUsage, priceRecord } from './price.js';
 import { PRICE_KINDS, pricedDetails } from './price-kinds.js';
 
-/** How the cost of one model of a call comes about, term by term, in numbers and in words. */
+/** Explains the cost of one model of a call, term by term, in numbers and in words. */
 export function explanation(usage: PricedUsage, startedAt: string) {
   const { llmId, tokens, details, unknown, price } = usage;
   const isSpent = ([count]: (typeof PRICE_KINDS)[number], i: number) =>

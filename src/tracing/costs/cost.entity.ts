@@ -4,7 +4,9 @@ import { changeKind } from '../../platform/database/changes.js';
 
 export const COSTS = changeKind('costs');
 
-/** What a project pays for one token of a model, from a date on. `numeric` is exact: the driver hands it out as text. */
+/**
+ * The price of one token of a model in a project, from a date on. `numeric` is exact; the driver returns it as text.
+ */
 @ProjectTable('costs', { rows: 'data', counted: {} })
 @Index('costs_llm_idx', ['projectId', 'llmId', 'effectiveDate', 'id'])
 export class Cost {

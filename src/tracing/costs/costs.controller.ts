@@ -20,21 +20,21 @@ import { CostsService } from './costs.service.js';
 export class CostsController {
   constructor(private readonly costs: CostsService) {}
 
-  /** Stores price records of a project. They price every call that starts from their effective date on. */
+  /** Stores price records of a project. A record prices all calls that start on or after its effective date. */
   @Operation('create', 'writer')
   @Idempotent()
   create(@Body() body: CostsCreateDto, @Ctx() { text }: Context): Promise<CostsCreatedDto> {
     return this.costs.create(body, text);
   }
 
-  /** Lists the price records of a project. Built-in prices are not among them. */
+  /** Lists the price records of a project, without built-in prices. */
   @Operation('query', 'reader')
   @ApiOkResponse({ type: CostsFoundDto })
   async query(@Body() query: CostsQueryDto, @Ctx() context: Context): Promise<StreamableFile> {
     return jsonArray(await this.costs.query(query), context, 'results');
   }
 
-  /** Deletes the price records of a project that a query holds for. */
+  /** Deletes the price records of a project that match a query. */
   @Operation('purge', 'writer')
   @Idempotent()
   @ApiEmptyResponse()
@@ -43,7 +43,10 @@ export class CostsController {
     return {};
   }
 
-  /** Explains what calls cost: tokens × unit price = total by call and model, the record that was used, and why it won. */
+  /**
+   * Explains the costs of calls: tokens × unit price = total for each call and model, the record that was used, and why
+   * it was chosen.
+   */
   @Operation('explain', 'reader')
   @ApiJsonResponse({ type: CostsExplainedDto })
   explain(@Body() body: CostExplainDto): Promise<string> {

@@ -12,23 +12,23 @@ import {
 } from '../../platform/http/dto.js';
 import type { Sort } from '../../platform/query/columns.js';
 
-/** A token for more than this is a mistake in the unit. */
+/** A higher price for one token is a mistake in the unit. */
 const MAX_PRICE = 1_000_000;
 const MAX_EXPLAINED = 100;
 
-/** Prices are exact decimals: the digits that are sent are stored, added up and answered. */
+/** Prices are exact decimals: the digits are stored, added and returned as they were sent. */
 export class CostDto {
   @IsNumber() @Min(0) @Max(MAX_PRICE) prompt_token_cost!: number;
   @IsNumber() @Min(0) @Max(MAX_PRICE) completion_token_cost!: number;
-  /** When absent, such tokens cost what prompt tokens cost. */
+  /** When absent, these tokens cost the same as prompt tokens. */
   @IsOptional() @IsNumber() @Min(0) @Max(MAX_PRICE) cache_read_input_token_cost?: number | null;
-  /** When absent, such tokens cost what prompt tokens cost. */
+  /** When absent, these tokens cost the same as prompt tokens. */
   @IsOptional() @IsNumber() @Min(0) @Max(MAX_PRICE) cache_creation_input_token_cost?: number | null;
   /** `USD` when absent. */
   @IsOptional() @IsText(64, { min: 1 }) prompt_token_cost_unit?: string | null;
   /** `USD` when absent. */
   @IsOptional() @IsText(64, { min: 1 }) completion_token_cost_unit?: string | null;
-  /** Calls that start before it are not priced by this record. Now when absent. */
+  /** The record prices calls that start at this time or later. Now when absent. */
   @IsOptional() @IsDateTime() effective_date?: string | null;
   /** `default` when absent. */
   @IsOptional() @IsText(256, { min: 1 }) provider_id?: string | null;
@@ -37,14 +37,14 @@ export class CostDto {
 @ApiExtraModels(CostDto)
 export class CostsCreateDto {
   @IsProjectId() project_id!: string;
-  /** A price record for each model, by its name as calls spell it in `summary.usage`. At most 1000. */
+  /** A price record for each model, keyed by its name as calls write it in `summary.usage`. At most 1000. */
   @ApiProperty({ type: 'object', additionalProperties: { $ref: getSchemaPath(CostDto) } })
   @IsJsonObject()
   costs!: Record<string, CostDto>;
 }
 
 export class CostsCreatedDto {
-  /** Id of the record and name of the model, in the order of the request. */
+  /** The id of each record and the name of its model, in the order of the request. */
   @ApiProperty({
     type: 'array',
     items: { type: 'array', items: { type: 'string' }, minItems: 2, maxItems: 2 },
@@ -54,17 +54,17 @@ export class CostsCreatedDto {
 
 export class CostsQueryDto extends PageDto {
   @IsProjectId() project_id!: string;
-  /** Fields to answer. All when absent. */
+  /** Fields to return. All when absent. */
   @IsOptional()
   @IsTextList(1000, 1000)
   fields?: string[] | null;
   /** An expression tree: docs/adr/0010-query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
-  /** By default `llm_id`, then the latest `effective_date` first. */
+  /** Sort order. The default is `llm_id`, then the latest `effective_date` first. */
   @SortBy() sort_by?: Sort[] | null;
 }
 
-/** A stored record. With `fields`, only those. */
+/** A stored record. With `fields`, it has only those. */
 export class CostRecordDto {
   id?: string;
   llm_id?: string;
@@ -85,7 +85,7 @@ export class CostsFoundDto {
 
 export class CostsPurgeDto {
   @IsProjectId() project_id!: string;
-  /** An expression tree: docs/adr/0010-query-language.md. What it holds for is deleted. */
+  /** An expression tree: docs/adr/0010-query-language.md. Matching records are deleted. */
   @IsJsonObject() query!: object;
 }
 
@@ -96,39 +96,39 @@ export class CostExplainDto {
   call_ids!: string[];
 }
 
-/** Which record was used; null where none was: what the tokens cost is unknown then, not 0. */
+/** The record that was used. Null when no record applied: the cost of the tokens is unknown then, not 0. */
 export class PriceUsedDto {
   id!: string | null;
   pricing_level!: 'project' | 'builtin' | 'unpriced';
-  /** When the record came into force; null where a built-in one does not say. */
+  /** The time from which the record is in force; null when a built-in price has none. */
   effective_date!: string | null;
   provider_id!: string | null;
 }
 
-/** What a model cost in a call. Null is what is unknown: a price, a total, a number of requests. */
+/** The cost of a model in a call. Null means unknown: a price, a total, a number of requests. */
 export class CallCostDto extends PriceUsedDto {
   prompt_tokens!: number;
   completion_tokens!: number;
   cache_read_input_tokens!: number;
   cache_creation_input_tokens!: number;
   requests!: number | null;
-  /** Of one token. */
+  /** The price of one token. */
   prompt_token_cost!: number | null;
   completion_token_cost!: number | null;
   cache_read_input_token_cost!: number | null;
   cache_creation_input_token_cost!: number | null;
   prompt_token_cost_unit!: string | null;
   completion_token_cost_unit!: string | null;
-  /** The totals hold tokens of a kind that have a price of their own, such as audio: `/cost/explain` tells them apart. */
+  /** Totals include tokens with a price of their own, such as audio. `/cost/explain` lists them apart. */
   prompt_tokens_total_cost!: number | null;
   completion_tokens_total_cost!: number | null;
   cache_read_input_tokens_total_cost!: number | null;
   cache_creation_input_tokens_total_cost!: number | null;
-  /** Null where a part is unknown, and where the units differ. */
+  /** Null when a part is unknown or the units differ. */
   total_cost!: number | null;
 }
 
-/** The tokens of one kind, without those of it that have a price of their own and so a term of their own. Null is what is unknown. */
+/** Tokens of one kind. Tokens of that kind with a price of their own have a term of their own. Null means unknown. */
 export class CostTermDto {
   kind!:
     | 'prompt_tokens'
@@ -150,7 +150,7 @@ export class CostTermDto {
   unit_price!: number | null;
   unit!: string | null;
   total!: number | null;
-  /** The same in words. */
+  /** The term in words. */
   text!: string;
 }
 
@@ -161,7 +161,7 @@ export class ModelExplainedDto {
   unit!: string | null;
   record!: PriceUsedDto | null;
   pricing_level!: 'project' | 'builtin' | 'unpriced';
-  /** Why this record was used. */
+  /** The reason why this record was used. */
   why!: string;
 }
 
@@ -173,8 +173,8 @@ export class CallExplainedDto {
 }
 
 export class CostsExplainedDto {
-  /** In the order asked for. */
+  /** In the order of the request. */
   calls!: CallExplainedDto[];
-  /** The ids of calls that are not there. */
+  /** Ids of calls that do not exist. */
   not_found!: string[];
 }

@@ -1,4 +1,4 @@
-// SQL: prices keep their digits as texts, and are stored in batches and looked up by the usage of calls.
+// SQL: prices keep their digits as texts, are stored in batches, and are joined with the usage of calls.
 import {
   column,
   type Columns,
@@ -28,7 +28,7 @@ const COST: Columns = {
   cache_creation_input_token_cost: column.number(sql`p.cache_creation_input_token_cost`),
 };
 
-/** A record to be stored. Prices are number texts; a null takes the default of its column. */
+/** A record to store. Prices are numbers as text; null takes the default of the column. */
 export interface CostRow extends Record<PriceName, string | null> {
   id: string;
   llm_id: string;
@@ -60,7 +60,7 @@ const NEWEST_BY_MODEL = [
   { field: 'effective_date', direction: 'desc' },
 ] as const;
 
-/** The records of a query, each as JSON text, in the order asked for. */
+/** Reads the records of a query as JSON texts, in the requested order. */
 export function costsQuery(request: CostsQueryDto): Sql {
   const { fields, sort_by } = request;
   return sql`SELECT row_to_json(t)::text AS json FROM (
@@ -72,14 +72,13 @@ export function costsQuery(request: CostsQueryDto): Sql {
 export const purgeQuery = (request: CostsPurgeDto) =>
   sql`DELETE FROM costs p WHERE ${matching(request)}`;
 
-/** The usage of calls, and the project's records that price it, each call as JSON text. */
+/** Reads the usage of calls and the project's records that price it, each call as JSON text. */
 export const usageQuery = (projectId: string, callIds: readonly string[]) => sql`
   SELECT row_to_json(t)::text FROM (SELECT c.id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
     c.usage, c.counts_gross, ${pricesOfCall(projectId)} AS records
   FROM calls c
   WHERE ${visibleIn(projectId)} AND ${isListed(sql`c.id`, callIds)}) t`;
 
-/** When prices of a project change behind the start of a window. */
 export const changesQuery = (
   projectId: string,
   { start, end, limit }: { start: string; end: string; limit: number },
@@ -88,7 +87,9 @@ export const changesQuery = (
   WHERE p.project_id = ${projectId} AND p.effective_date > ${start}::timestamptz AND p.effective_date < ${end}::timestamptz
   ORDER BY 1 LIMIT ${limit}::bigint`;
 
-/** The record of each model that is in force from each segment on: of those from before the first change, the last. */
+/**
+ * Reads the record of each model that is in force from each segment on. Before the first change, it is the last record.
+ */
 export const bookQuery = (
   projectId: string,
   llmIds: readonly string[],

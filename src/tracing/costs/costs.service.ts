@@ -50,21 +50,21 @@ import { COSTS } from './cost.entity.js';
 
 const COST_PURGE = auditAction('cost.purge');
 
-/** For the calls, which are answered with their costs. */
+/** exported for the calls, whose answers include costs */
 export { CallCostDto } from './costs.dto.js';
 export { costsOfCall } from './price.js';
 export { MAX_PRICED_NAME } from './price.js';
 export { addsUp, kindCost, ownUsage, pricesOfCall, totalCostOfCall } from './prices.query.js';
 
 const MAX_MODELS = 1000;
-/** Price changes of a project within a window that is summed up. */
+/** Price changes of a project inside one window of statistics. */
 const MAX_CHANGES = 10_000;
-/** Digits behind the point of a price. */
+/** Decimal places of a price. */
 const MAX_SCALE = 40;
-/** Characters of a price; a number of millions of them takes minutes to read. */
+/** Characters of a price. Parsing a number of millions of digits takes minutes. */
 const MAX_SPELLING = 100;
 
-/** The usage of a call as it is stored, and how it is priced. */
+/** The stored usage of a call, and the context that prices it. */
 export interface Priceable extends PricingContext {
   usage: StoredUsage[] | null;
   counts_gross: boolean;
@@ -75,12 +75,12 @@ interface CallUsage extends Priceable {
   op_name: string;
 }
 
-/** What a call says of a model, with a number of requests. */
+/** The usage that a call reports for a model, with a number of requests. */
 export interface CountedUsage extends ModelUsage {
   requests: number;
 }
 
-/** What a call spent on a model. A cost is null where it is unknown. */
+/** The spending of a call on a model. A cost is null when it is unknown. */
 export interface Spending {
   requests: number;
   tokens: Tokens;
@@ -91,7 +91,7 @@ export interface Spending {
 export class CostsService {
   constructor(private readonly database: Database) {}
 
-  /** Stores price records. `text` is the body as it was sent: prices are read from it, digit by digit. */
+  /** Stores price records. `text` is the request body as it was sent, from which the digits of prices are read. */
   async create({ project_id, costs }: CostsCreateDto, text: string): Promise<CostsCreatedDto> {
     const rows = costRows(costs, valueAt(text, 'costs'));
     await this.database.query(insertQuery(project_id, rows));
@@ -99,7 +99,7 @@ export class CostsService {
     return { ids: rows.map(({ id, llm_id }) => [id, llm_id]) };
   }
 
-  /** The name under which built-in prices know a model of a provider. */
+  /** Returns the name under which built-in prices list a model of a provider. */
   modelName(model: string, provider: string | undefined): string {
     return pricedName(model, provider);
   }
@@ -122,16 +122,16 @@ export class CostsService {
     }, STATEMENT_MS.bulk);
   }
 
-  /** How the costs of calls come about, as JSON text. */
+  /** Explains the costs of calls, as JSON text. */
   async explain({ project_id, call_ids }: CostExplainDto): Promise<string> {
     const ids = [...new Set(call_ids)];
     const found = new Map<string, string>();
-    // One at a time: the usage of a call may be as large as a body.
+    // One row at a time: the usage of a call may be as large as a request body.
     const rows = await this.database.stream(usageQuery(project_id, ids), { maxBatch: 1 });
     for await (const [json] of rows as AsyncIterable<string[]>) {
       const row = JSON.parse(json!) as CallUsage;
       found.set(row.id, explanationJson(row));
-      await setImmediate(); // a call may take long, and others wait
+      await setImmediate(); // explaining a call may take long, and other requests wait
     }
     const calls = ids.flatMap((id) => found.get(id) ?? []);
     const notFound = ids.filter((id) => !found.has(id));
@@ -139,8 +139,8 @@ export class CostsService {
   }
 
   /**
-   * The instants within a window at which prices of the project change, the earliest first, with microseconds.
-   * @throws ApiError `invalid_request` when there are too many.
+   * Returns the instants of a window at which prices of the project change, the earliest first, in microseconds.
+   * @throws ApiError `invalid_request` for more than `MAX_CHANGES`
    */
   async changes(projectId: string, start: string, end: string): Promise<string[]> {
     const rows = await this.database.query(
@@ -154,7 +154,7 @@ export class CostsService {
     return rows.map(({ at }) => at);
   }
 
-  /** What models cost within a window whose n-th segment begins at the n-th of `changes`. */
+  /** Reads the prices of models for a window. Its n-th segment begins at the n-th of `changes`. */
   async priceBook(
     projectId: string,
     llmIds: readonly string[],
@@ -163,7 +163,7 @@ export class CostsService {
     return new PriceBook(await this.database.query(bookQuery(projectId, llmIds, { changes, end })));
   }
 
-  /** The built-in prices of models by name, as JSON text: what `totalCostOfCall` reads. */
+  /** Returns the built-in prices of models as JSON text, keyed by name, for `totalCostOfCall`. */
   async builtinPrices(llmIds: readonly string[]): Promise<string> {
     const models = await mapYielding(llmIds, (llmId): [string, object[]] => {
       const cells = hasPlainName(llmId) ? builtinCells(llmId) : [];
@@ -176,8 +176,9 @@ export class CostsService {
   }
 
   /**
-   * What a `usage` costs in US dollars now, at least: of the project's record and the built-in price the dearer one counts,
-   * so that who may set prices of a project cannot make what others pay for free. Zero without a price.
+   * Returns the least cost of a `usage` in US dollars now, or zero without a price. The higher one of the project's
+   * record and the built-in price counts. Otherwise, a user who sets prices of a project could make usage free that
+   * others pay for.
    */
   async leastDollars(projectId: string, usage: object): Promise<Decimal> {
     const models = pricedModels(storedUsage(usage), false);
@@ -197,7 +198,7 @@ export class CostsService {
       .reduce((sum, each) => sum.plus(each), Decimal.zero);
   }
 
-  /** What a call says that it spent, by model. An entry that does not count its requests is one. */
+  /** Returns the usage that a call reports, keyed by model. An entry without a number of requests counts as one. */
   usage({ usage, counts_gross }: Priceable): Map<string, CountedUsage> {
     return new Map(
       pricedModels(usage, counts_gross).map((model) => [
@@ -207,7 +208,6 @@ export class CostsService {
     );
   }
 
-  /** What a call spent on a model. */
   spending(model: CountedUsage, pricing: PricingContext): Spending {
     const priced = priceUsage(model, pricing);
     const costs = PRICE_KINDS.map((kind) => [kind[0], kindCost(priced, kind)]);
@@ -216,7 +216,7 @@ export class CostsService {
   }
 }
 
-/** Digits as texts, so that no reader takes them for doubles. */
+/** Prints prices as texts, so that no reader parses them as doubles. */
 const priceTexts = (price: Price) => ({
   unit: price.prompt_token_cost_unit,
   prompt: price.prompt_token_cost?.toString(),
@@ -226,7 +226,7 @@ const priceTexts = (price: Price) => ({
   ...(price.details && { details: price.details.map((one) => one?.toString() ?? null) }),
 });
 
-/** As `kindTotal`, but no tokens cost nothing, whether they have a price or not. */
+/** Returns `kindTotal`, but 0 for no tokens, whether they have a price or not. */
 const kindCost = (model: PricedUsage, kind: (typeof PRICE_KINDS)[number]) =>
   model.tokens[kind[0]] === 0 && !model.unknown.has(kind[0])
     ? Decimal.zero
@@ -243,7 +243,10 @@ function explanationJson(call: CallUsage): string {
   return printDecimals({ id, op_name, started_at, models });
 }
 
-/** The rows of a request, each checked by itself. @throws ApiError `invalid_request` */
+/**
+ * Builds the rows of a request, each validated by itself.
+ * @throws ApiError `invalid_request`
+ */
 function costRows(costs: Record<string, CostDto>, text: string): CostRow[] {
   const violations: Violation[] = [];
   const models = memberSpans(text, 0);

@@ -9,28 +9,26 @@ import {
 import { hasPlainName, type PriceRecord, recordPrice } from './price.js';
 import { PRICE_KINDS, type Price, tokensCost } from './price-kinds.js';
 
-/** A record of the project, and the segment of the window from which on it is in force. */
+/** A record of the project, with the segment of the window from which it is in force. */
 export interface BookRow extends PriceRecord {
   llm_id: string;
   segment: number;
 }
 
-/** Tokens that calls spent on a model within one segment. */
 export interface SegmentSpending extends UsageRange {
   llmId: string;
   segment: number;
   /** Prompt, completion, cache read and cache creation. */
   tokens: readonly [bigint, bigint, bigint, bigint];
-  /** Of `DETAILS`, in their order. */
+  /** Counts of `DETAILS`, in their order. */
   details: readonly bigint[] | null;
-  /** A bit for each of these kinds whose tokens the usages do not say. */
+  /** A bit for each of the four kinds whose tokens are unknown. */
   unknownKinds: number;
 }
 
-/** What selects a price. */
 type PriceKey = Omit<SegmentSpending, 'tokens' | 'details' | 'unknownKinds'>;
 
-/** The cost of tokens; null where none of them has a price. */
+/** The cost of tokens; null when none of them has a price. */
 export interface SegmentCost {
   input: Decimal | null;
   output: Decimal | null;
@@ -39,7 +37,7 @@ export interface SegmentCost {
   unpricedTokens: bigint;
 }
 
-/** The prices of models in the segments of a window, the project's records before built-in ones. */
+/** Prices of models in the segments of a window. The project's records precede built-in prices. */
 export class PriceBook {
   private readonly records: Map<string, { segment: number; price: Price }[]>;
 
@@ -48,14 +46,13 @@ export class PriceBook {
     this.records = groupBy(records, ({ llm_id }) => llm_id);
   }
 
-  /** The price of a call; the segment is that of its start. */
   findPrice({ llmId, segment, first, minInput }: PriceKey): Price | null {
     const record = this.records.get(llmId)?.findLast((record) => record.segment <= segment);
     if (record) return record.price;
     return hasPlainName(llmId) ? builtinPrice(llmId, first, minInput) : null;
   }
 
-  /** Where calls have to be told apart, since they may have different prices. */
+  /** Returns the points between calls that may have different prices. */
   findSplits(spending: PriceKey): PriceSplits {
     const { llmId, segment } = spending;
     const isOfProject = this.records.get(llmId)?.some((record) => record.segment <= segment);
@@ -64,7 +61,7 @@ export class PriceBook {
       : builtinSplits(llmId, spending);
   }
 
-  /** The cost of calls that share a price: tokens × price, multiplied once. */
+  /** Returns the cost of calls that share a price: tokens × price, multiplied once. */
   priceSpending(spending: SegmentSpending): SegmentCost {
     const price = this.findPrice(spending);
     let input: Decimal | null = null;
@@ -90,7 +87,7 @@ export class PriceBook {
   }
 }
 
-/** The place of completion tokens among the kinds; the others are input. */
+/** Index of completion tokens in `PRICE_KINDS`. The other kinds are input. */
 const COMPLETION = 1;
 
 const isKnown = (unknownKinds: number, kind: number) => (unknownKinds & (1 << kind)) === 0;

@@ -1,7 +1,7 @@
 import { Decimal } from '../../platform/json/decimal.js';
 import { DETAILS, type TokenDetails, type Tokens } from '../usage/tokens.js';
 
-/** The kinds of tokens, each with its price and its total. */
+/** Kinds of tokens, each with the members for its price and its total. */
 export const PRICE_KINDS = [
   ['prompt_tokens', 'prompt_token_cost', 'prompt_tokens_total_cost'],
   ['completion_tokens', 'completion_token_cost', 'completion_tokens_total_cost'],
@@ -14,11 +14,11 @@ export const PRICE_KINDS = [
 ] as const;
 export type PriceKind = (typeof PRICE_KINDS)[number];
 
-/** The columns of prices, as they are called on the wire too. */
+/** Names of prices, both as columns and on the wire. */
 export type PriceName = PriceKind[1];
 export const PRICE_NAMES: readonly PriceName[] = PRICE_KINDS.map(([, name]) => name);
 
-/** The price of a token of each kind in one record; null where it has none. */
+/** The price of one token of each kind in a record; null when it has none. */
 export interface Price extends Record<PriceName, Decimal | null> {
   id: string;
   pricing_level: 'project' | 'builtin';
@@ -26,13 +26,13 @@ export interface Price extends Record<PriceName, Decimal | null> {
   provider_id: string;
   prompt_token_cost_unit: string;
   completion_token_cost_unit: string;
-  /** What tokens of `DETAILS` cost, in their order; null where they cost what their kind does. */
+  /** Prices of `DETAILS`, in their order; null for a detail that costs the same as its kind. */
   details: readonly (Decimal | null)[] | null;
 }
 
 /**
- * Tokens × price: details that have a price of their own, and the rest of the kind. Null where the kind has no price, unless the
- * details are all of it.
+ * Returns tokens × price, with separate prices for details that have one. Null when the kind has no price, unless
+ * details make up all its tokens.
  */
 export function tokensCost(
   price: Price,
@@ -48,7 +48,7 @@ export function tokensCost(
   return price[cost]?.times(rest).plus(own) ?? null;
 }
 
-/** The details of a kind that were spent and have a price of their own. */
+/** Returns the details of a kind that occur and have a price of their own. */
 export function pricedDetails(
   { details: prices }: Price,
   of: keyof Tokens,

@@ -16,7 +16,7 @@ import {
 } from '../usage/stored-usage.js';
 import { inputTokens, type Tokens } from '../usage/tokens.js';
 
-/** A record of the project as `pricesOfCall` answers it; prices are decimal texts. */
+/** A record of the project as `pricesOfCall` returns it. Prices are decimal texts. */
 export interface PriceRecord extends Record<PriceName, string | null> {
   id: string;
   effective_date: string;
@@ -27,28 +27,27 @@ export interface PriceRecord extends Record<PriceName, string | null> {
   completion_token_cost_unit: string;
 }
 
-/** What a call says of one model. */
 export interface ModelUsage extends ParsedUsage {
   llmId: string;
   requests: number | null;
 }
 
-/** `price` is null for a model that neither the project nor the library has a price for. */
+/** `price` is null for a model that has a price neither in the project nor in the library. */
 export interface PricedUsage extends ModelUsage {
   price: Price | null;
 }
 
-/** How the usage of a call is to be read and priced; `records` has its keys as PostgreSQL can hold them. */
+/** The context that prices the usage of a call. The keys of `records` are model names as `storable` returns them. */
 export interface PricingContext {
-  /** The project's records in force when the call started, which PostgreSQL has picked. */
+  /** The project's records that were in force when the call started, as PostgreSQL selected them. */
   records: Readonly<Record<string, PriceRecord | null>> | null;
   started_at: string;
 }
 
-/** Characters; no record has a longer name, and the library takes long to compare one. */
+/** Characters of a model name. No record has a longer one, and the library compares long names slowly. */
 export const MAX_PRICED_NAME = 256;
 
-/** What a call says of models, from `calls.usage` and `calls.counts_gross`. */
+/** Reads the usage of each model from `calls.usage` and `calls.counts_gross`. */
 export const pricedModels = (
   usage: readonly StoredUsage[] | null,
   countsGross: boolean,
@@ -59,7 +58,7 @@ export const pricedModels = (
     requests: model.requests ?? null,
   }));
 
-/** With the price in force when the call started: the project's record, or else the built-in one. */
+/** Adds the price in force when the call started: the project's record, or else the built-in one. */
 export function priceUsage(
   model: ModelUsage,
   { records, started_at }: PricingContext,
@@ -75,10 +74,12 @@ export function priceUsage(
 const libraryPrice = (llmId: string, startedAt: Date, tokens: Tokens) =>
   hasPlainName(llmId) ? builtinPrice(llmId, startedAt, inputTokens(tokens)) : null;
 
-/** Whether a name is looked up at all. */
 export const hasPlainName = (llmId: string) => llmId.length <= MAX_PRICED_NAME;
 
-/** Cached tokens cost as much as prompt tokens unless the record has a price of their own; details cost as much as their kind. */
+/**
+ * Reads a record. Cached tokens without a price of their own cost the same as prompt tokens, and details the same as
+ * their kind.
+ */
 export function recordPrice(record: PriceRecord): Price {
   const { prompt_token_cost: prompt } = record;
   return {
@@ -94,13 +95,12 @@ export function recordPrice(record: PriceRecord): Price {
   };
 }
 
-/** Tokens × price; null where there is no price, also for no tokens at all, and where the tokens are unknown. */
+/** Returns tokens × price. Null without a price, even for no tokens, and when the tokens are unknown. */
 export const kindTotal = ({ tokens, details, unknown, price }: PricedUsage, kind: PriceKind) =>
   unknown.has(kind[0]) || !price ? null : tokensCost(price, kind, tokens[kind[0]], details);
 
 /**
- * All kinds together; null when tokens of a kind without a price were spent, when those of a kind are unknown, or when the
- * units differ.
+ * Returns the total of all kinds. Null when tokens of a kind have no price or are unknown, or when the units differ.
  */
 export function grandTotal(usage: PricedUsage): Decimal | null {
   const { tokens, unknown, price } = usage;
@@ -114,7 +114,7 @@ export function grandTotal(usage: PricedUsage): Decimal | null {
   return total;
 }
 
-/** `costsJson` of a call by the project's records that price it (as `pricesOfCall` answers them), its start and its usage. */
+/** Returns the `costsJson` of a call from its records (as `pricesOfCall` returns them), its start and its usage. */
 export function costsOfCall([records, startedAt, usage, countsGross]: readonly (
   string | null
 )[]): string {
@@ -127,8 +127,8 @@ export function costsOfCall([records, startedAt, usage, countsGross]: readonly (
 }
 
 /**
- * The costs of a call, an object by model, as JSON text. Put together by hand: a stream prints it for every call, and
- * `printed` takes four times as long.
+ * Returns the costs of a call as JSON text: an object keyed by model. It is concatenated by hand, since streams print
+ * it for every call and `printDecimals` takes four times as long.
  */
 const costsJson = (models: PricedUsage[]) =>
   `{${models.map((model) => `${JSON.stringify(model.llmId)}:${costJson(model)}`).join(',')}}`;
@@ -154,7 +154,7 @@ function costJson(usage: PricedUsage): string {
 
 const decimalText = (number: Decimal | null | undefined) => number?.toString() ?? 'null';
 
-/** Which record was used; `unpriced` says that none was, and that the cost is unknown, not 0. */
+/** Returns the record that was used. `unpriced` means that none was used and the cost is unknown, not 0. */
 export const priceRecord = (price: Price | null) => ({
   id: price?.id ?? null,
   pricing_level: price?.pricing_level ?? 'unpriced',

@@ -1,20 +1,18 @@
-// SQL: a part of the statements that read calls.
+// SQL: expressions inside statements that read calls.
 import { identifier, join, type Parameter, sql, type Sql } from '../../platform/query/sql.js';
 import { DETAILS, TOKEN_KINDS, type Tokens } from '../usage/tokens.js';
 
-/**
- * Whether the usage of the call `c` (or another one) adds up what other calls say, as `isOfOthers` has it: docs/adr/0057-usage-with-descendants.md.
- */
+/** Matches calls (`c` by default) whose usage sums up that of other calls: docs/adr/0057-usage-with-descendants.md. */
 export const addsUp = (call = sql`c`) =>
   sql`(coalesce(${call}.response_id, '') LIKE '~%' AND ${call}.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')`;
 
-/** The usage of the call `c`, if it made the requests itself. */
+/** The usage of the call `c`; NULL when it sums up other calls. */
 export const ownUsage = sql`(CASE WHEN NOT ${addsUp()} THEN c.usage END)`;
 
 /**
- * For each model of the usage of the call `c`, the project's record that was in force when the call started, or null, by
- * name; null without usage. Prices are texts, so that no reader takes them for doubles. Of records with one effective_date
- * the latest id wins.
+ * Reads an object with the project's record for each model of the usage of the call `c`: the one in force when the call
+ * started, or null. NULL without usage. Prices are texts, so that no reader parses them as doubles. Among records with
+ * the same effective_date the latest id wins.
  */
 export const pricesOfCall = (projectId: string) => sql`(
   SELECT json_object_agg(model.llm_id, (
@@ -34,8 +32,8 @@ export const pricesOfCall = (projectId: string) => sql`(
   FROM json_to_recordset(c.usage) AS model (llm_id text))`;
 
 /**
- * The cost of the tokens of a kind of the usage `u`: as `kindTotal`, but no tokens cost nothing. `detailPrices` is an array in the order of
- * `DETAILS`, NULL where these cost what their kinds do.
+ * Returns the cost of one kind of tokens of the usage `u`, as `kindTotal`, but 0 for no tokens. `detailPrices` is an
+ * array in the order of `DETAILS`, NULL for details that cost the same as their kind.
  */
 export function kindCost(kind: keyof Tokens, price: Sql, detailPrices: Sql): Sql {
   const [bit, tokens] = [2 ** TOKEN_KINDS.indexOf(kind), sql`u.${identifier(kind)}`];
@@ -49,13 +47,13 @@ export function kindCost(kind: keyof Tokens, price: Sql, detailPrices: Sql): Sql
       + ${sum((at) => sql`coalesce(u.details${at} * ${detailPrices}${at}, 0)`)} END`;
 }
 
-/** Records of the project have none. */
+/** Only built-in prices have prices of details. */
 const BUILTIN_DETAILS = sql`builtin.details`;
 
 /**
- * What the call `c` cost, as far as its models are priced: the sum of the `total_cost` that `costsOfCall` answers for each. NULL when
- * none has one, and when they are of several units. `builtin` binds the built-in prices of all models that may be met, as
- * `CostsService.builtinPrices` makes them: a model that is not among them has only the prices of the project.
+ * Returns the cost of the call `c`: the sum of each model's `total_cost` in `costsOfCall`. Models without a price are
+ * left out. NULL when no model has a price, or when the units differ. `builtin` binds the result of
+ * `CostsService.builtinPrices` for all models that may occur. A model outside of it has only the project's prices.
  */
 export const totalCostOfCall = (projectId: string, builtin: Parameter) => sql`(
   SELECT CASE WHEN min(m.unit) = max(m.unit) THEN sum(m.cost) END FROM (

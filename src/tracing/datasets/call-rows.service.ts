@@ -7,19 +7,18 @@ import { type DatasetAddDto, MAX_CALLS } from './datasets.dto.js';
 import { callsById, callsMatching, feedbackQuery, type SourceCall } from './datasets.query.js';
 import { RowColumns } from './row-columns.js';
 
-/** Of all rows of a request. */
+/** Bytes of all rows of a request. */
 const MAX_ROW_BYTES = 32 * 1024 * 1024;
-/** Calls are read until their documents may have so many bytes; one is always read. */
+/** Bytes of documents up to which calls are read together. At least one call is read. */
 const READ_BYTES = 8 * 1024 * 1024;
 /** The largest payload of feedback. */
 const PAYLOAD_BYTES = 1024 * 1024;
 
-/** A row that is made from a call, as JSON text. */
+/** A row built from a call, as JSON text. */
 export interface DatasetRow extends SourceCall {
   text: string;
 }
 
-/** Makes rows from calls. */
 @Injectable()
 export class CallRowsService {
   constructor(
@@ -27,7 +26,10 @@ export class CallRowsService {
     private readonly calls: CallsService,
   ) {}
 
-  /** The rows of the calls that are there, and how many are not. @throws ApiError `invalid_request`, `too_large` */
+  /**
+   * Builds rows from the calls that exist. `missing` counts the others.
+   * @throws ApiError `invalid_request`, `too_large`
+   */
   async make(body: DatasetAddDto): Promise<{ rows: DatasetRow[]; missing: number }> {
     const columns = RowColumns.read(body.columns);
     return this.database.long(async () => {
@@ -75,7 +77,7 @@ export class CallRowsService {
       const parts = await this.parts(projectId, group, columns);
       for (const call of group) {
         const found = parts.get(call.id);
-        if (!found) continue; // it was erased meanwhile
+        if (!found) continue; // the call was erased in the meantime
         const text = columns.row(found);
         total += Buffer.byteLength(text);
         if (total > MAX_ROW_BYTES)

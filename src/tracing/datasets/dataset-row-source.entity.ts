@@ -2,8 +2,8 @@ import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
 /**
- * A call that a row of a dataset was made from. It stands beside the row, whose content and digest say nothing of it: rows of one
- * content are one row, whichever calls they come from.
+ * A call from which a row of a dataset was built. It is stored beside the row: rows with equal content are one row,
+ * whichever calls they come from.
  */
 @ProjectTable('dataset_row_sources', { rows: 'data', counted: {} })
 @Index('dataset_row_sources_call_idx', ['projectId', 'callId'])
@@ -12,7 +12,7 @@ import { ProjectTable } from '../../platform/database/project-table.js';
 })
 export class DatasetRowSource {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
-  /** The dataset. */
+  /** The name of the dataset. */
   @PrimaryColumn('text', { name: 'object_id', collation: 'C' }) objectId!: string;
   @PrimaryColumn('text', { name: 'row_digest', collation: 'C' }) rowDigest!: string;
   @PrimaryColumn('text', { name: 'call_id', collation: 'C' }) callId!: string;
@@ -21,7 +21,7 @@ export class DatasetRowSource {
     string | null;
   @Column('timestamptz', { name: 'added_at', default: () => 'now()' }) addedAt!: Date;
   @Column({ type: 'text', name: 'added_by', collation: 'C' }) addedBy!: string;
-  /** When the row was taken out of the dataset; older versions still have it. */
+  /** When the row was removed from the dataset. Older versions still have it. */
   @Column('timestamptz', { name: 'removed_at', nullable: true }) removedAt!: Date | null;
   /** When the call was deleted or erased, or lost its payload. */
   @Column('timestamptz', { name: 'erased_at', nullable: true }) erasedAt!: Date | null;

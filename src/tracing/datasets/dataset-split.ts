@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 
-/** Rows by what they belong to. A row may belong to several groups, which then stay together, with all of their rows. */
+/** Groups of rows. Groups with a common row stay together, with all their rows. */
 export type RowGroups = readonly { row_digest: string; group: string }[];
 
 /**
- * The name of what each row stays together with. Those of rows without a group are their digests. Of groups that rows tie together
- * the name is the first by code point.
+ * Returns the name of the unit that each row stays in. A row without a group is a unit, named by its digest. Groups
+ * that share rows form one unit, named by the first group in code point order.
  */
 export function rowUnits(digests: readonly string[], groups: RowGroups): string[] {
   const parents = new Map<string, string>();
@@ -36,8 +36,8 @@ export function rowUnits(digests: readonly string[], groups: RowGroups): string[
 }
 
 /**
- * The place of the part that a unit goes to. It depends on the seed and on the name only, so that units stay where they are when
- * others come, and the parts have about the sizes that were asked for.
+ * Returns the index of the part that a unit belongs to. It depends only on the seed and the unit's name, so units keep
+ * their part when others are added. The sizes of parts approximate the fractions.
  */
 export function partIndex(unit: string, seed: string, fractions: readonly number[]): number {
   const hash = createHash('sha256').update(`${seed}\n${unit}`).digest();

@@ -3,7 +3,7 @@ import { Database } from '../../platform/database/database.js';
 import { DerivedDataRegistry } from '../calls/erasing/derived-data.service.js';
 import { callDeletionLock, sourcesErased, sourcesOfCalls } from './datasets.query.js';
 
-/** Notes which of the calls that rows were made from are gone. */
+/** Marks sources of rows whose calls were deleted or erased. */
 @Injectable()
 export class DatasetsErasing {
   constructor(database: Database, calls: DerivedDataRegistry) {

@@ -20,7 +20,7 @@ import { DatasetsService } from './datasets.service.js';
 export class DatasetsController {
   constructor(private readonly datasets: DatasetsService) {}
 
-  /** Makes a row from each call, adds those that the dataset does not have, and publishes the whole as a new version. */
+  /** Builds a row from each call, adds rows that are new to the dataset, and publishes the result as a new version. */
   @Operation('add_from_calls', 'writer')
   @Idempotent()
   add(@Body() body: DatasetAddDto, @Ctx() { caller }: Context): Promise<DatasetAddedDto> {
@@ -34,14 +34,14 @@ export class DatasetsController {
     return this.datasets.remove(body, caller);
   }
 
-  /** Splits a dataset into others by a seed, so that what belongs together stays together. */
+  /** Splits a dataset into several by a seed. Rows of a group stay together. */
   @Operation('split', 'writer')
   @Idempotent()
   split(@Body() body: DatasetSplitDto, @Ctx() { caller }: Context): Promise<DatasetSplitAnswerDto> {
     return this.datasets.split(body, caller);
   }
 
-  /** Lists which rows of datasets were made from which calls, and which of these calls are gone. */
+  /** Lists which rows of datasets were built from which calls, and which of these calls are gone. */
   @Operation('lineage', 'reader')
   @ApiOkResponse({ type: DatasetLineageDto })
   async lineage(

@@ -31,7 +31,7 @@ import type { ListPosition } from '../../platform/query/keyset.js';
 
 /** Calls of one request. */
 export const MAX_CALLS = 1000;
-/** Rows of a dataset that is changed here: the digests of all of them are read and hashed, 43 bytes each. */
+/** Rows of a dataset that can be changed, since all row digests are read and hashed, 43 bytes each. */
 export const MAX_DATASET_ROWS = 100_000;
 const MAX_REMOVED = 10_000;
 const MAX_ASKED = 1000;
@@ -56,21 +56,21 @@ const IsRowDigests = () =>
 /** Either `call_ids`, or `filter` and `query`. */
 export class DatasetAddDto {
   @IsProjectId() project_id!: string;
-  /** The name of the dataset. It is made when there is none. */
+  /** The name of the dataset. It is created when it does not exist. */
   @IsObjectId() object_id!: string;
-  /** Of a new dataset. */
+  /** The description of a new dataset. */
   @IsOptional() @IsText(16_384) description?: string | null;
-  /** A row for each, in this order. */
+  /** One row for each call, in this order. */
   @IsOptional() @IsIdList(MAX_CALLS) call_ids?: string[] | null;
-  /** As in `/calls/query`; a row for each call, the oldest first. */
+  /** A filter of `/calls/query`. One row for each call, the oldest first. */
   @IsOptional() @IsJsonObject() filter?: object | null;
-  /** As in `/calls/query`. */
+  /** An expression tree, as in `/calls/query`. */
   @IsOptional() @IsJsonObject() query?: object | null;
-  /** How many calls of `filter` and `query` to take. When more match and there is no limit, the request is refused. */
+  /** The most calls to take from `filter` and `query`. When absent and more than 1000 match, the request is refused. */
   @IsOptional() @IsInt() @Min(1) @Max(MAX_CALLS) limit?: number | null;
   /**
-   * The columns of a row, by name, and where each is in the call: `inputs.prompt`, `output.choices[0].message.content`,
-   * `feedback.[<type>].payload.value` (of the latest one). What is not there is null.
+   * The columns of a row, each with its path in the call: `inputs.prompt`, `output.choices[0].message.content`,
+   * `feedback.[<type>].payload.value` (of the latest feedback). Missing values are null.
    */
   @IsJsonObject()
   @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } })
@@ -83,15 +83,15 @@ export class DatasetVersionDto {
   digest!: string;
   @ApiProperty({ type: 'integer' }) version_index!: number;
   ref!: string;
-  /** Rows that it has. */
+  /** Number of rows in the version. */
   @ApiProperty({ type: 'integer' }) num_rows!: number;
 }
 
 export class DatasetAddedDto extends DatasetVersionDto {
   @ApiProperty({ type: 'integer' }) added!: number;
-  /** Calls whose row was there before, or stands twice in the request. Where they come from is noted all the same. */
+  /** Calls whose row existed before, or occurs twice in the request. Their sources are recorded too. */
   @ApiProperty({ type: 'integer' }) duplicates!: number;
-  /** Calls that are not there. */
+  /** Calls that do not exist. */
   @ApiProperty({ type: 'integer' }) missing!: number;
 }
 
@@ -103,12 +103,12 @@ export class DatasetRemoveDto {
 
 export class DatasetRemovedDto extends DatasetVersionDto {
   @ApiProperty({ type: 'integer' }) removed!: number;
-  /** Digests that the dataset has no row of. */
+  /** Digests without a row in the dataset. */
   @ApiProperty({ type: 'integer' }) missing!: number;
 }
 
 export class DatasetPartDto {
-  /** The name of the dataset that the part becomes, or a new version of it. */
+  /** The name of the dataset that the part becomes, or of which it becomes a new version. */
   @IsObjectId() object_id!: string;
   @IsNumber() @Min(0.0001) @Max(1) fraction!: number;
 }
@@ -118,20 +118,20 @@ const GROUPS = ['row', 'trace', 'thread'] as const;
 export class DatasetSplitDto {
   @IsProjectId() project_id!: string;
   @IsObjectId() object_id!: string;
-  /** A version as in `/obj/read`; the latest when absent. */
+  /** A version, as in `/obj/read`; the latest when absent. */
   @IsOptional() @IsText(256) digest?: string | null;
-  /** The same seed puts a row into the same part, also when rows have come since. Empty when absent. */
+  /** One seed always puts a row into the same part, even after rows were added. Empty when absent. */
   @IsOptional() @IsText(256) seed?: string | null;
-  /** Their fractions are 1 together. */
+  /** The fractions must add up to 1. */
   @IsArray()
   @ArrayMinSize(2)
   @ArrayMaxSize(MAX_PARTS)
   @ValidateNested({ each: true })
   @Type(() => DatasetPartDto)
   parts!: DatasetPartDto[];
-  /** What stays together: rows of calls of one trace, or of one thread. A row when absent. */
+  /** Rows that stay together: those of calls of one trace, or of one thread. Single rows when absent. */
   @IsOptional() @IsIn(GROUPS) group_by?: (typeof GROUPS)[number] | null;
-  /** In place of `group_by`: rows that have the same value there stay together, such as `customer.id`. */
+  /** Replaces `group_by`. Rows with the same value at this path stay together, such as `customer.id`. */
   @IsOptional() @IsText(MAX_PATH, { min: 1 }) group_path?: string | null;
 }
 
@@ -150,13 +150,15 @@ export class DatasetLineageQueryDto extends PageDto {
   @ArrayMaxSize(MAX_ASKED)
   @IsRowDigests()
   row_digests?: string[] | null;
-  /** True: only rows that are to be removed, since a call that they were made from is gone. False: only the others. */
+  /**
+   * True selects rows that should be removed, since a call that they were built from is gone. False selects the others.
+   */
   @IsOptional() @IsBoolean() erased?: boolean | null;
-  /** `object_id`, `row_digest` and `call_id` of the last line that the caller has. */
+  /** `object_id`, `row_digest` and `call_id` of the last line that was read. */
   @IsAfter() after?: ListPosition | null;
 }
 
-/** A row of a dataset, and a call that it was made from. */
+/** A row of a dataset, with a call from which it was built. */
 export class DatasetSourceDto {
   object_id!: string;
   row_digest!: string;
@@ -165,9 +167,9 @@ export class DatasetSourceDto {
   thread_id!: string | null;
   @IsDateTime() added_at!: string;
   added_by!: string;
-  /** When the row was taken out of the dataset. */
+  /** When the row was removed from the dataset. */
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) removed_at!: string | null;
-  /** Whether the call was deleted or erased since, or lost its payload. */
+  /** True when the call was deleted or erased later, or lost its payload. */
   erased!: boolean;
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) erased_at!: string | null;
 }

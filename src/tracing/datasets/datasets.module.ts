@@ -6,7 +6,7 @@ import { DatasetsController } from './datasets.controller.js';
 import { DatasetsErasing } from './datasets-erasing.service.js';
 import { DatasetsService } from './datasets.service.js';
 
-/** Datasets that are made of calls. */
+/** Datasets that are built from calls. */
 @Module({
   imports: [CallsModule, ObjectsModule],
   controllers: [DatasetsController],

@@ -1,4 +1,4 @@
-// SQL: where rows come from is written and read for thousands at once.
+// SQL: sources of rows are written and read for thousands of rows at once.
 import { lock, lockShared, textLock } from '../../platform/database/advisory-locks.js';
 import { isAfter } from '../../platform/query/keyset.js';
 import {
@@ -15,32 +15,33 @@ import { isOnCall, TYPE_COLUMN, typeIn } from '../feedback-names.query.js';
 import { visibleIn } from '../visible-calls.js';
 import type { DatasetLineageQueryDto } from './datasets.dto.js';
 
-/** What rows of a project were made from. Deletions of calls share it, who notes sources takes it alone, behind the locks of datasets. */
+/**
+ * Locks the sources of rows of a project. Deletions of calls share the lock; recording sources takes it exclusively,
+ * after the locks of datasets.
+ */
 const SOURCES = textLock(0x736f7572);
 
 export const callDeletionLock = (projectId: string): Sql => lockShared(SOURCES, projectId);
 export const sourceInsertLock = (projectId: string): Sql => lock(SOURCES, projectId);
 
-/** A call that becomes a row. */
 export interface SourceCall {
   id: string;
   trace_id: string;
   thread_id: string | null;
 }
 
-/** Those of the calls that are there. */
 export const callsById = (projectId: string, ids: readonly string[]) => sql<SourceCall>`
   SELECT c.id, c.trace_id, c.thread_id FROM unnest(${ids}::text[]) t (id) ${lookedUp(
     sql`SELECT c.id, c.trace_id, c.thread_id FROM calls c WHERE ${visibleIn(projectId)} AND c.id = t.id`,
     'c',
   )}`;
 
-/** The oldest calls under a condition. */
+/** Reads the oldest calls that match a condition. */
 export const callsMatching = (projectId: string, condition: Sql, limit: number) => sql<SourceCall>`
   SELECT c.id, c.trace_id, c.thread_id FROM calls c WHERE ${visibleIn(projectId)} AND ${condition}
   ORDER BY c.started_at, c.id LIMIT ${limit}::bigint`;
 
-/** The payload of the latest feedback of each type on each call, as text. */
+/** Reads the payload of the latest feedback of each type on each call, as text. */
 export const feedbackQuery = (
   projectId: string,
   ids: readonly string[],
@@ -56,7 +57,7 @@ export interface NewSource extends SourceCall {
   rowDigest: string;
 }
 
-/** Notes where rows of a dataset come from. What was noted before keeps its time and its user. */
+/** Records the sources of rows of a dataset. A source that was recorded before keeps its time and its user. */
 export const sourcesInsert = (
   projectId: string,
   objectId: string,
@@ -69,7 +70,7 @@ export const sourcesInsert = (
     AS t (digest, id, trace_id, thread_id)
   ON CONFLICT (project_id, object_id, row_digest, call_id) DO UPDATE SET removed_at = NULL, erased_at = NULL`;
 
-/** Notes that rows, or all rows, are not in a dataset any more. */
+/** Marks rows as removed from a dataset; without `digests`, all rows. */
 export const sourcesRemove = (
   projectId: string,
   objectId: string,
@@ -79,7 +80,6 @@ export const sourcesRemove = (
   WHERE s.project_id = ${projectId} AND s.object_id = ${objectId} AND s.removed_at IS NULL
     AND ${digests ? isListed(sql`s.row_digest`, digests) : sql`TRUE`}`;
 
-/** Notes for rows of one dataset that they are in another one too. */
 export const sourcesCopy = (
   projectId: string,
   { from, to, digests }: { from: string; to: string; digests: readonly string[] },
@@ -90,7 +90,10 @@ export const sourcesCopy = (
   WHERE s.project_id = ${projectId} AND s.object_id = ${from} AND ${isListed(sql`s.row_digest`, digests)}
   ON CONFLICT (project_id, object_id, row_digest, call_id) DO UPDATE SET removed_at = NULL, erased_at = excluded.erased_at`;
 
-/** Those of the calls, whose ids `calls` selects, that rows were made from and whose end is not noted. */
+/**
+ * Reads the calls from which rows were built, among the ids that `calls` selects. Calls that are marked as erased are
+ * left out.
+ */
 export const sourcesOfCalls = (projectId: string, calls: Sql) => sql`
   SELECT DISTINCT s.call_id FROM dataset_row_sources s
   WHERE s.project_id = ${projectId} AND s.call_id IN (${calls}) AND s.erased_at IS NULL`;
@@ -128,10 +131,9 @@ const BY_ROW = [
   { field: 'row_digest', direction: 'asc' },
 ] as const;
 
-/** Written as the partial index has it. */
+/** The condition of the partial index, word for word. */
 const IS_TO_REMOVE = sql`s.erased_at IS NOT NULL AND s.removed_at IS NULL`;
 
-/** Sources of rows as JSON texts. */
 export const lineageQuery = (request: DatasetLineageQueryDto): Sql => {
   const { project_id, object_id, call_ids, row_digests, erased, after } = request;
   const order = { columns: SOURCE, sorts: BY_ROW, tieBreaker: 'call_id' as const };
@@ -148,7 +150,7 @@ export const lineageQuery = (request: DatasetLineageQueryDto): Sql => {
     ${orderBy(SOURCE, BY_ROW, 'call_id')} ${page(request)}) o`;
 };
 
-/** The traces or threads that rows of a dataset come from, those first that have a name. */
+/** Reads the traces or threads of a dataset's rows. A call without a thread is grouped by its trace. */
 export const groupsQuery = (projectId: string, objectId: string, by: 'trace' | 'thread') => sql<{
   row_digest: string;
   group: string;
@@ -156,7 +158,7 @@ export const groupsQuery = (projectId: string, objectId: string, by: 'trace' | '
   SELECT DISTINCT s.row_digest, ${by === 'trace' ? sql`s.trace_id` : sql`coalesce('thread ' || nullif(s.thread_id, ''), 'trace ' || s.trace_id)`} AS group
   FROM dataset_row_sources s WHERE s.project_id = ${projectId} AND s.object_id = ${objectId} ORDER BY 1, 2`;
 
-/** What rows of tables have at a path, as a digest of it; rows without it are left out. */
+/** Reads the digest of the value at a path of each table row. Rows without a value are left out. */
 export const valuesAt = (
   projectId: string,
   digests: readonly string[],

@@ -33,21 +33,20 @@ import {
 import { nameBudget, pathSteps } from '../../platform/query/columns.js';
 import { partIndex, rowUnits } from './dataset-split.js';
 
-/** Characters of the digest of a row. */
+/** Characters of a row digest. */
 const DIGEST_LENGTH = 43;
-/** A value with a ref to its rows. */
+/** Bytes of a dataset's value, which refers to its rows. */
 const MAX_VALUE_BYTES = 256 * 1024;
 const TABLE_REF = new RegExp(`^${SCHEME}:///([^/]+/[^/]+)/table/([^/]+)$`);
-/** How much the sum of fractions may differ from 1. */
+/** Tolerance of the sum of fractions. */
 const ROUNDING = 1e-6;
 
-/** A version of a dataset: the members of its value as texts, and the digests of its rows, joined. */
+/** A version of a dataset: the members of its value as texts, and its joined row digests. */
 interface DatasetVersion {
   members: Map<string, string>;
   rows: Buffer;
 }
 
-/** The same as it is answered. */
 interface PublishedVersion {
   object_id: string;
   digest: string;
@@ -56,7 +55,6 @@ interface PublishedVersion {
   num_rows: number;
 }
 
-/** A version to be. */
 interface NewDatasetVersion extends DatasetVersion {
   projectId: string;
   objectId: string;
@@ -64,7 +62,9 @@ interface NewDatasetVersion extends DatasetVersion {
 
 type NewRows = Awaited<ReturnType<TablesService['rows']>>;
 
-/** Datasets as SDKs publish them, whose rows are made from calls, taken out and split here, and where the rows come from. */
+/**
+ * Builds datasets, as SDKs publish them, from calls. Removes rows, splits datasets, and records the sources of rows.
+ */
 @Injectable()
 export class DatasetsService {
   constructor(
@@ -74,7 +74,10 @@ export class DatasetsService {
     private readonly callRows: CallRowsService,
   ) {}
 
-  /** Adds rows that the dataset does not have, in a new version. @throws ApiError */
+  /**
+   * Adds rows that are new to the dataset, in a new version.
+   * @throws ApiError
+   */
   async add(body: DatasetAddDto, caller: Caller): Promise<DatasetAddedDto> {
     const { project_id: projectId, object_id: objectId } = body;
     const made = await this.callRows.make(body);
@@ -107,7 +110,10 @@ export class DatasetsService {
     });
   }
 
-  /** Takes rows out, in a new version. @throws ApiError */
+  /**
+   * Removes rows, in a new version.
+   * @throws ApiError
+   */
   remove(body: DatasetRemoveDto, caller: Caller): Promise<DatasetRemovedDto> {
     const { project_id: projectId, object_id: objectId } = body;
     const wanted = new Set(body.row_digests);
@@ -128,7 +134,10 @@ export class DatasetsService {
     });
   }
 
-  /** Makes a dataset, or a new version of one, of each part of another. @throws ApiError */
+  /**
+   * Publishes each part of a dataset as a dataset, or as a new version of one.
+   * @throws ApiError
+   */
   async split(body: DatasetSplitDto, caller: Caller): Promise<DatasetSplitAnswerDto> {
     assertParts(body);
     const { project_id: projectId, object_id: objectId, seed } = body;
@@ -146,7 +155,7 @@ export class DatasetsService {
     assertNoneEmpty(parts);
     const made = new Map<string, PublishedVersion>();
     const names = body.parts.map(({ object_id }) => object_id);
-    // one after the other by name: two splits that share names wait for each other
+    // ordered by name, so that two splits with common names wait for each other
     const sorted = names.map((to, i) => ({ to, rows: parts[i]! })).toSorted(byName);
     const publishFrom = (at: number): Promise<void> => {
       const part = sorted[at];
@@ -183,7 +192,7 @@ export class DatasetsService {
     );
   }
 
-  /** Notes of the rows of parts where they come from; what parts had before is noted as removed. */
+  /** Copies the sources of rows to the parts. Rows that a part had before are marked as removed. */
   private async copySources(
     projectId: string,
     from: string,
@@ -196,7 +205,6 @@ export class DatasetsService {
     }
   }
 
-  /** The calls that are still there, and their rows. */
   private async withoutGone(projectId: string, calls: readonly DatasetRow[], rows: NewRows) {
     const ids = calls.map(({ id }) => id);
     const there = new Set(
@@ -243,7 +251,10 @@ export class DatasetsService {
     return found;
   }
 
-  /** A version of a dataset; undefined when there is none of the name. @throws ApiError `invalid_request` when it is no dataset */
+  /**
+   * Reads a version of a dataset. Undefined when the object does not exist.
+   * @throws ApiError `invalid_request` when the object is no dataset
+   */
   private async find(
     projectId: string,
     objectId: string,
@@ -264,13 +275,12 @@ export class DatasetsService {
 
 const byName = (a: { to: string }, b: { to: string }) => (a.to < b.to ? -1 : 1);
 
-/** A member that is a text. */
 function textIn(members: ReadonlyMap<string, string>, name: string): string {
   const text = members.get(name);
   return text?.startsWith('"') ? (JSON.parse(text) as string) : '';
 }
 
-/** The value as SDKs publish it; its rows are none yet. */
+/** Returns the value of a dataset without rows, as SDKs publish it. */
 const newVersion = (name: string, description?: string | null): DatasetVersion => ({
   members: new Map([
     ['_type', '"Dataset"'],
@@ -283,7 +293,7 @@ const newVersion = (name: string, description?: string | null): DatasetVersion =
   rows: Buffer.alloc(0),
 });
 
-/** The digests of a table, in turns. */
+/** Yields the digests of a table, and pauses for other requests. */
 async function* digestsIn(rows: Buffer): AsyncGenerator<string> {
   const turn = new EventLoopTurn();
   for (let at = 0; at < rows.length; at += DIGEST_LENGTH) {
@@ -292,7 +302,7 @@ async function* digestsIn(rows: Buffer): AsyncGenerator<string> {
   }
 }
 
-/** The first of each of the rows that are not in a table. */
+/** Returns the rows that are not in the table, each once. */
 async function withoutKnown(rows: NewRows, table: Buffer): Promise<NewRows> {
   const fresh = new Map(rows.toReversed().map((row) => [row.digest, row]));
   for await (const digest of digestsIn(table)) fresh.delete(digest);

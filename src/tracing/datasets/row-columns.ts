@@ -4,7 +4,7 @@ import { nameBudget, pathSteps, unknownField } from '../../platform/query/column
 import { objectText } from '../../platform/json/json-text.js';
 import { isStorable } from '../../platform/http/dto.js';
 
-/** Columns of a row, and types of feedback among them: each type may read a payload of 1 MiB of each call. */
+/** Limits: columns of a row, and types of feedback in them. Each type may read a payload of 1 MiB for each call. */
 const MAX_COLUMNS = 64;
 const MAX_TYPES = 8;
 const MAX_NAME = 256;
@@ -25,25 +25,27 @@ const VALUES = [
 
 type DocumentName = (typeof DOCUMENTS)[number];
 
-/** A column of a row: a path into a document of the call or into the payload of its feedback, or a value of the call. */
+/**
+ * A column of a row: a path into a document of the call, a path into the payload of its feedback, or a value of the
+ * call.
+ */
 interface RowColumn {
   name: string;
-  /** Name of the document, `feedback` and the type, or name of the value. */
+  /** The name of a document, `feedback` and the type, or the name of a value. */
   from: string;
-  /** Null of a value. A step of digits may be an index or a name. */
+  /** Null for a value. A step of digits may be an index or a name. */
   path: readonly string[] | null;
 }
 
-/** What a row is made of: texts of documents and of payloads by `from`, and values. */
+/** The parts of a row: texts of documents and payloads, keyed by `from`, and values. */
 export interface RowParts {
   texts: ReadonlyMap<string, string | null | undefined>;
   values: Readonly<Record<string, string | null | undefined>>;
 }
 
-/** The columns that rows are made with. */
 export class RowColumns {
   readonly documents: ReadonlySet<string>;
-  /** Types of feedback, by what they are called in `RowParts.texts`. */
+  /** Types of feedback, keyed by their names in `RowParts.texts`. */
   readonly feedback: ReadonlyMap<string, string>;
 
   /** @throws ApiError `invalid_request`, InvalidQuery */
@@ -73,7 +75,7 @@ export class RowColumns {
     this.documents = new Set(columns.map(({ from }) => from).filter(isDocument));
   }
 
-  /** A row as JSON text: what is found is spelled as in the call, what is not is null. */
+  /** Builds a row as JSON text. Values keep the text of the call; missing values are null. */
   row({ texts, values }: RowParts): string {
     const found = new Map<RowColumn, string>();
     for (const from of new Set(this.columns.filter(({ path }) => path).map((each) => each.from))) {
@@ -94,7 +96,7 @@ const refused = (path: string, message: string) => invalidRequest([{ path, messa
 
 const isDocument = (name: string): name is DocumentName => DOCUMENTS.includes(name as DocumentName);
 
-/** `choices[0].text` as `choices.0.text`; brackets that a step begins with stay. */
+/** Writes `choices[0].text` as `choices.0.text`. Brackets at the beginning of a step remain. */
 const dotted = (path: string) => path.replaceAll(/(?<=[^.[\\])\[(\d{1,9})\](?=[.[]|$)/g, '.$1');
 
 function column(
@@ -115,7 +117,7 @@ function column(
 
 const IS_DIGITS = /^\d{1,9}$/;
 
-/** What columns find in a text. A step of digits is an index before it is a name. */
+/** Returns the values of columns in a text. A step of digits is read as an index first, then as a name. */
 function valuesIn(text: string, columns: readonly RowColumn[]): [RowColumn, string][] {
   const asIndexes = columns.map(({ path }) =>
     path!.map((step): PathStep => (IS_DIGITS.test(step) ? Number(step) : step)),

@@ -1,12 +1,12 @@
 import { isObject } from '../../platform/json/json-object.js';
 
-/** Values that a summary tells; more are left out. */
+/** Values of a summary. Further ones are left out. */
 const MAX_VALUES = 1000;
 const MAX_LEVELS = 32;
 
 /**
- * What the SDKs say of many values when a scorer has no summary of its own: booleans are counted, numbers averaged, members of
- * objects summed up each by itself. Nulls are left out, and the first other value decides which of these it is.
+ * Sums up many values as the SDKs do for a scorer without a summary of its own. Booleans are counted, numbers averaged,
+ * and members of objects summed up one by one. Nulls are ignored; the type of the first other value decides for all.
  */
 export class AutoSummary {
   private kind: 'boolean' | 'number' | 'object' | 'other' | null = null;
@@ -40,7 +40,10 @@ export class AutoSummary {
     return made;
   }
 
-  /** Null where there is nothing to say. `unscored` trials have no score: they count against booleans. */
+  /**
+   * Returns null when no value was added. `unscored` is the number of trials without a score: they lower
+   * `true_fraction`.
+   */
   take(unscored = 0): object | null {
     const { kind, count, sum } = this;
     if (kind === 'boolean') return { true_count: sum, true_fraction: sum / (count + unscored) };
@@ -54,14 +57,13 @@ export class AutoSummary {
   }
 }
 
-/** The summaries of all scorers of an evaluation. */
 export class ScoreSummaries {
   private trials = 0;
   private readonly scorers = new Map<string, { summary: AutoSummary; scored: number }>();
 
   constructor(private readonly room = { left: MAX_VALUES }) {}
 
-  /** The scores of one trial. An empty object is no score. */
+  /** Adds the scores of one trial. An empty object counts as no score. */
   add(scores: unknown): void {
     this.trials++;
     if (!isObject(scores)) return;

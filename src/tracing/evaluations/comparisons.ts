@@ -10,18 +10,21 @@ import { LeafMap, eachLeaf, type ScoreLeaf } from './score-stats.js';
 import type { Trial, TrialRow } from './trials.js';
 
 export const CONFIDENCE = 0.95;
-/** Quantile of the normal distribution for it. */
+/** Quantile of the normal distribution for `CONFIDENCE`. */
 const Z = 1.959963984540054;
-/** Rows up to which chance is drawn. Above, the mean of differences is as good as normal, and draws would take seconds. */
+/**
+ * Most rows for resampling (bootstrap and sign flips). Above it the mean of differences is close to normal, and
+ * resampling would take seconds.
+ */
 const MAX_DRAWN_ROWS = 1000;
 
-/** The members of the answer; a plain object. */
+/** The members of `ComparedDto` as a plain object. */
 type PairComparison = Pick<ComparedDto, keyof ComparedDto>;
 
 /** A row's number in the baseline and in the other evaluation. */
 export type NumberPair = readonly [baseline: number, other: number];
 
-/** Compares paired numbers: those of two values by the exact sign test, others by the sign-flip test. */
+/** Compares paired numbers. Binary values get the exact sign test, others the sign-flip test. */
 export async function comparePairs(
   pairs: readonly NumberPair[],
   isBinary: boolean,
@@ -32,7 +35,7 @@ export async function comparePairs(
   const rows_up = differences.filter((difference) => difference > 0).length;
   const rows_down = differences.filter((difference) => difference < 0).length;
   const counts = { n, rows_up, rows_down, rows_same: n - rows_up - rows_down };
-  // squares are summed up below
+  // the interval and the tests sum up squares, which must be finite
   const size = differences.reduce((sum, each) => sum + each ** 2, 0);
   if (n === 0 || !Number.isFinite(size)) return { ...counts, ...NOTHING };
   const test = isBinary
@@ -50,7 +53,7 @@ export async function comparePairs(
   };
 }
 
-/** What differs by rounding only is equal. */
+/** Returns 0 when two values differ only by rounding. */
 function rowDifference([baseline, other]: NumberPair): number {
   const size = Math.max(Math.abs(baseline), Math.abs(other));
   return Math.abs(other - baseline) < size * 1e-12 ? 0 : other - baseline;
@@ -82,7 +85,7 @@ async function intervalAround(differences: readonly number[], goOn: YieldCallbac
   };
 }
 
-/** Of the mean. */
+/** Returns the standard error of the mean. */
 function standardError(values: readonly number[]): number {
   const middle = mean(values);
   const squares = values.reduce((sum, value) => sum + (value - middle) ** 2, 0);
@@ -99,7 +102,10 @@ function normalTest(differences: readonly number[]) {
   };
 }
 
-/** Two-sided tail of the normal distribution beyond `z`: erfc by its continued fraction, or by its series near 0. */
+/**
+ * Returns the two-sided tail of the normal distribution beyond `z`: erfc by its continued fraction, or by its series
+ * near 0.
+ */
 export function normalTail(z: number): number {
   const x = z / Math.SQRT2;
   if (x < 2) {
@@ -116,7 +122,7 @@ export function normalTail(z: number): number {
   return Math.exp(-x * x) / (Math.sqrt(Math.PI) * (x + fraction));
 }
 
-/** Whether as many rows go up as go down. Two-sided, exact. */
+/** Tests whether as many rows go up as go down. Two-sided and exact. */
 export function signTest(up: number, down: number) {
   return {
     p_value: Math.min(1, 2 * binomialTail(up + down, Math.min(up, down))),
@@ -126,7 +132,6 @@ export function signTest(up: number, down: number) {
   };
 }
 
-/** The chance of at most `k` heads in `n` throws. */
 function binomialTail(n: number, k: number): number {
   let logTerm = -n * Math.LN2;
   let sum = 0;
@@ -137,7 +142,7 @@ function binomialTail(n: number, k: number): number {
   return sum;
 }
 
-/** Holm's step-down correction of p-values, in their places. */
+/** Returns p-values after Holm's step-down correction, in the order of `pValues`. */
 export function holmAdjusted(pValues: readonly number[]): number[] {
   const order = pValues.map((_, i) => i).toSorted((a, b) => pValues[a]! - pValues[b]!);
   const adjusted: number[] = [];
@@ -149,7 +154,7 @@ export function holmAdjusted(pValues: readonly number[]): number[] {
   return adjusted;
 }
 
-/** The mean of what trials have of a number. */
+/** Returns the mean of a number over the trials that have it, or null. */
 function trialMean(
   trials: readonly Trial[],
   number: (trial: Trial) => number | null,
@@ -158,7 +163,7 @@ function trialMean(
   return known.length > 0 ? mean(known) : null;
 }
 
-/** The rows' numbers where both evaluations have one. */
+/** Returns the numbers of each row for which both evaluations have one. */
 export function rowPairs(
   rows: readonly TrialRow[],
   [baseline, other]: readonly [string, string],
@@ -170,7 +175,6 @@ export function rowPairs(
   });
 }
 
-/** The numbers of each value of scores, by evaluation and row. */
 class ScorePairs {
   private readonly leaves = new LeafMap<LeafSums>();
 
@@ -215,7 +219,7 @@ class ScorePairs {
   }
 }
 
-/** The values of scores of two evaluations' rows; with more of them than `room` it stops. */
+/** Collects the scores of two evaluations' rows. Stops once there are more than `room` different scores. */
 export async function scorePairs(
   rows: readonly TrialRow[],
   ids: readonly [string, string],
@@ -234,11 +238,11 @@ export async function scorePairs(
 
 const leafName = ({ scorer, path }: ScoreLeaf) => (path === null ? scorer : `${scorer}.${path}`);
 
-/** Sums over the trials of each row. */
+/** Sums of one score over the trials of each row. */
 class LeafSums {
   readonly scorer: string;
   readonly path: string | null;
-  /** As long as all of its values are. */
+  /** True while all values of the score are booleans. */
   isBinary = true;
   private readonly sides = [new Map<number, Sum>(), new Map<number, Sum>()] as const;
 

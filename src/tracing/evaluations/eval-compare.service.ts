@@ -8,9 +8,9 @@ import type { EvalCompareDto, EvalComparedDto } from './eval-results.dto.js';
 import { EvalResultsService } from './eval-results.service.js';
 import { rowsInAll, type Trial, type TrialRow } from './trials.js';
 
-/** Comparisons that a process computes at once: each keeps it busy. */
+/** Comparisons that one process computes at the same time. Each occupies the CPU. */
 const AT_ONCE = 3;
-/** Values of scores in all comparisons of a request. Each takes some 50 ms. */
+/** Scores that all comparisons of a request may have together. Comparing one takes about 50 ms. */
 export const MAX_COMPARED = 100;
 
 const MEASURES = {
@@ -20,7 +20,6 @@ const MEASURES = {
   judge_cost: ({ judgeCost }: Trial) => (judgeCost ? Number(judgeCost) : null),
 };
 
-/** Evaluations beside a baseline, row by row. */
 @Injectable()
 export class EvalCompareService {
   private readonly slots = new ConnectionSlots(AT_ONCE);
@@ -97,7 +96,7 @@ export class EvalCompareService {
 
 type Comparison = EvalComparedDto['comparisons'][number];
 
-/** With p-values corrected for all of them, and what a reader must know. */
+/** Adds p-values that are corrected for all tested scores, and the warnings. */
 function withHolm(
   baseline: string,
   comparisons: (Omit<Comparison, 'scores'> & {

@@ -26,7 +26,7 @@ export class EvalResultsController {
     private readonly comparisons: EvalCompareService,
   ) {}
 
-  /** Evaluations side by side: rows, their trials with outputs and scores, and statistics of the scores. */
+  /** Reads evaluations side by side: rows, their trials with outputs and scores, and statistics of the scores. */
   @Operation('query', 'reader')
   @ApiOkResponse({ type: EvalResultsDto })
   async query(
@@ -38,7 +38,10 @@ export class EvalResultsController {
     return jsonArray(rows, context, 'rows', members);
   }
 
-  /** Compares evaluations with a baseline row by row: differences with intervals and tests, of scores, latency, tokens and costs. */
+  /**
+   * Compares evaluations with a baseline row by row. Reports differences of scores, latency, tokens and costs, with
+   * intervals and tests.
+   */
   @Operation('compare', 'reader')
   compare(
     @Body() body: EvalCompareDto,

@@ -21,10 +21,10 @@ import {
   PageDto,
 } from '../../platform/http/dto.js';
 
-/** Evaluations of one request. */
+/** Evaluations that one request may read. */
 export const MAX_EVALUATIONS = 20;
 const MAX_CONDITIONS = 32;
-/** Evaluations that are compared with a baseline. */
+/** Evaluations that one request may compare with a baseline. */
 export const MAX_OTHERS = 4;
 const MAX_NAMED_SCORES = 50;
 
@@ -34,39 +34,39 @@ export class EvalSortDto {
   /** `scores.<name>[.<path>]`, `inputs.<path>`, `output.<path>` or `row_digest`. */
   @IsText(1000) field!: string;
   @IsIn(['asc', 'desc']) direction!: 'asc' | 'desc';
-  /** Looks at this evaluation only. */
+  /** Considers only this evaluation. */
   @IsOptional() @IsId() evaluation_call_id?: string | null;
-  /** `difference` sorts by how far apart the evaluations are. `value` when absent. */
+  /** `value` (the default) sorts by the value itself, `difference` by the distance between the evaluations' means. */
   @IsOptional() @IsIn(['value', 'difference']) mode?: 'value' | 'difference' | null;
 }
 
 export class EvalFilterDto {
-  /** An expression tree: docs/adr/0010-query-language.md. It holds for a row when it holds for one of its trials. */
+  /** An expression tree: docs/adr/0010-query-language.md. A row matches when one of its trials matches. */
   @IsJsonObject() query!: object;
-  /** Looks at this evaluation only. */
+  /** Considers only this evaluation. */
   @IsOptional() @IsId() evaluation_call_id?: string | null;
 }
 
 export class EvalResultsQueryDto extends PageDto {
   /** Ids of `Evaluation.evaluate` calls. */
   @IsEvaluations() evaluation_call_ids?: string[] | null;
-  /** The same: runs are calls. */
+  /** Synonym of `evaluation_call_ids`, since runs are calls. */
   @IsEvaluations() evaluation_run_ids?: string[] | null;
-  /** Only rows that every evaluation has. */
+  /** Returns only rows that all the evaluations have. */
   @IsOptional() @IsBoolean() require_intersection?: boolean | null;
   /** True when absent. */
   @IsOptional() @IsBoolean() include_rows?: boolean | null;
   @IsOptional() @IsBoolean() include_summary?: boolean | null;
-  /** As `require_intersection` when absent. */
+  /** The value of `require_intersection` when absent. */
   @IsOptional() @IsBoolean() summary_require_intersection?: boolean | null;
   @IsOptional() @IsBoolean() include_raw_data_rows?: boolean | null;
-  /** With `include_raw_data_rows`: the rows of datasets in place of refs to them. */
+  /** Returns the rows of datasets instead of refs to them. Requires `include_raw_data_rows`. */
   @IsOptional() @IsBoolean() resolve_row_refs?: boolean | null;
-  /** True when absent. False leaves the calls below the trials unread. */
+  /** True when absent. False skips the calls below the trials. */
   @IsOptional() @IsBoolean() include_predict_and_score_children?: boolean | null;
-  /** Adds what predictions cost; scorers are left out. */
+  /** Adds the costs of predictions, without those of scorers. */
   @IsOptional() @IsBoolean() include_costs?: boolean | null;
-  /** By `row_digest` when absent. */
+  /** Sorted by `row_digest` when absent. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(MAX_CONDITIONS)
@@ -79,7 +79,7 @@ export class EvalResultsQueryDto extends PageDto {
   @ValidateNested({ each: true })
   @Type(() => EvalFilterDto)
   filters?: EvalFilterDto[] | null;
-  /** How filters of different evaluations combine; those of one must all hold. `or` when absent. */
+  /** Combines the filters of different evaluations; those of one evaluation must all match. `or` when absent. */
   @IsOptional() @IsIn(['and', 'or']) filter_logic_operator?: 'and' | 'or' | null;
 }
 
@@ -93,11 +93,11 @@ export class TrialDto {
   predict_call_id!: string | null;
   /** Any JSON value, as it was stored. */
   @ApiProperty(ANY_JSON) model_output!: unknown;
-  /** Free-form: what each scorer said, by its name, as it was stored. */
+  /** Free-form: the output of each scorer, keyed by its name, as it was stored. */
   @ApiProperty({ type: 'object', additionalProperties: true }) scores!: object;
   model_latency_seconds!: number | null;
   total_tokens!: number | null;
-  /** In US dollars; null where a price is unknown. */
+  /** In US dollars; null when a price is unknown. */
   total_cost!: number | null;
   @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } })
   scorer_call_ids!: Record<string, string>;
@@ -111,14 +111,14 @@ export class RowTrialsDto {
 
 export class EvalRowDto {
   row_digest!: string;
-  /** Any JSON value. Only with `include_raw_data_rows`. */
+  /** Any JSON value. Present only with `include_raw_data_rows`. */
   @ApiProperty({ ...ANY_JSON, required: false }) raw_data_row?: unknown;
   evaluations!: RowTrialsDto[];
 }
 
 export class ScorerStatDto {
   scorer_key!: string;
-  /** Into a score that is an object. */
+  /** The path inside a score that is an object; null for the score itself. */
   path!: string | null;
   value_type!: 'binary' | 'continuous' | 'text';
   trial_count!: number;
@@ -150,14 +150,14 @@ export class EvalSummaryDto {
 
 export class EvalResultsDto {
   rows!: EvalRowDto[];
-  /** On all pages. */
+  /** Number of rows on all pages. */
   total_rows!: number;
   summary?: EvalSummaryDto;
   warnings!: string[];
 }
 
 export class EvalCompareDto {
-  /** What the others are compared with. */
+  /** The evaluation that the others are compared with. */
   @IsId() baseline_call_id!: string;
   @ArrayNotEmpty() @IsIdList(MAX_OTHERS) other_call_ids!: string[];
   /** Names of scores as `<scorer>[.<path>]`; all when absent. */
@@ -166,17 +166,17 @@ export class EvalCompareDto {
 
 /** One number of each paired row, in the baseline and in the other evaluation. */
 export class ComparedDto {
-  /** Rows that both have a number for. Each counts once: the trials of a row are averaged. */
+  /** Number of rows for which both evaluations have a value. Each row counts once: its trials are averaged. */
   n!: number;
   baseline_mean!: number | null;
   other_mean!: number | null;
   /** Mean of other − baseline over the rows. */
   difference!: number | null;
-  /** Of the difference, with 95 % confidence; null below two rows. */
+  /** The 95 % confidence interval of the difference; null for fewer than two rows. */
   @ApiProperty({ type: 'array', items: { type: 'number' }, nullable: true })
   interval!: [number, number] | null;
   interval_method!: string | null;
-  /** Two-sided, for no difference. */
+  /** Two-sided, for the hypothesis that the evaluations do not differ. */
   p_value!: number | null;
   test!: string | null;
   source!: string | null;
@@ -195,7 +195,7 @@ export class ComparedScoreDto extends ComparedDto {
 
 export class ComparedEvaluationDto {
   evaluation_call_id!: string;
-  /** Rows that both evaluations have. */
+  /** Number of rows that both evaluations have. */
   rows_paired!: number;
   rows_only_baseline!: number;
   rows_only_other!: number;
@@ -203,7 +203,7 @@ export class ComparedEvaluationDto {
   latency_seconds!: ComparedDto;
   total_tokens!: ComparedDto;
   total_cost!: ComparedDto;
-  /** What the scorers' own calls cost. */
+  /** Costs of the scorers' own calls. */
   judge_cost!: ComparedDto;
 }
 

@@ -1,4 +1,4 @@
-// SQL: rows of evaluations are read from documents where they lie, without taking out what is not asked for.
+// SQL: only requested members are extracted from the stored documents.
 import { jsonAt, jsonValueAt, wireTime } from '../../platform/query/columns.js';
 import { lookedUp } from '../../platform/query/plans.js';
 import { isListed, sql, type Sql } from '../../platform/query/sql.js';
@@ -29,20 +29,19 @@ export interface EvaluationRoot {
   model_ref: string | null;
 }
 
-/** A text of an input where it may be a ref. */
+/** An input's text, or null when it is too long for a ref. */
 const refIn = (name: string) => {
   const { sql: text } = jsonAt(document('inputs'), [name]);
   return sql`CASE WHEN length(${text}) <= 2048 THEN ${text} END`;
 };
 
-/** What is known of calls that evaluations may be. */
 export const rootsQuery = (projectId: string, ids: readonly string[]): Sql<EvaluationRoot> => sql`
   SELECT c.id, ${opName} AS op_name, c.display_name, c.trace_id, ${wireTime(sql`c.started_at`)} AS started_at,
     ${wireTime(sql`c.ended_at`)} AS ended_at, c.exception,
     ${refIn('self')} AS evaluation_ref, ${refIn('model')} AS model_ref
   FROM calls c WHERE ${visibleIn(projectId)} AND ${isListed(sql`c.id`, ids)}`;
 
-/** Where a call tells of its spans. */
+/** The spans (`genai_span_ref`) of a call: a list or one object, in its attributes or its summary. */
 const SPANS = sql`coalesce(
   ${jsonValueAt(document('attributes'), ['weave', 'genai_span_ref'])}, ${jsonValueAt(document('attributes'), ['weave.genai_span_ref'])},
   ${jsonValueAt({ type: 'document', sql: sql`c.summary`, isOpaque: sql`c.is_opaque` }, ['weave', 'genai_span_ref'])},
@@ -56,7 +55,7 @@ export interface TrialDetailsRequest {
   hasRaw: boolean;
 }
 
-/** What a page shows of trials beside what was scanned: `TrialDetails` as JSON texts. */
+/** Reads the details of trials that a page shows and the scan does not read, as JSON texts. */
 export const detailsQuery = (details: TrialDetailsRequest): Sql => {
   const { projectId, trialIds, hasChildren, hasCosts, hasRaw } = details;
   const child = sql`SELECT json_build_object('id', c.id, 'name', ${scoreName}, 'is_scorer', ${isScorer},
@@ -80,11 +79,10 @@ export const detailsQuery = (details: TrialDetailsRequest): Sql => {
     )}`;
 };
 
-/** What the model said, by the names of both SDKs. */
+/** The model's output of a trial. The Python and the TypeScript SDK store it under different names. */
 const modelOutput = (of: Sql) => sql`coalesce(
   ${jsonValueAt(document('output', of), ['output'])}, ${jsonValueAt(document('output', of), ['model_output'])})`;
 
-/** The datasets' rows behind digests. */
 export const datasetRowsQuery = (projectId: string, digests: readonly string[]) => sql<{
   digest: string;
   val: string;
@@ -92,7 +90,7 @@ export const datasetRowsQuery = (projectId: string, digests: readonly string[]) 
   SELECT d.digest, r.val::text AS val FROM unnest(${digests}::text[]) d (digest)
   ${lookedUp(sql`SELECT val FROM table_rows WHERE project_id = ${projectId} AND digest = d.digest`, 'r')}`;
 
-/** How many children of an evaluation have ended, and how many there are; at most so many are looked at. */
+/** Counts the trials of an evaluation, and those that have ended. Looks at `limit` trials at most. */
 export const progressQuery = (projectId: string, rootId: string, limit: number) => sql<{
   ended: number;
   all: number;

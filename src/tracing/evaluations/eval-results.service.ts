@@ -31,16 +31,16 @@ import {
   TrialRows,
 } from './trials.js';
 
-/** Trials of all evaluations of a request. */
+/** Trials that the evaluations of a request may have together. */
 export const MAX_TRIALS = 100_000;
-/** A trial takes about so much more memory than its text. */
+/** Memory that a trial takes, as a multiple of its text's length. */
 const MEMORY_FACTOR = 4;
-/** Trials whose outputs are read for one piece of an answer. */
+/** Trials whose outputs are read at the same time. */
 const DETAILS_AT_ONCE = 64;
-/** Characters of these. */
+/** Characters that the details of `DETAILS_AT_ONCE` trials may have together. */
 export const MAX_ROW_BYTES = 64 * 1024 * 1024;
 
-/** Pages of `/eval_results/query`: its rows as they are written, and what stands behind them. */
+/** A page of `/eval_results/query`: its rows as JSON texts, and the members that follow them in the answer. */
 export interface ResultsPage {
   rows: Readable;
   members: () => string;
@@ -49,8 +49,8 @@ export interface ResultsPage {
 type ScanOptions = Omit<TrialScan, 'projectId' | 'rootIds' | 'limit'>;
 
 /**
- * Results over the calls that are stored. One pass reads scores, digests and usage of all trials, without outputs; what a page shows
- * beside these is read for the page only.
+ * Computes results from the stored calls. One pass reads scores, digests and usage of all trials, without outputs.
+ * Everything else is read for the rows of the page only.
  */
 @Injectable()
 export class EvalResultsService {
@@ -59,14 +59,14 @@ export class EvalResultsService {
     private readonly costs: CostsService,
   ) {}
 
-  /** The calls with these ids that are evaluations, by id. */
+  /** Returns the existing evaluation calls among `ids`, keyed by id. */
   async roots(projectId: string, ids: readonly string[]): Promise<Map<string, EvaluationRoot>> {
     if (ids.length === 0) return new Map();
     const rows = await this.database.long(() => this.database.query(rootsQuery(projectId, ids)));
     return new Map(rows.map((row) => [row.id, row]));
   }
 
-  /** How many trials of an evaluation have ended, and how many there are; it looks at so many as a request may have. */
+  /** Counts the trials of an evaluation, and those that have ended. Counts up to `MAX_TRIALS`. */
   async progress(projectId: string, id: string): Promise<{ ended: number; all: number }> {
     const [progress] = await this.database.query(progressQuery(projectId, id, MAX_TRIALS));
     return progress!;
@@ -120,7 +120,10 @@ export class EvalResultsService {
     };
   }
 
-  /** The rows of evaluations, the smallest digest first. @throws ApiError `too_large` */
+  /**
+   * Reads the rows of evaluations, ordered by digest.
+   * @throws ApiError `too_large`
+   */
   async scan(
     projectId: string,
     rootIds: readonly string[],
@@ -152,7 +155,6 @@ export class EvalResultsService {
     return rows.take();
   }
 
-  /** Rows of a page as JSON texts. */
   private async *rows(
     page: readonly TrialRow[],
     shown: PageOptions,
@@ -202,7 +204,7 @@ export class EvalResultsService {
     return details;
   }
 
-  /** What rows ran on, by digest: the example, or the dataset's row behind it. */
+  /** Returns the inputs of rows, keyed by digest: the example, or the dataset row that the example refers to. */
   private async rawRows(
     group: readonly TrialRow[],
     { projectId, query }: PageOptions,
@@ -242,14 +244,13 @@ interface PageOptions extends RowOptions {
 const pageRows = (rows: readonly TrialRow[], { limit, offset }: EvalResultsQueryDto) =>
   rows.slice(offset ?? 0, (offset ?? 0) + (limit ?? rows.length));
 
-/** Rows that the summary is of: filters do not count. */
+/** Selects the rows of the summary. Filters do not affect it. */
 const summaryRows = (
   rows: readonly TrialRow[],
   ids: readonly string[],
   { summary_require_intersection, require_intersection }: EvalResultsQueryDto,
 ) => ((summary_require_intersection ?? require_intersection) ? rowsInAll(rows, ids) : rows);
 
-/** Rows of about `DETAILS_AT_ONCE` trials together. */
 function* rowGroups(rows: readonly TrialRow[]): Generator<TrialRow[]> {
   let group: TrialRow[] = [];
   let trials = 0;

@@ -50,7 +50,7 @@ interface CallPath extends ProjectPath {
 
 const pathProject = ({ entity, project }: ProjectPath) => `${entity}/${project}`;
 
-/** Runs of evaluations made by plain requests. They are calls. */
+/** Records runs of evaluations from plain requests. Runs are stored as calls. */
 @ApiTags('evaluations')
 @ApiParam({ name: 'entity', example: 'acme' })
 @ApiParam({ name: 'project', example: 'demo' })
@@ -73,7 +73,7 @@ export class EvaluationRunsController {
     return this.runs.createRun(pathProject(path), body, caller);
   }
 
-  /** Records what a model said, in a run or by itself. */
+  /** Records the output of a model, in a run or without one. */
   @Operation('predictions', 'writer')
   @Idempotent()
   createPrediction(
@@ -84,7 +84,7 @@ export class EvaluationRunsController {
     return this.runs.createPrediction(pathProject(path), body, text, caller);
   }
 
-  /** Records what a scorer said of a prediction, also as feedback on it. */
+  /** Records the output of a scorer for a prediction, and stores it as feedback on the prediction too. */
   @Operation('scores', 'writer')
   @Idempotent()
   createScore(
@@ -95,7 +95,10 @@ export class EvaluationRunsController {
     return this.runs.createScore(pathProject(path), body, text, caller);
   }
 
-  /** Ends a prediction with its scores. Done again, it takes what was scored since. Takes no body: the published clients send none. */
+  /**
+   * Ends a prediction with its scores. Repeating the request adds scores that arrived since. Takes no body, as the
+   * published clients send none.
+   */
   @Operation('predictions/:id/finish', 'writer')
   async finishPrediction(
     @Ctx() { caller }: Context,
@@ -105,7 +108,7 @@ export class EvaluationRunsController {
     return { success: true };
   }
 
-  /** Sums up a run and ends it. Done again, it takes what was finished since. */
+  /** Sums up a run and ends it. Repeating the request includes predictions that were finished since. */
   @Operation('evaluation_runs/:id/finish', 'writer')
   async finishRun(
     @Body() _body: RunFinishDto,
@@ -152,7 +155,7 @@ export class EvaluationRunsController {
     return jsonLines(await this.runs.list(pathProject(path), 'scores', query), context);
   }
 
-  /** One run. */
+  /** Reads one run. */
   @Get('evaluation_runs/:id')
   @Allow('reader')
   @ApiJsonResponse({ type: RunDto })
@@ -171,7 +174,7 @@ export class EvaluationRunsController {
     return this.runs.delete(pathProject(path), 'runs', evaluation_run_ids, caller);
   }
 
-  /** One prediction. */
+  /** Reads one prediction. */
   @Get('predictions/:id')
   @Allow('reader')
   @ApiJsonResponse({ type: PredictionDto })
@@ -190,7 +193,7 @@ export class EvaluationRunsController {
     return this.runs.delete(pathProject(path), 'predictions', prediction_ids, caller);
   }
 
-  /** One score. */
+  /** Reads one score. */
   @Get('scores/:id')
   @Allow('reader')
   @ApiJsonResponse({ type: ScoreDto })

@@ -5,7 +5,7 @@ import { WIRE } from '../../platform/http/wire-names.js';
 import { IsTexts, TypedObjectsQueryDto } from './typed-objects.dto.js';
 
 const MAX_REF = 2048;
-/** Names of one query string. */
+/** Names in one query string. */
 const MAX_LISTED = 100;
 
 export class RunCreateDto {
@@ -42,13 +42,13 @@ export class RunDto {
   status!: 'running' | 'success' | 'error' | 'descendant_error';
   @ApiProperty({ type: 'string', format: 'date-time' }) started_at!: string;
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) finished_at!: string | null;
-  /** Any JSON value: what was said when the run was finished, else what the service summed up. */
+  /** Any JSON value: the summary of the request that finished the run, or else the one that the service computed. */
   @ApiProperty(ANY_JSON) summary!: unknown;
   source_evaluation_run_id!: string | null;
 }
 
 export class RunFinishDto {
-  /** Free-form. Kept as sent. */
+  /** Free-form. Stored as sent. */
   @IsOptional() @IsJsonObject() summary?: object | null;
 }
 
@@ -65,12 +65,12 @@ export class RunsDeleteDto {
 export class PredictionCreateDto {
   /** A ref of a model or an op. */
   @IsText(MAX_REF, { min: 1 }) model!: string;
-  /** Free-form. Kept as sent. */
+  /** Free-form. Stored as sent. */
   @IsJsonObject() inputs!: object;
-  /** Any JSON value. Kept as sent. */
+  /** Any JSON value. Stored as sent. */
   @AnyJson() @ApiProperty(ANY_JSON) output!: unknown;
   @IsOptional() @IsId() evaluation_run_id?: string | null;
-  /** Spans of the prediction: `{trace_id, span_id}`, or a list of these. Kept as sent. */
+  /** Spans of the prediction: `{trace_id, span_id}`, or a list of these. Stored as sent. */
   @IsOptional() @AnyJson() @ApiProperty(ANY_JSON) genai_span_ref?: unknown;
 }
 
@@ -103,7 +103,7 @@ export class ScoreCreateDto {
   @IsId() prediction_id!: string;
   /** A ref of a scorer. */
   @IsText(MAX_REF, { min: 1 }) scorer!: string;
-  /** Any JSON value. Kept as sent. */
+  /** Any JSON value. Stored as sent. */
   @AnyJson() @ApiProperty(ANY_JSON) value!: unknown;
   @IsOptional() @IsId() evaluation_run_id?: string | null;
 }

@@ -1,4 +1,4 @@
-// SQL: runs, predictions and scores are calls, told by what stands in their attributes.
+// SQL: runs, predictions and scores are calls, which are recognized by their attributes.
 import { WIRE } from '../../platform/http/wire-names.js';
 import { type JsonColumn, jsonAt, jsonValueAt, wireTime } from '../../platform/query/columns.js';
 import { lookedUp, pageLimit } from '../../platform/query/plans.js';
@@ -21,7 +21,7 @@ const input = (name: string) => jsonAt(document('inputs'), [name]).sql;
 const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END`;
 
-/** The name by which both SDKs call evaluations, with any digest or without. */
+/** Matches the op of evaluations. Both SDKs use this name, with a digest or without. */
 const isRun = (projectId: string) => {
   const prefix = `${WIRE.scheme}:///${projectId}/op/Evaluation.evaluate`;
   return sql`(c.op_name = 'Evaluation.evaluate' OR c.op_name >= ${`${prefix}:`} AND c.op_name < ${`${prefix};`})`;
@@ -32,7 +32,7 @@ const rows = (columns: Sql, from: Sql, page: RunsPage) => sql`
     SELECT ${columns} FROM ${from} ORDER BY c.started_at, c.id
     ${pageLimit(page.limit)} OFFSET ${page.offset ?? 0}::bigint) t`;
 
-/** Runs as JSON texts, the oldest first; those that the SDKs made too. */
+/** Reads runs as JSON texts, the oldest first. Includes runs that the SDKs recorded. */
 export function runsQuery(
   projectId: string,
   asked: RunsPage & { evaluations?: string[]; models?: string[]; ids?: string[] },
@@ -60,13 +60,13 @@ export function runsQuery(
 export type RunMarks = RunsPage & {
   runId?: string | null;
   ids?: string[];
-  /** The digest of the source of ops that the service publishes for predictions and scores. */
+  /** The digest of the source code of placeholder ops (`placeholderOp`). */
   source: string;
 };
 
 /**
- * The calls with a mark: in a run where one is asked for, below the run or below what is below it; else those of the ops that the service
- * published, so that the calls of others stay unread.
+ * Reads the calls whose attributes mark them as a prediction or a score. With a run, they are its children or
+ * grandchildren. Without a run, only calls of ops that the service published are read.
  */
 function markedCalls(projectId: string, name: 'prediction' | 'score', asked: RunMarks): Sql {
   const { runId, ids, source } = asked;
@@ -96,7 +96,7 @@ const runOfCall = (projectId: string) => sql`coalesce(${weaveAttribute('evaluati
 
 const USER = sql`c.user_id AS ${identifier(WIRE.userId)}`;
 
-/** Predictions as JSON texts, the oldest first. */
+/** Reads predictions as JSON texts, the oldest first. */
 export const predictionsQuery = (projectId: string, asked: RunMarks): Sql =>
   rows(
     sql`c.id AS prediction_id, coalesce(${weaveAttribute('model')}, ${input('self')}) AS model,
@@ -105,7 +105,7 @@ export const predictionsQuery = (projectId: string, asked: RunMarks): Sql =>
     asked,
   );
 
-/** Scores as JSON texts, the oldest first. */
+/** Reads scores as JSON texts, the oldest first. */
 export const scoresQuery = (projectId: string, asked: RunMarks): Sql =>
   rows(
     sql`c.id AS score_id, coalesce(${weaveAttribute('scorer')}, ${input('self')}) AS scorer, c.output AS value,
@@ -114,13 +114,13 @@ export const scoresQuery = (projectId: string, asked: RunMarks): Sql =>
     asked,
   );
 
-/** What scorers said of a prediction: those beside it, as JSON texts. */
+/** Reads the scores of a prediction as JSON texts. They are its siblings. */
 export const scoresBeside = (projectId: string, parentId: string, limit: number) => sql`
   SELECT json_build_object('scorer', coalesce(${weaveAttribute('scorer')}, c.op_name), 'output', c.output)::text FROM calls c
   WHERE ${visibleIn(projectId)} AND c.parent_id = ${parentId} AND ${weaveAttribute('score')} = 'true'
   ORDER BY c.started_at, c.id LIMIT ${limit}::bigint`;
 
-/** The outputs of the trials of a run that have ended, as texts. */
+/** Reads the outputs of the run's trials that have ended, as texts. */
 export const trialOutputs = (projectId: string, runId: string) => sql`
   SELECT coalesce(CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END, 'null'::json)::text FROM calls c
   WHERE ${visibleIn(projectId)} AND c.parent_id = ${runId} AND c.ended_at IS NOT NULL

@@ -34,9 +34,11 @@ import { TypedObjectsService } from './typed-objects.service.js';
 
 /** Scores of one prediction. */
 const MAX_SCORES = 1000;
-/** Characters of these: they become one document. */
+/** Characters of the scores of one prediction, which become one document. */
 const MAX_SCORES_LENGTH = 16 * 1024 * 1024;
-/** Makes the id of a run's last call from that of the run: finished again, a run gets no second one. */
+/**
+ * Namespace for the id of a run's last call, which is derived from the run's id. Finishing a run twice writes one call.
+ */
 const SUMMARY_NAMESPACE = '5f0d6d0c-5d0a-4c57-9a3c-6f0b4f2f6f5e';
 
 const KINDS = { runs: runsQuery, predictions: predictionsQuery, scores: scoresQuery };
@@ -45,7 +47,7 @@ const NOUNS = { runs: 'evaluation run', predictions: 'prediction', scores: 'scor
 
 const json = (value: unknown) => JSON.stringify(value);
 
-/** Runs of evaluations, their predictions and scores: calls as the SDKs make them. */
+/** Records runs of evaluations, predictions and scores as calls like those of the SDKs. */
 @Injectable()
 export class EvaluationRunsService {
   constructor(
@@ -68,7 +70,7 @@ export class EvaluationRunsService {
     return { evaluation_run_id: id };
   }
 
-  /** `text` is the body as it was sent. */
+  /** `text` is the request body as it was sent. */
   async createPrediction(
     project: string,
     { model, evaluation_run_id: runId, genai_span_ref }: PredictionCreateDto,
@@ -107,7 +109,7 @@ export class EvaluationRunsService {
     return { prediction_id: id };
   }
 
-  /** The call of one trial, of which a prediction is a part. */
+  /** Builds the trial call that becomes the parent of a prediction. */
   private async trialAbove(
     project: string,
     run: StoredCall,
@@ -129,7 +131,7 @@ export class EvaluationRunsService {
     };
   }
 
-  /** `text` is the body as it was sent. */
+  /** `text` is the request body as it was sent. */
   async createScore(
     project: string,
     { prediction_id, scorer, evaluation_run_id: given }: ScoreCreateDto,
@@ -182,7 +184,7 @@ export class EvaluationRunsService {
     return { score_id: id };
   }
 
-  /** Ends the trial of a prediction with what it and its scorers said. Done again, it takes what was scored since. */
+  /** Ends the trial of a prediction with its output and scores. Repeating it includes scores that arrived since. */
   async finishPrediction(project: string, id: string, caller: Caller): Promise<void> {
     const prediction = await this.call(project, id, 'predictions');
     const parentId = prediction.call['parent_id'];
@@ -203,7 +205,10 @@ export class EvaluationRunsService {
     await end(trial.call.id, [['output', said], ...repeatedSummary(trial)]);
   }
 
-  /** What scorers said below a trial, by their names, as texts. @throws ApiError `too_large` */
+  /**
+   * Returns the outputs of the scorers below a trial as JSON texts, keyed by scorer.
+   * @throws ApiError `too_large`
+   */
   private async scoresBeside(project: string, trialId: string): Promise<Map<string, string>> {
     const texts = new Map<string, string>();
     let length = 0;
@@ -223,7 +228,9 @@ export class EvaluationRunsService {
     return texts;
   }
 
-  /** Sums up the trials that have ended, and ends the run with that. `text` is the body as it was sent. */
+  /**
+   * Sums up the trials that have ended, and ends the run with the summary. `text` is the request body as it was sent.
+   */
   async finishRun(project: string, id: string, text: string, caller: Caller): Promise<void> {
     const given = memberText(text, 'summary');
     const run = await this.call(project, id, 'runs');
@@ -294,7 +301,10 @@ export class EvaluationRunsService {
     return this.database.stream(query, { maxBatch: 64 });
   }
 
-  /** One of a kind as JSON text. @throws ApiError `not_found` */
+  /**
+   * Reads a run, a prediction or a score as JSON text.
+   * @throws ApiError `not_found`
+   */
   async read(project: string, kind: RecordKind, id: string): Promise<string> {
     const rows = await this.stream(
       KINDS[kind](project, { ids: [id], limit: 1, source: this.source }),
@@ -305,7 +315,6 @@ export class EvaluationRunsService {
     return batch[0];
   }
 
-  /** Deletes calls of a kind, with their descendants. */
   async delete(
     project_id: string,
     kind: RecordKind,
@@ -323,7 +332,10 @@ export class EvaluationRunsService {
       : this.calls.delete({ project_id, call_ids }, caller);
   }
 
-  /** A call of a kind, with its documents. @throws ApiError `not_found` */
+  /**
+   * Reads the call of a run, a prediction or a score, with its documents.
+   * @throws ApiError `not_found`
+   */
   private async call(project: string, id: string, kind: RecordKind): Promise<StoredCall> {
     await this.read(project, kind, id);
     const [call] = await this.calls.stored(project, [id]);
@@ -347,7 +359,7 @@ export class EvaluationRunsService {
   }
 }
 
-/** What an end must repeat, or it would be lost. */
+/** Returns the stored summary. An end must repeat it, since the summary of an end replaces the stored one. */
 const repeatedSummary = ({ documents: { summary } }: StoredCall): [string, string][] =>
   summary ? [['summary', summary]] : [];
 
@@ -360,11 +372,11 @@ const started = (
   place: { trace_id: string; parent_id?: string },
 ) => ({ project_id, id, op_name, started_at: now(), ...place });
 
-/** The text of a member of an object's text; `null` where there is none. */
+/** Returns the text of a member of a JSON object, or `null` when it is absent. */
 const memberText = (object: string | null | undefined, name: string): string =>
   (object?.startsWith('{') && memberTexts(object).get(name)) || 'null';
 
 const modelName = (ref: string) => parseRef(ref)?.name ?? 'Model';
 
-/** The name under which a trial tells what a scorer said. */
+/** Returns the name of a scorer in the `scores` of a trial. */
 const scorerName = (scorer: string) => parseRef(scorer)?.name ?? scorer;

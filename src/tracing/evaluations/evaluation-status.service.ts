@@ -9,10 +9,9 @@ import { TablesService } from '../objects/tables.service.js';
 import type { EvaluationStatusQueryDto } from './eval-results.dto.js';
 import { EvalResultsService } from './eval-results.service.js';
 
-/** Bytes of an evaluation or a dataset that is looked into. */
+/** Bytes of an evaluation or a dataset object that is read for its status. */
 const MAX_VALUE_BYTES = 1024 * 1024;
 
-/** How far evaluations are. */
 @Injectable()
 export class EvaluationStatusService {
   constructor(
@@ -22,7 +21,7 @@ export class EvaluationStatusService {
     private readonly tables: TablesService,
   ) {}
 
-  /** As JSON text. */
+  /** Returns the status as JSON text. */
   async status({ project_id, call_id }: EvaluationStatusQueryDto, caller: Caller): Promise<string> {
     const root = (await this.results.roots(project_id, [call_id])).get(call_id);
     if (!root) return '{"status":{"code":"not_found"}}';
@@ -42,7 +41,7 @@ export class EvaluationStatusService {
     return JSON.stringify({ status: { code: 'running', completed_rows: ended, total_rows } });
   }
 
-  /** The rows of an evaluation's dataset, each as often as it is tried; 0 where that is not known. */
+  /** Returns the number of rows in the evaluation's dataset times its trials, or 0 when unknown. */
   private async expectedRows(evaluationRef: string | null, caller: Caller): Promise<number> {
     const evaluation = await this.value(evaluationRef, caller);
     const dataset = await this.value(evaluation?.['dataset'], caller);
@@ -53,7 +52,7 @@ export class EvaluationStatusService {
     return Number.isInteger(trials) && trials > 0 ? count * trials : count;
   }
 
-  /** The object behind a ref; undefined where the caller may not see it, or there is none. */
+  /** Returns the object behind a ref, or undefined when it does not exist or the caller has no access. */
   private async value(ref: unknown, caller: Caller): Promise<Record<string, unknown> | undefined> {
     const parsed = parseRef(ref);
     if (!parsed?.digest || !caller.reaches(parsed.projectId)) return undefined;

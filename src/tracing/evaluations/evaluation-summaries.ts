@@ -5,10 +5,13 @@ import type { EvaluationRoot } from './eval-results.query.js';
 import { ScoreStats } from './score-stats.js';
 import type { Trial, TrialRow } from './trials.js';
 
-/** Different values of scores of an evaluation. */
+/** Different scores (scorer and path) that the summary of an evaluation may have. */
 export const MAX_LEAVES = 1000;
 
-/** What evaluations that have rows say, in the order asked for. @throws ApiError `too_large` */
+/**
+ * Sums up the evaluations that have rows, in the order of `ids`.
+ * @throws ApiError `too_large`
+ */
 export async function summarize(
   rows: readonly TrialRow[],
   ids: readonly string[],

@@ -9,7 +9,7 @@ import { EvaluationStatusService } from './evaluation-status.service.js';
 export class EvaluationsController {
   constructor(private readonly evaluations: EvaluationStatusService) {}
 
-  /** How far an evaluation is: running with its rows so far, failed, or complete with its output. */
+  /** Reads the status of an evaluation: running with its rows so far, failed, or complete with its output. */
   @Operation('status', 'reader')
   @ApiJsonResponse({ type: EvaluationStatusDto })
   status(@Body() query: EvaluationStatusQueryDto, @Ctx() { caller }: Context): Promise<string> {

@@ -14,7 +14,7 @@ import { KeptTrialsRefresher } from './kept-trials.refresher.js';
 import { TypedObjectsController } from './typed-objects.controller.js';
 import { TypedObjectsService } from './typed-objects.service.js';
 
-/** Evaluations: recorded as calls and objects, read as rows of results. */
+/** Evaluations. They are recorded as calls and objects, and read as rows of results. */
 @Module({
   imports: [CallsModule, CostsModule, FeedbackModule, ObjectsModule],
   controllers: [

@@ -5,14 +5,14 @@ import type { CostsService, Priceable } from '../costs/costs.service.js';
 import type { ChunkTexts } from './kept-trials.query.js';
 import { countedTokens } from './trials.js';
 
-/** Trials of a chunk, as long as ids spread them evenly. */
+/** Average number of trials in a chunk. Ids spread trials over chunks by their hash. */
 export const CHUNK_TRIALS = 1000;
-/** Characters of the scores of a chunk, with their texts. */
+/** Characters of the complete scores of a chunk, including texts. */
 const MAX_FULL_SCORES = 8 * 1024 * 1024;
-/** Levels of a score that are kept: more than a name can lead to. */
+/** Levels of a score that are kept: more than a field name can reach. */
 const MAX_LEVELS = 70;
 
-/** What is kept of a trial, as JSON texts. */
+/** A trial of a finished evaluation as it is stored, each member as JSON text. */
 export type KeptTrial = Readonly<
   Record<
     | 'id'
@@ -33,7 +33,7 @@ export type KeptTrial = Readonly<
 const textsOf = (array: string) =>
   elementSpans(array, 0, UNLIMITED).map((span) => array.slice(...span));
 
-/** What is kept of a trial, from its record. */
+/** Builds a kept trial from a record of `trialRecords`. */
 export function keptTrial(record: string, costs: CostsService): KeptTrial {
   const [id, digest, startedAt, fullScores, fullLate, latency, spent, judges] = textsOf(record) as [
     string,
@@ -61,11 +61,11 @@ export function keptTrial(record: string, costs: CostsService): KeptTrial {
   };
 }
 
-/** A score as JSON text with its numbers and booleans. Of texts it tells that they are there, and lists count nothing. */
+/** Returns a score as JSON text with its numbers and booleans. Texts become empty, lists become null. */
 function withoutTexts(value: unknown, level = 0): string {
   if (typeof value === 'string') return '""';
   if (typeof value === 'boolean') return String(value);
-  // JSON.parse reads 1e999 as Infinity, and so will the reader
+  // JSON.parse reads 1e999 as Infinity, and the reader parses it in the same way
   if (typeof value === 'number')
     return Number.isFinite(value) ? String(value) : value > 0 ? '1e999' : '-1e999';
   if (!isObject(value) || level > MAX_LEVELS) return 'null';
@@ -77,7 +77,6 @@ function withoutTexts(value: unknown, level = 0): string {
 
 const arrayText = (texts: readonly string[]) => `[${texts.join(',')}]`;
 
-/** The columns of a chunk. */
 export function chunkTexts(trials: readonly KeptTrial[]): ChunkTexts {
   const of = (name: keyof KeptTrial) => arrayText(trials.map((trial) => trial[name]));
   const full = arrayText([of('fullScores'), of('fullLate')]);
@@ -91,7 +90,9 @@ export function chunkTexts(trials: readonly KeptTrial[]): ChunkTexts {
   };
 }
 
-/** The trials of a chunk by their ids. Texts of scores that are not kept are missing for good: they are told as null. */
+/**
+ * Reads the trials of a chunk, keyed by id. When `full_scores` is null, the complete scores are lost and read as null.
+ */
 export function chunkTrials(chunk: ChunkTexts): Map<string, KeptTrial> {
   const ids = textsOf(chunk.ids!);
   const digests = textsOf(chunk.digests!);
@@ -119,7 +120,7 @@ export function chunkTrials(chunk: ChunkTexts): Map<string, KeptTrial> {
   );
 }
 
-/** Which of some chunks holds a trial (FNV-1a). */
+/** Returns the number of the chunk that holds a trial, by the FNV-1a hash of its id. */
 export function chunkOf(id: string, chunks: number): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193);

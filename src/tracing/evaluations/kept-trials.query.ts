@@ -1,4 +1,4 @@
-// SQL: trials are kept as arrays, told from calls and marks of one moment.
+// SQL: trials are stored as arrays, and computed from calls and marks of one snapshot.
 import { projectLock } from '../../platform/database/advisory-locks.js';
 import type { MarkedStatistics } from '../../platform/database/marks-refresher.js';
 import { computedOnce, lookedUp } from '../../platform/query/plans.js';
@@ -6,12 +6,12 @@ import { sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../visible-calls.js';
 import { belowTrial, isTrial, SCORES, trialsWhere } from './trial-parts.query.js';
 
-/** Marks that a reader looks through; with more of them it reads the calls. */
+/** Marks that a reader examines. When a project has more, it reads the calls instead. */
 const MAX_READ_MARKS = 2000;
 
 /**
- * `kept_runs`: those of some runs whose kept trials are exact. A mark names runs, or calls that may be trials of theirs. Without
- * texts of scores they answer no conditions.
+ * CTE `kept_runs`: those of `runIds` whose kept trials are exact. A mark names runs, or calls that may be trials of
+ * runs. With `needsTexts` (conditions need texts of scores), runs without `full_scores` are left out.
  */
 export const keptRuns = (
   projectId: string,
@@ -31,7 +31,7 @@ export const keptRuns = (
       AND (${!needsTexts}::boolean OR NOT EXISTS (
         SELECT FROM kept_trials k WHERE k.project_id = ${projectId} AND k.run_id = r.id AND k.full_scores IS NULL)))`;
 
-/** Marks that name 5000 calls take 0.1 s, and up to 1 s where all are trials. */
+/** Marks that name 5000 calls take 0.1 s, or up to 1 s when all of them are trials. */
 export const MARKED_TRIALS: MarkedStatistics = {
   marks: sql`trial_marks`,
   lock: projectLock(0x7472696c),
@@ -39,7 +39,7 @@ export const MARKED_TRIALS: MarkedStatistics = {
   what: 'trials of evaluations',
 };
 
-/** Takes marks away that name about `limit` calls together. */
+/** Deletes and returns the oldest marks, which together name about `limit` calls. */
 export const marksTake = (projectId: string, limit: number) => sql<{
   call_ids: string[];
   run_ids: string[];
@@ -55,7 +55,7 @@ export const marksTake = (projectId: string, limit: number) => sql<{
 export const marksKeep = (projectId: string, runIds: readonly string[]) =>
   sql`INSERT INTO trial_marks (project_id, call_ids, run_ids) VALUES (${projectId}, '{}', ${runIds}::text[])`;
 
-/** Those of some calls that are trials, and of which run. */
+/** Reads the trials among the calls `ids`, each with its run. */
 export const trialsAmong = (projectId: string, ids: readonly string[]) => sql<{
   id: string;
   run_id: string;
@@ -63,7 +63,9 @@ export const trialsAmong = (projectId: string, ids: readonly string[]) => sql<{
   SELECT c.id, c.parent_id AS run_id FROM unnest(${ids}::text[]) r (id)
   ${lookedUp(sql`SELECT c.id, c.parent_id FROM calls c WHERE ${visibleIn(projectId)} AND c.id = r.id AND c.parent_id IS NOT NULL AND ${isTrial}`, 'c')}`;
 
-/** Which of some runs have finished, and in how many chunks they are kept; `is_large` where they are too large for it. */
+/**
+ * Reads which runs have finished, and how many chunks keep each. `is_large` marks runs that are too large to be kept.
+ */
 export const runStates = (projectId: string, runIds: readonly string[]) => sql<{
   id: string;
   is_finished: boolean;
@@ -83,8 +85,9 @@ export const trialIds = (projectId: string, runId: string, limit: number) => sql
   SELECT c.id FROM calls c WHERE ${visibleIn(projectId)} AND c.parent_id = ${runId} AND ${isTrial} LIMIT ${limit}::bigint`;
 
 /**
- * Trials of a run as `KeptTrial` tells, in any order; null for one of more than `maxLength` characters. Each is looked up by its id
- * alone: before the first ANALYZE of calls, PostgreSQL would read all trials of the run for each of them.
+ * Reads trials of a run as records for `keptTrial`, in any order. A trial longer than `maxLength` characters is null.
+ * Each trial is looked up by its id alone. With the run as a condition, PostgreSQL would read all trials of the run for
+ * each id until the first ANALYZE of calls.
  */
 export const trialRecords = (
   projectId: string,
@@ -127,6 +130,6 @@ export const chunkStore = (
 export const runsForget = (projectId: string, runIds: readonly string[]) =>
   sql`DELETE FROM kept_trials WHERE project_id = ${projectId} AND run_id = ANY(${runIds}::text[])`;
 
-/** A row where any run of the project is kept. */
+/** Returns a row when the project has a kept run. */
 export const anyKept = (projectId: string) =>
   sql`SELECT FROM kept_trials WHERE project_id = ${projectId} LIMIT 1`;

@@ -29,16 +29,15 @@ import {
   trialsAmong,
 } from './kept-trials.query.js';
 
-/** Trials that are read at once. */
+/** Trials that one statement reads. */
 const AT_ONCE = 250;
-/** Characters of a trial that is kept. A run with a larger one is not. */
+/** Characters of one kept trial. A run with a larger trial is not kept. */
 const MAX_TRIAL = 64 * 1024;
-/** Characters of a run that is kept. */
+/** Characters of one kept run. */
 const MAX_RUN = 64 * 1024 * 1024;
-/** Trials of runs that are kept anew in one transaction. */
+/** Trials of new runs that one transaction keeps. */
 const MAX_ANEW = 10_000;
 
-/** Which chunk of a run, and of how many. */
 interface ChunkKey {
   runId: string;
   chunk: number;
@@ -55,9 +54,9 @@ const TOO_LARGE: ChunkTexts = {
 };
 
 /**
- * Keeps the trials of finished evaluations as arrays. Of a run that is kept only what changed is read anew; one that has not finished
- * is not kept, since each trial would write a chunk again. Later statements see more, so the marks are deleted first: what changes
- * meanwhile is marked again.
+ * Keeps the trials of finished evaluations as arrays. For a kept run, only changed trials are read again. An unfinished
+ * run is not kept, since each of its trials would rewrite a chunk. Marks are deleted first: later statements see newer
+ * rows, and a change in the meantime adds a new mark.
  */
 @Injectable()
 export class KeptTrialsRefresher extends MarksRefresher {
@@ -73,14 +72,14 @@ export class KeptTrialsRefresher extends MarksRefresher {
     const marks = await this.database.query(marksTake(projectId, limit));
     if (marks.length === 0) return 0;
     const named = new Set(marks.flatMap(({ call_ids }) => call_ids));
-    // trials that changed themselves, among others: they may have left the runs that their marks name
+    // includes the changed trials themselves: they may have left the runs that their marks name
     const left = new Set(
       marks.flatMap(({ call_ids, run_ids }) => (run_ids.length > 0 ? call_ids : [])),
     );
     const runs = new Map<string, string[]>();
     for (const { run_ids } of marks) for (const id of run_ids) runs.set(id, []);
     const leftRuns = new Set(runs.keys());
-    // where nothing is kept nothing is out of date, and most projects have no evaluations
+    // without kept runs nothing is out of date, and most projects have no evaluations
     const [kept] = await this.database.query(anyKept(projectId));
     const changed = kept ? await this.database.query(trialsAmong(projectId, [...named])) : [];
     for (const { id, run_id } of changed) {
@@ -95,7 +94,7 @@ export class KeptTrialsRefresher extends MarksRefresher {
     return isMore ? limit : Math.min(taken, limit);
   }
 
-  /** Refreshes runs with trials of theirs that changed. Answers whether there is more to do. */
+  /** Refreshes runs and their changed trials. Returns true when runs are left for the next transaction. */
   private async refreshRuns(
     projectId: string,
     runs: ReadonlyMap<string, string[]>,
@@ -124,7 +123,7 @@ export class KeptTrialsRefresher extends MarksRefresher {
     return later.length > 0;
   }
 
-  /** Keeps all of a run. Answers how many trials it has. */
+  /** Keeps all trials of a run. Returns how many trials it has. */
   private async keep(projectId: string, runId: string): Promise<number> {
     const found = await this.database.query(trialIds(projectId, runId, MAX_TRIALS + 1));
     const ids = found.map(({ id }) => id);
@@ -143,7 +142,7 @@ export class KeptTrialsRefresher extends MarksRefresher {
     return ids.length;
   }
 
-  /** Brings trials of a kept run up to date, and takes those away that have left it. */
+  /** Updates changed trials of a kept run, and removes those that have left it. */
   private async patch(
     projectId: string,
     { runId, chunks }: Omit<ChunkKey, 'chunk'>,
@@ -176,7 +175,7 @@ export class KeptTrialsRefresher extends MarksRefresher {
     return this.database.query(chunkStore(projectId, place, texts)).then(() => {});
   }
 
-  /** What is to be kept of trials, by id; null where it is too much. */
+  /** Reads the kept form of trials, keyed by id. Returns null when they are too large. */
   private async records(
     projectId: string,
     runId: string,
@@ -198,11 +197,10 @@ export class KeptTrialsRefresher extends MarksRefresher {
   }
 }
 
-/** Trials by the chunks that hold them. */
 const byChunk = (ids: readonly string[], chunks: number) =>
   groupBy(ids, (id) => chunkOf(id, chunks));
 
-/** Puts trials in the places of those with some ids, and takes those away that are no more. Answers whether any was or is there. */
+/** Replaces the trials with these ids in `kept`, and removes those that are gone. Returns true when `kept` changed. */
 function replaceTrials(
   kept: Map<string, KeptTrial>,
   ids: readonly string[],

@@ -1,5 +1,6 @@
--- Marks the trials and evaluations that changed calls may touch (docs/adr/0132-evaluations.md): one mark for each project of a
--- statement. What is below a trial counts for it, and no trigger looks at other calls: so the parents of all calls are named.
+-- Marks the trials and evaluations that changed calls may affect (docs/adr/0132-evaluations.md), with one mark for each
+-- project of a statement. Calls below a trial belong to it. The trigger reads no other calls, so it names the parents
+-- of all changed calls.
 CREATE OR REPLACE FUNCTION skein_mark_trials() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   mark record;
@@ -33,7 +34,7 @@ BEGIN
 END
 $$;
 
--- Both SDKs' names of the call of one trial.
+-- Matches the op of a trial's call. The two SDKs spell its name differently.
 CREATE OR REPLACE FUNCTION skein_is_trial(op_name text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT strpos(op_name, 'Evaluation.predict_and_score') > 0 OR strpos(op_name, 'Evaluation.predictAndScore') > 0
 $$;

@@ -5,24 +5,24 @@ import { isObject } from '../../platform/json/json-object.js';
 import { scoreNumber } from './score-stats.js';
 import type { Trial, TrialRow } from './trials.js';
 
-/** What rows are sorted by: a score at a path, or the n-th of the values that each trial was scanned for. */
+/** A sort order of rows: by a score at a path, or by the n-th value of `Trial.keys`. */
 export interface RowSort {
   isDescending: boolean;
-  /** Only this evaluation counts; null for all. */
+  /** The evaluation whose trials count; null for all. */
   rootId: string | null;
-  /** By how far the evaluations' means of a score are apart. */
+  /** True when rows are sorted by the distance between the evaluations' means of a score. */
   isDifference: boolean;
   value: { score: readonly string[] } | { key: number } | 'digest';
 }
 
-/** Conditions on trials: those of a group must all hold, each for a trial of the row. */
+/** Conditions on the trials of one evaluation, or of all. Each must match at least one trial of the row. */
 export interface FilterGroup {
   rootId: string | null;
-  /** Places in `Trial.hits`. */
+  /** Indexes in `Trial.hits`. */
   hits: readonly number[];
 }
 
-/** Rows for which the groups hold: one of them, or each. */
+/** Returns the rows that match one of the groups, or each group with `isEach`. */
 export async function filteredRows(
   rows: readonly TrialRow[],
   groups: readonly FilterGroup[],
@@ -40,7 +40,7 @@ export async function filteredRows(
   return found;
 }
 
-/** Rows in the order asked for; ties by digest. `rows` are in the order of their digests. */
+/** Sorts rows. Rows with equal ranks keep the order of their digests; `rows` must be in that order. */
 export async function sortedRows(
   rows: readonly TrialRow[],
   sorts: readonly RowSort[],
@@ -66,7 +66,7 @@ export async function sortedRows(
   return (await sortYielding(ranked, byRanks, turn)).map(({ row }) => row);
 }
 
-/** Numbers come first in both directions, then texts, then rows without a value. */
+/** A row's value for sorting. Numbers come first in both directions, then texts, then rows without a value. */
 type Rank = number | string | null;
 
 function compareRanks(a: Rank, b: Rank, isDescending: boolean): number {
@@ -90,12 +90,11 @@ function rowRank(row: TrialRow, { rootId, isDifference, value }: RowSort): Rank 
       most = Math.max(most, mean);
     }
     const apart = most - least;
-    return apart >= 0 ? apart : null; // without means, or of endless ones, it is no number
+    return apart >= 0 ? apart : null; // NaN when a mean is infinite, and negative when no evaluation has a mean
   }
   return scoreMean(listTrials(row, rootId), value.score);
 }
 
-/** The first trial's value. */
 function keyRank(trials: readonly Trial[], key: number): Rank {
   const text = trials.find((trial) => trial.keys[key] !== null)?.keys[key] ?? null;
   return text !== null && IS_NUMBER.test(text) ? Number(text) : text;
@@ -105,7 +104,7 @@ const IS_NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?$/;
 const listTrials = (row: TrialRow, rootId: string | null): readonly Trial[] =>
   rootId === null ? [...row.trials.values()].flat() : (row.trials.get(rootId) ?? []);
 
-/** The mean of a score over trials that have it as a number or a boolean. */
+/** Returns the mean of a score over the trials where it is a number or a boolean. */
 function scoreMean(trials: readonly Trial[], path: readonly string[]): number | null {
   let sum = 0;
   let count = 0;

@@ -3,14 +3,19 @@ import type { EvalResultsQueryDto } from './eval-results.dto.js';
 import type { TrialScan } from './trial-scan.query.js';
 import type { FilterGroup, RowSort } from './row-order.js';
 
-/** Orders by values that each trial's documents are taken apart for. */
+/** Sort orders that need values from the documents of each trial. */
 const MAX_DOCUMENT_SORTS = 3;
-/** Operators, fields and values of all filters. Each is computed for each trial: 1000 for 100,000 of them take seconds. */
+/**
+ * Operators, fields and values in all filters. Each is computed for each trial: 1000 for 100,000 trials take seconds.
+ */
 const MAX_FILTER_NODES = 1000;
 
 export const isOfScore = ({ value }: RowSort) => typeof value === 'object' && 'score' in value;
 
-/** The orders of a request, and the values that trials are scanned for. @throws InvalidQuery */
+/**
+ * Returns the sort orders of a request, and the values that the scan must read for each trial.
+ * @throws InvalidQuery
+ */
 export function rowSorts(
   { sort_by }: EvalResultsQueryDto,
   areSeveral: boolean,
@@ -48,7 +53,7 @@ export function rowSorts(
 }
 const SORTABLE = 'must be scores.<name>[.<path>], inputs.<path>, output.<path> or row_digest';
 
-/** The filters of a request by evaluation, and what trials are asked for them. */
+/** Groups the filters of a request by evaluation, and returns the conditions for each trial. */
 export function filterGroups({ filters }: EvalResultsQueryDto): {
   groups: FilterGroup[];
   conditions: TrialScan['conditions'];
@@ -71,7 +76,7 @@ export function filterGroups({ filters }: EvalResultsQueryDto): {
   };
 }
 
-/** Objects, each an operator, a field or a value. */
+/** Counts objects, each of which is an operator, a field or a value. */
 function countNodes(query: object): number {
   const open: unknown[] = [query];
   let nodes = 0;

@@ -3,16 +3,14 @@ import { elementSpans, memberTexts, objectText } from '../../platform/json/json-
 import type { CostsService, Priceable } from '../costs/costs.service.js';
 import { countedTokens, spentDollars, type Trial, type TrialRow } from './trials.js';
 
-/** What is shown of rows. */
 export interface RowOptions {
-  /** The evaluations, in the order asked for. */
+  /** The evaluations, in the order of the request. */
   ids: readonly string[];
   hasChildren: boolean;
   hasCosts: boolean;
   costs: CostsService;
 }
 
-/** A call below a trial. */
 interface TrialChild {
   id: string;
   name: string;
@@ -23,7 +21,7 @@ interface TrialChild {
   spans: unknown;
 }
 
-/** A row as JSON text. `details` are those of its trials; `raw` is what they ran on, where it is shown. */
+/** Returns a row as JSON text. `details` are those of its trials; `raw` are its inputs, or null to leave them out. */
 export function rowText(
   row: TrialRow,
   { ids, ...shown }: RowOptions,
@@ -34,7 +32,7 @@ export function rowText(
     .filter((id) => row.trials.has(id))
     .map((id) => {
       const trials = row.trials.get(id)!.flatMap((trial) => {
-        const text = details.get(trial.id); // a call that was deleted meanwhile has none
+        const text = details.get(trial.id); // a call that was deleted in the meantime has no details
         return text === undefined ? [] : trialText(trial, text, shown);
       });
       return `{"evaluation_call_id":${JSON.stringify(id)},"trials":[${trials.join(',')}]}`;
@@ -74,7 +72,7 @@ function trialText(
 
 const arrayElements = (array: string) => elementSpans(array, 0).map((span) => array.slice(...span));
 
-/** Scores as they were stored: those of the trial, then what scorers gave beside it. */
+/** Joins scores as they were stored: those of the trial, then those that only scorers' calls contain. */
 function scoreTexts(
   stored: string,
   childTexts: readonly string[],
@@ -88,10 +86,13 @@ function scoreTexts(
   return texts;
 }
 
-/** Names of scores, times scorers, that are compared part by part. */
+/** Score names times scorers up to which names are searched in each other. */
 const MAX_LIKENESSES = 100_000;
 
-/** The scorers' calls by the names of their scores; one name is part of the other, unless there are very many of both. */
+/**
+ * Returns the ids of scorers' calls, keyed by the names of their scores. Names match when they are equal or one
+ * contains the other. With more pairs than `MAX_LIKENESSES`, only equal names match.
+ */
 export function scorerCalls(
   scores: readonly string[],
   children: readonly Pick<TrialChild, 'id' | 'name' | 'is_scorer'>[],

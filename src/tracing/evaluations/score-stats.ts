@@ -4,14 +4,14 @@ import type { ScorerStatDto } from './eval-results.dto.js';
 /** Levels of a score that is an object. */
 const MAX_LEVELS = 32;
 
-/** A value inside a score. */
+/** One boolean, number or text inside a score. */
 export interface ScoreLeaf {
   scorer: string;
   path: string | null;
   value: boolean | number | string;
 }
 
-/** Shows the values of scores that count, until `see` answers false: what is null or a list does not count. */
+/** Calls `see` for each boolean, number and text of the scores, until it returns false. Nulls and lists are skipped. */
 export function eachLeaf(
   scores: Readonly<Record<string, unknown>>,
   see: (leaf: ScoreLeaf) => boolean,
@@ -38,7 +38,6 @@ const isLeaf = (place: ScoreNode): place is ScoreLeaf =>
   typeof place.value === 'number' ||
   typeof place.value === 'string';
 
-/** Something for each value of scores. */
 export class LeafMap<T> {
   private readonly scorers = new Map<string, Map<string | null, T>>();
   private readonly all: T[] = [];
@@ -59,19 +58,18 @@ export class LeafMap<T> {
     return value;
   }
 
-  /** In the order in which they came. */
   values(): readonly T[] {
     return this.all;
   }
 }
 
-/** A score as a number, booleans as 1 and 0; null for what is neither. */
+/** Returns a score as a number, with booleans as 1 and 0. Returns null for other types. */
 export const scoreNumber = (value: unknown): number | null =>
   typeof value === 'boolean' ? Number(value) : typeof value === 'number' ? value : null;
 
 const VALUE_TYPES = { boolean: 'binary', number: 'continuous', string: 'text' } as const;
 
-/** What an evaluation's trials say of each value of their scores. A value that changes its type keeps the first one. */
+/** Computes statistics of each score of an evaluation. A score that changes its type keeps the first type. */
 export class ScoreStats {
   private readonly stats = new LeafMap<ScorerStatDto & { sum: number }>();
 
@@ -79,7 +77,9 @@ export class ScoreStats {
     return this.stats.count;
   }
 
-  /** Values beyond `most` different ones are left out, but for one, which tells that there are more. */
+  /**
+   * Adds the scores of a trial. Keeps `most` different scores and one more, which reveals that the limit is exceeded.
+   */
   add(scores: Readonly<Record<string, unknown>>, most = Infinity): void {
     eachLeaf(scores, (leaf) => {
       if (this.count > most) return false;

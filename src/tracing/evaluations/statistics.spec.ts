@@ -12,7 +12,7 @@ import { scorerCalls } from './row-texts.js';
 import { ScoreStats } from './score-stats.js';
 import { type Trial, type TrialRow, TrialRows } from './trials.js';
 
-/** Whole random numbers below `below`, the same in each run. */
+/** Returns a function that rolls integers below its argument. The sequence is the same in each run. */
 function dice(seed: number) {
   let state = seed;
   return (below: number) => {
@@ -34,7 +34,7 @@ const aTrial = (id: string, more: Partial<Trial> = {}): Trial => ({
   ...more,
 });
 
-/** A value of any shape that a scorer may give. */
+/** Returns a value of any shape that a scorer may return. */
 function aValue(roll: (below: number) => number, level = 0): unknown {
   const kind = roll(level > 2 ? 5 : 7);
   if (kind === 0) return null;
@@ -46,7 +46,7 @@ function aValue(roll: (below: number) => number, level = 0): unknown {
   return Object.fromEntries(names.map((name) => [name, aValue(roll, level + 1)]));
 }
 
-/** All values at their paths, the plain way. */
+/** Lists all values with their paths, by plain recursion. */
 function leaves(value: any, path: string[] = []): [string, unknown][] {
   if (value === null || Array.isArray(value)) return [];
   if (typeof value !== 'object') return [[path.join('.'), value]];
@@ -127,7 +127,7 @@ describe('calls of scorers', () => {
 describe('comparisons', () => {
   const goOn = async () => {};
 
-  /** The chance of at most so many heads, by counting all throws. */
+  /** Computes the p-value of the sign test by enumerating all sequences of throws. */
   function signTestByCounting(up: number, down: number): number {
     const n = up + down;
     let hits = 0;

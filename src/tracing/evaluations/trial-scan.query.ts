@@ -26,22 +26,22 @@ const NEVER = sql`FALSE`;
 export interface TrialScan {
   projectId: string;
   rootIds: readonly string[];
-  /** Whether scores are asked for; digests always are. */
+  /** True to read scores. Digests are always read. */
   hasScores: boolean;
-  /** Whether what lies below the trials counts. */
+  /** True to read the calls below the trials. */
   hasChildren: boolean;
   hasUsage: boolean;
   hasCosts: boolean;
-  /** Whether latencies and the scorers' spending are asked for too. */
+  /** True to read latencies and the scorers' spending. */
   isCompared: boolean;
-  /** What the trials are to be asked, in the query language. */
+  /** Conditions on trials, in the query language. */
   conditions: readonly object[];
-  /** Names of values in inputs and outputs. */
+  /** Fields of inputs and outputs whose values are read. */
   fields: readonly { field: string; path: string }[];
   limit: number;
 }
 
-/** What may be named of a trial `t`. */
+/** Fields of a trial `t` that conditions and sort orders may name. */
 const fieldsOfTrial: Columns = {
   scores: column.json(sql`t.all_scores`, NEVER),
   inputs: column.json(sql`t.row`, NEVER),
@@ -50,21 +50,21 @@ const fieldsOfTrial: Columns = {
   row_digest: column.text(sql`t.digest`, { isNotNull: true }),
 };
 
-/** Inputs are those of the dataset's row, where there is one; opaque ones are mended. */
+/** The inputs of a trial: the dataset row when the example is a ref, else the example. An opaque row is repaired. */
 const exampleRow = (
   projectId: string,
 ) => sql`CASE WHEN NOT (${HAS_ROW_REF}) THEN ${jsonValueAt(document('inputs', sql`s`), ['example'])} ELSE (
   SELECT CASE WHEN r.is_opaque THEN skein_safe_json(r.val) ELSE r.val END
   FROM table_rows r WHERE r.project_id = ${projectId} AND r.digest = s.digest) END`;
 
-/** Two objects as one text. No key is in both. */
+/** Joins two objects as one text. They must have no key in common. */
 const joinedObjects = (a: Sql, b: Sql) => sql`(CASE
   WHEN ${b} IS NULL THEN ${a} WHEN coalesce(${a}::text, '{}') ~ '^\\s*[{]\\s*[}]\\s*$' THEN ${b}
   ELSE (substr(rtrim(${a}::text, E' \\n\\r\\t'), 1, length(rtrim(${a}::text, E' \\n\\r\\t')) - 1) || ', ' || substr(${b}::text, 2))::json END)`;
 
 /**
- * Trials as JSON texts: chunks of kept ones (`KeptChunk`), and one `ScannedTrial` each of evaluations that are not kept or have changed
- * since. One statement, so that calls, marks and what is kept are seen as of one moment.
+ * Reads trials as JSON texts: a `KeptChunk` for each chunk of kept trials, and a `ScannedTrial` for each trial of other
+ * evaluations. It is one statement, so that calls, marks and kept trials come from one snapshot.
  */
 export function scanQuery(scan: TrialScan): Sql {
   const { projectId, rootIds, conditions } = scan;
@@ -106,14 +106,14 @@ function scannedTrials(scan: TrialScan): Sql {
     ${below} ${isNamed(scan) ? namedTrial(projectId, late) : sql``}`;
 }
 
-/** What may be named of the trial `s`, as `t`. */
+/** Joins the fields of the trial `s` that can be named, as `t`. */
 const namedTrial = (projectId: string, late: Sql) =>
   sql`CROSS JOIN LATERAL ${computedOnce(
     sql`SELECT s.digest, s.output, s.is_opaque, ${joinedObjects(SCORES, late)} AS all_scores, ${exampleRow(projectId)} AS row`,
     't',
   )}`;
 
-/** Which conditions hold for the trial `t`, and its values. */
+/** Returns the results of the conditions for the trial `t`, and its values of the fields. */
 function namedValues({ conditions, fields }: TrialScan): { hits: Sql; keys: Sql } {
   const names = nameBudget();
   const hits = conditions.map((query) => sql`coalesce(${compile(query, fieldsOfTrial)}, false)`);
@@ -126,7 +126,9 @@ function namedValues({ conditions, fields }: TrialScan): { hits: Sql; keys: Sql 
   };
 }
 
-/** The chunks of the kept run `r`: their columns, as far as they are asked for, and what the scan asks each trial. */
+/**
+ * Reads the chunks of the kept run `r`: the columns that the scan needs, with the conditions and fields of each trial.
+ */
 function keptChunks(scan: TrialScan): Sql {
   const { projectId, hasScores, hasCosts, hasChildren } = scan;
   const NONE = sql`NULL::json`;
@@ -147,7 +149,7 @@ function keptChunks(scan: TrialScan): Sql {
     WHERE k.project_id = ${projectId} AND k.run_id = r.id`;
 }
 
-/** The trials `s` of the chunk `k`, with their documents where something of these is asked for. */
+/** Reads the trials `s` of the chunk `k`, with their documents when the scan names parts of them. */
 function keptTrials(scan: TrialScan): Sql {
   const { projectId, hasScores } = scan;
   const ofScores = (place: number) => sql`json_array_elements(k.full_scores -> ${place}::int)`;
@@ -166,7 +168,9 @@ function keptTrials(scan: TrialScan): Sql {
   )}`;
 }
 
-/** Whether anything but scores and digests is named, or may be: names may be spelled in several ways. */
+/**
+ * Returns true when the scan may name more than scores and digests. A name that is spelled in another way counts too.
+ */
 function namesDocuments({ conditions, fields }: TrialScan): boolean {
   const named = JSON.stringify(conditions).match(/"\$getField":.{0,12}/g) ?? [];
   return (
@@ -174,7 +178,7 @@ function namesDocuments({ conditions, fields }: TrialScan): boolean {
   );
 }
 
-/** What predictions and scorers of the chunk `k` spent, with prices. */
+/** Usage of the predictions and scorers of the chunk `k`, with prices. */
 function pricedChunk(projectId: string): Sql {
   const priced = (
     one: Sql,

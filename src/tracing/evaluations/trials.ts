@@ -4,7 +4,7 @@ import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { compareCodePoints } from '../../platform/json/code-point-order.js';
 import type { CostsService, Priceable } from '../costs/costs.service.js';
 
-/** A trial as `scanQuery` answers it; what was not asked for is absent. */
+/** A trial as `scanQuery` returns it. Values that were not requested are absent. */
 export type ScannedTrial = [
   trial: [
     id: string,
@@ -12,7 +12,7 @@ export type ScannedTrial = [
     digest: string,
     startedAt: number,
     scores?: Record<string, unknown> | null,
-    /** True where it is too much. */
+    /** True when they exceed the limits. */
     late?: Record<string, unknown> | true | null,
     spent?: Priceable | null,
     latency?: number | null,
@@ -22,7 +22,9 @@ export type ScannedTrial = [
   keys?: (string | null)[],
 ];
 
-/** Kept trials as `scanQuery` answers them: with an element of each list for each trial; what was not asked for is null. */
+/**
+ * Kept trials as `scanQuery` returns them. Each list has one element per trial; lists that were not requested are null.
+ */
 export type KeptChunk = [
   runId: string,
   ids: string[],
@@ -35,7 +37,6 @@ export type KeptChunk = [
 ];
 type Scores = Record<string, unknown> | null;
 
-/** What one prediction gave. */
 export interface Trial {
   id: string;
   startedAt: number;
@@ -48,13 +49,13 @@ export interface Trial {
   keys: readonly (string | null)[];
 }
 
-/** A row of a dataset, with its trials by evaluation, in the order of the calls. */
+/** A row of a dataset, with its trials keyed by evaluation, in the order of the calls. */
 export interface TrialRow {
   digest: string;
   trials: Map<string, Trial[]>;
 }
 
-/** Tokens of calls, null where nothing was counted. */
+/** Returns the tokens of calls, or null when nothing was counted. */
 export function countedTokens(costs: CostsService, calls: readonly Priceable[]): number | null {
   let tokens = null as number | null;
   for (const call of calls)
@@ -63,7 +64,7 @@ export function countedTokens(costs: CostsService, calls: readonly Priceable[]):
   return tokens;
 }
 
-/** Dollars of calls, null where nothing was counted or a price is unknown. */
+/** Returns the dollars of calls, or null when nothing was counted or a price is unknown. */
 export function spentDollars(costs: CostsService, calls: readonly Priceable[]): Decimal | null {
   let dollars = null as Decimal | null;
   for (const call of calls)
@@ -98,7 +99,7 @@ export function scannedTrial(
   };
 }
 
-/** Adds the trials of a chunk. Without children late scores and what was spent do not count. */
+/** Adds the trials of a chunk. Without children, scores that only scorers' calls contain are left out. */
 export function addKeptChunk(
   rows: Pick<TrialRows, 'add'>,
   [rootId, ids, digests, [startedAts, latencies, tokens], scores, spent, hits, keys]: KeptChunk,
@@ -130,10 +131,9 @@ const joinedScores = (own: Scores | undefined, late: Scores | undefined) =>
 const inCallOrder = (a: Trial, b: Trial) =>
   a.startedAt - b.startedAt || compareCodePoints(a.id, b.id);
 
-/** Trials of a row; so many are sorted in turns. */
+/** Trials of a row above which sorting yields to the event loop. */
 const MANY = 1000;
 
-/** Rows by their digests. */
 export class TrialRows {
   private readonly byDigest = new Map<string, TrialRow>();
   trials = 0;
@@ -147,7 +147,7 @@ export class TrialRows {
     else row.trials.set(rootId, [trial]);
   }
 
-  /** The rows, the smallest digest first. */
+  /** Returns the rows, ordered by digest. */
   async take(): Promise<TrialRow[]> {
     const turn = new EventLoopTurn();
     for (const { trials } of this.byDigest.values())
@@ -159,6 +159,6 @@ export class TrialRows {
   }
 }
 
-/** Rows that each of the evaluations has. */
+/** Returns the rows that all the evaluations have. */
 export const rowsInAll = (rows: readonly TrialRow[], rootIds: readonly string[]) =>
   rows.filter(({ trials }) => rootIds.every((id) => trials.has(id)));

@@ -52,7 +52,7 @@ interface VersionPath extends ProjectPath {
 
 const pathProject = ({ entity, project }: ProjectPath) => `${entity}/${project}`;
 
-/** Objects by what they are for. They are the objects of `/obj/…`. */
+/** Publishes and reads objects by their purpose. They are the objects of `/obj/…`. */
 @ApiTags('evaluations')
 @ApiParam({ name: 'entity', example: 'acme' })
 @ApiParam({ name: 'project', example: 'demo' })
@@ -179,7 +179,7 @@ export class TypedObjectsController {
     return this.list('models', page, path, context);
   }
 
-  /** One version of an op. */
+  /** Reads one version of an op. */
   @Get('ops/:object_id/versions/:digest')
   @Allow('reader')
   @ApiJsonResponse({ type: OpDto })
@@ -187,7 +187,7 @@ export class TypedObjectsController {
     return this.read('ops', path, eager !== 'false');
   }
 
-  /** Deletes versions of an op; without digests, all of them. */
+  /** Deletes versions of an op, or all versions when no digests are given. */
   @Delete('ops/:object_id')
   @Allow('writer')
   deleteOp(
@@ -198,7 +198,7 @@ export class TypedObjectsController {
     return this.delete('ops', path, query, context);
   }
 
-  /** One version of a dataset. */
+  /** Reads one version of a dataset. */
   @Get('datasets/:object_id/versions/:digest')
   @Allow('reader')
   @ApiJsonResponse({ type: DatasetDto })
@@ -206,7 +206,7 @@ export class TypedObjectsController {
     return this.read('datasets', path);
   }
 
-  /** Deletes versions of a dataset; without digests, all of them. */
+  /** Deletes versions of a dataset, or all versions when no digests are given. */
   @Delete('datasets/:object_id')
   @Allow('writer')
   deleteDataset(
@@ -217,7 +217,7 @@ export class TypedObjectsController {
     return this.delete('datasets', path, query, context);
   }
 
-  /** One version of a scorer. */
+  /** Reads one version of a scorer. */
   @Get('scorers/:object_id/versions/:digest')
   @Allow('reader')
   @ApiJsonResponse({ type: ScorerDto })
@@ -225,7 +225,7 @@ export class TypedObjectsController {
     return this.read('scorers', path);
   }
 
-  /** Deletes versions of a scorer; without digests, all of them. */
+  /** Deletes versions of a scorer, or all versions when no digests are given. */
   @Delete('scorers/:object_id')
   @Allow('writer')
   deleteScorer(
@@ -236,7 +236,7 @@ export class TypedObjectsController {
     return this.delete('scorers', path, query, context);
   }
 
-  /** One version of an evaluation. */
+  /** Reads one version of an evaluation. */
   @Get('evaluations/:object_id/versions/:digest')
   @Allow('reader')
   @ApiJsonResponse({ type: EvaluationDto })
@@ -244,7 +244,7 @@ export class TypedObjectsController {
     return this.read('evaluations', path);
   }
 
-  /** Deletes versions of an evaluation; without digests, all of them. */
+  /** Deletes versions of an evaluation, or all versions when no digests are given. */
   @Delete('evaluations/:object_id')
   @Allow('writer')
   deleteEvaluation(
@@ -255,7 +255,7 @@ export class TypedObjectsController {
     return this.delete('evaluations', path, query, context);
   }
 
-  /** One version of a model. */
+  /** Reads one version of a model. */
   @Get('models/:object_id/versions/:digest')
   @Allow('reader')
   @ApiJsonResponse({ type: TypedModelDto })
@@ -263,7 +263,7 @@ export class TypedObjectsController {
     return this.read('models', path);
   }
 
-  /** Deletes versions of a model; without digests, all of them. */
+  /** Deletes versions of a model, or all versions when no digests are given. */
   @Delete('models/:object_id')
   @Allow('writer')
   deleteModel(

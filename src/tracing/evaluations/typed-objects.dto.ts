@@ -9,7 +9,6 @@ import {
   rule,
 } from '../../platform/http/dto.js';
 
-/** The kinds of typed objects, as paths name them. */
 export type TypedObjectKind = 'ops' | 'datasets' | 'scorers' | 'evaluations' | 'models';
 
 const MAX_NAME = 128;
@@ -19,11 +18,11 @@ const MAX_SOURCE = 65_536;
 const MAX_REF = 2048;
 const MAX_SCORERS = 1000;
 const MAX_TRIALS = 1000;
-/** Rows of a dataset that one request brings; `/table/create` takes more. */
+/** Rows of a dataset in one request. `/table/create` accepts more. */
 const MAX_ROWS = 100_000;
 const MAX_DELETED = 100;
 
-/** One text, or several: a query string with one of a list holds no list. */
+/** Accepts one text or several: a query string does not distinguish one text from a list of one. */
 export const IsTexts = (maxItems: number, max: number) =>
   rule(
     'isTexts',
@@ -43,7 +42,7 @@ export class DatasetCreateDto {
   /** `Dataset` when absent. */
   @IsOptional() @IsText(MAX_NAME) name?: string | null;
   @IsOptional() @IsText(MAX_DESCRIPTION) description?: string | null;
-  /** JSON objects. Kept as sent. */
+  /** JSON objects. Stored as sent. */
   @IsArray()
   @MaxItems(MAX_ROWS)
   @IsObject({ each: true, message: 'must be a JSON object' })
@@ -67,7 +66,7 @@ export class EvaluationCreateDto {
   @IsOptional() @IsInt() @Min(1) @Max(MAX_TRIALS) trials?: number | null;
   @IsOptional() @IsText(MAX_DESCRIPTION) description?: string | null;
   @IsOptional() @IsText(MAX_NAME) evaluation_name?: string | null;
-  /** Members of the evaluation beside its own. */
+  /** Further members of the evaluation object. */
   @IsOptional() @IsJsonObject() eval_attributes?: object | null;
 }
 
@@ -75,7 +74,7 @@ export class TypedModelCreateDto {
   @IsText(MAX_NAME, { min: 1 }) name!: string;
   @IsText(MAX_SOURCE) source_code!: string;
   @IsOptional() @IsText(MAX_DESCRIPTION) description?: string | null;
-  /** Members of the model beside its own. */
+  /** Further members of the model object. */
   @IsOptional() @IsJsonObject() attributes?: object | null;
 }
 
@@ -86,7 +85,7 @@ export class TypedObjectCreatedDto {
 }
 
 export class ScorerCreatedDto extends TypedObjectCreatedDto {
-  /** Its ref. */
+  /** The ref of the scorer. */
   scorer!: string;
 }
 
@@ -98,14 +97,17 @@ export class ModelCreatedDto extends TypedObjectCreatedDto {
   model_ref!: string;
 }
 
-/** Not `PageDto`: a query string has numbers as texts, and `number | null` does not say so. */
+/**
+ * Page of a list. It does not use `PageDto`: query strings carry numbers as texts, and `number | null` hides the type
+ * from conversion.
+ */
 export class TypedObjectsQueryDto {
   @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) limit?: number;
   @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) offset?: number;
 }
 
 export class OpsQueryDto extends TypedObjectsQueryDto {
-  /** `false` leaves the code of ops unread. */
+  /** `false` leaves out the source code of ops. */
   @IsOptional() @IsBooleanString() eager?: string | null;
 }
 
@@ -121,7 +123,7 @@ export class DeletedDto {
   @ApiProperty({ type: 'integer', maximum: MAX_INT }) num_deleted!: number;
 }
 
-/** What every kind is answered with. */
+/** Members that answers of all kinds share. */
 export class TypedObjectDto {
   object_id!: string;
   digest!: string;
@@ -162,6 +164,6 @@ export class TypedModelDto extends TypedObjectDto {
   name!: string | null;
   description!: string | null;
   source_code!: string | null;
-  /** Free-form: every other member of the model. */
+  /** Free-form: all further members of the model. */
   @IsJsonObject() attributes!: object;
 }

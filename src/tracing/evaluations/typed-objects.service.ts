@@ -22,7 +22,6 @@ import type {
   TypedObjectsDeleteDto,
 } from './typed-objects.dto.js';
 
-/** The class of each kind's values. */
 const CLASSES = {
   datasets: 'Dataset',
   scorers: 'Scorer',
@@ -31,12 +30,11 @@ const CLASSES = {
 } as const;
 
 const SOURCE_FILE = 'obj.py';
-/** The longest id, with room for what ops of the object add. */
+/** Characters of an object id. The ops of the object append their own names to it. */
 const MAX_ID = 100;
-/** A value may be large. */
+/** Versions that are shaped at the same time, since one value may be large. */
 const VALUES_AT_ONCE = 8;
 
-/** What names every object's class. */
 const classMembers = (name: string): [string, string][] => [
   ['_type', JSON.stringify(name)],
   ['_class_name', JSON.stringify(name)],
@@ -44,13 +42,13 @@ const classMembers = (name: string): [string, string][] => [
 ];
 const MANAGED_MEMBERS = ['_type', '_class_name', '_bases', 'name', 'description', 'files'];
 
-/** What was published; a plain object. */
+/** A published version, as a plain object. */
 type PublishedObject = Pick<TypedObjectCreatedDto, 'digest' | 'object_id' | 'version_index'>;
 
-/** Ops, datasets, scorers, evaluations and models: ordinary objects, by what they are for. */
+/** Publishes and reads ops, datasets, scorers, evaluations and models. They are stored as ordinary objects. */
 @Injectable()
 export class TypedObjectsService {
-  /** The digest of placeholders: all have one content. */
+  /** The digest of placeholder ops, which all have the same content. */
   private placeholder: string | undefined;
 
   constructor(
@@ -100,7 +98,7 @@ export class TypedObjectsService {
     return { ...created, scorer: refTo(project_id, 'object', created) };
   }
 
-  /** `text` is the body as it was sent. */
+  /** `text` is the request body as it was sent. */
   async createEvaluation(
     project_id: string,
     body: EvaluationCreateDto,
@@ -130,7 +128,7 @@ export class TypedObjectsService {
     return { ...created, evaluation_ref: refTo(project_id, 'object', created) };
   }
 
-  /** `text` is the body as it was sent. */
+  /** `text` is the request body as it was sent. */
   async createModel(
     project_id: string,
     { name, source_code, description, attributes }: TypedModelCreateDto,
@@ -147,27 +145,27 @@ export class TypedObjectsService {
     return { ...created, model_ref: refTo(project_id, 'object', created) };
   }
 
-  /** The ref of an op that stands for what the service has no source of. */
+  /** Publishes an op without source code, if needed, and returns its ref. */
   async placeholderOp(project_id: string, name: string, caller: Caller): Promise<string> {
     const id = name.replaceAll(/[^\w.-]/g, '_');
-    const member = id.slice(id.lastIndexOf('.')); // what it is for stays
+    const member = id.slice(id.lastIndexOf('.')); // the suffix, such as `.predict`, is kept
     const object_id = `${id.slice(0, -member.length).slice(0, MAX_ID - member.length)}${member}`;
     const digest = await this.placeholderDigest({ project_id, object_id }, caller);
     return refTo(project_id, 'op', { object_id, digest });
   }
 
-  /** The digest of the source of such ops. */
+  /** The digest of the source code of placeholder ops. */
   get placeholderSource(): string {
     return this.files.textDigest(PLACEHOLDER);
   }
 
-  /** Writers of one name wait for each other, so it is published only where it is not there. */
+  /** Writers of one name wait for each other, so the op is published only when it does not exist. */
   private async placeholderDigest(
     of: { project_id: string; object_id: string },
     caller: Caller,
   ): Promise<string> {
     const known = this.placeholder && { ...of, digest: this.placeholder };
-    // null is one that is larger than nothing: it is there
+    // null means that it exists and is larger than 0 bytes
     if (known && (await this.objects.valueUpTo(known, 0)) !== undefined) return known.digest;
     const { digest } = await this.publishOp(of.project_id, of.object_id, PLACEHOLDER, caller);
     return (this.placeholder = digest);
@@ -188,11 +186,11 @@ export class TypedObjectsService {
     caller: Caller,
     members: Iterable<[string, string]>,
   ): Promise<PublishedObject> {
-    const val = objectText(new Map(members)); // of a name that is there twice the last value counts
+    const val = objectText(new Map(members)); // for a repeated name the last value counts
     return this.objects.create({ project_id, object_id, val: JSON.parse(val) }, val, caller);
   }
 
-  /** The versions of a kind as JSON texts, the oldest first. */
+  /** Returns the versions of a kind as JSON texts, the oldest first. */
   async list(
     kind: TypedObjectKind,
     project_id: string,
@@ -223,7 +221,10 @@ export class TypedObjectsService {
       }
   }
 
-  /** One version as JSON text. @throws ApiError `not_found`, also for an object of another kind */
+  /**
+   * Reads one version as JSON text.
+   * @throws ApiError `not_found`, also for an object of another kind
+   */
   async read(
     kind: TypedObjectKind,
     version: { project_id: string; object_id: string; digest: string },
@@ -289,7 +290,7 @@ export class TypedObjectsService {
     return objectText([...common, ...(await own[kind]())]);
   }
 
-  /** The source code that an object's files hold, as JSON text; null where there is none. */
+  /** Returns the source code in an object's files as JSON text, or null. */
   private async code(projectId: string, files: string): Promise<string> {
     const digest = (JSON.parse(files) as Record<string, unknown> | null)?.[SOURCE_FILE];
     if (typeof digest !== 'string') return 'null';
@@ -297,7 +298,10 @@ export class TypedObjectsService {
     return JSON.stringify(source);
   }
 
-  /** Deletes versions of an object of a kind. @throws ApiError `not_found` */
+  /**
+   * Deletes versions of an object of a kind.
+   * @throws ApiError `not_found`
+   */
   async delete(
     kind: TypedObjectKind,
     {
@@ -320,7 +324,6 @@ const nameMembers = (name: string, description: string | null | undefined): [str
   ['description', JSON.stringify(description ?? null)],
 ];
 
-/** The id of an object by its name. */
 const objectId = (name: string | null | undefined, otherwise: string) =>
   (name || otherwise)
     .replaceAll(/[<>]/g, '')

@@ -11,24 +11,24 @@ const OPTIONS = {
 
 const errors = new Ajv(OPTIONS);
 
-/** Values, and the schemas they are to satisfy, all as JSON texts. */
 export interface AnnotationValues {
   schemas: string[];
   values: { schema: number; text: string }[];
 }
 
 export interface AnnotationProblem {
-  /** Which value. */
+  /** Index of the value. */
   at: number;
   message: string;
 }
 
-/** A message may quote the schema. */
+/** Characters of a message, which may quote the schema. */
 const MAX_MESSAGE = 1000;
 
 /**
- * The values that do not satisfy their JSON Schema, and why. The schemas are clients', and a pattern of a few characters can
- * keep a regular expression busy for years: call it in a thread that can be ended. Words that the draft does not know are ignored.
+ * Returns the values that do not satisfy their JSON Schema, with reasons. Clients write the schemas, and a short
+ * pattern can keep a regular expression busy for years: call this in a thread that can be terminated. Keywords that the
+ * draft does not define are ignored.
  */
 export function annotationProblems({ schemas, values }: AnnotationValues): AnnotationProblem[] {
   return values.flatMap(({ schema, text }, at) => {
@@ -49,7 +49,7 @@ function schemaProblem(schema: string, text: string): string | null {
   }
 }
 
-/** Compiling costs a thousand times what judging does. */
+/** Caches validators: compiling costs a thousand times as much as validating. */
 const validators = new LRUCache<string, ValidateFunction>({
   max: 100,
   maxSize: 2 * 1024 * 1024,
@@ -62,11 +62,11 @@ function validator(schema: string): ValidateFunction {
   return isValid;
 }
 
-/** By draft 2020-12, unless the schema names an older one, whose tuples are spelled differently. */
+/** Compiles by draft 2020-12, unless the schema names an older draft, in which tuples are written differently. */
 function compile(schema: unknown): ValidateFunction {
   const draft = (schema as { $schema?: unknown } | null)?.$schema;
   const isOld = typeof draft === 'string' && /\/draft-0[3-7]\//.test(draft);
   const isValid = new (isOld ? Ajv : Ajv2020)(OPTIONS).compile(schema as object | boolean);
-  if ('$async' in isValid) throw new TypeError('an asynchronous schema'); // its answer would be a promise
+  if ('$async' in isValid) throw new TypeError('an asynchronous schema'); // its result would be a promise
   return isValid;
 }

@@ -7,9 +7,12 @@ import {
 } from '../../platform/process/worker-thread.js';
 import type { AnnotationValues, AnnotationProblem } from './annotation-schema.js';
 
-/** For compiling and running all schemas of a request. */
+/** Time to compile and run all schemas of a request. */
 const TIMEOUT_MS = 250;
-/** Of one key: four requests that do not end at once, then one in five seconds. Ordinary values take less than a tenth of a millisecond. */
+/**
+ * Time budget of one key: four requests that reach the timeout, then one every five seconds. Ordinary values take less
+ * than a tenth of a millisecond.
+ */
 const BUDGET_MS = { burst: 1000, perSecond: 50 };
 
 const thread = new WorkerThread<AnnotationValues, AnnotationProblem[]>(
@@ -22,7 +25,10 @@ const thread = new WorkerThread<AnnotationValues, AnnotationProblem[]>(
   },
 );
 
-/** `problems`, for a key; when their time is up, every value has one. @throws ApiError `rate_limited` when the key has used up its time */
+/**
+ * Runs `annotationProblems` in a thread, on the time budget of a key. After a timeout, every value has a problem.
+ * @throws ApiError `rate_limited` when the key has used up its time
+ */
 export async function validateAnnotations(
   all: AnnotationValues,
   owner: string,

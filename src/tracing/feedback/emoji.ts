@@ -1,6 +1,6 @@
 import emojiData from 'unicode-emoji-json' with { type: 'json' };
 
-/** An emoji by its short names: `👍🏽` is `:thumbs_up_medium_skin_tone:`, without its tone `👍`, `:thumbs_up:`. */
+/** Names of an emoji: `👍🏽` is `:thumbs_up_medium_skin_tone:`; without its tone it is `👍`, `:thumbs_up:`. */
 export interface Emoji {
   alias: string;
   detoned: string;
@@ -15,10 +15,10 @@ const TONES = new Map([
   ['\u{1f3ff}', 'dark'],
 ]);
 const TONE = /\p{Emoji_Modifier}/gu;
-/** A tone where it can stand: behind a person or a part of one. */
+/** A tone in a valid position: after a person or a part of one. */
 const TONED = /\p{Emoji_Modifier_Base}\p{Emoji_Modifier}/gu;
 
-/** Pairs are one character as long as both have the same tone, or none. */
+/** Pairs that Unicode encodes as one character when both have the same tone or none. */
 const PAIRS = new Map([
   ['👩‍🤝‍👩', '👭'],
   ['👩‍🤝‍👨', '👫'],
@@ -32,10 +32,10 @@ const PAIRS = new Map([
   ['👩‍🫯‍👩', '🤼‍♀️'],
 ]);
 
-/** The table spells an emoji in full; what people send often lacks the selector U+FE0F. */
+/** Removes the selector U+FE0F. The table includes it, but clients often leave it out. */
 const bare = (text: string) => text.replaceAll('\ufe0f', '');
 
-/** A selector selects a form of the character before it. */
+/** A selector must follow the character that it applies to. */
 const MISPLACED = /^\ufe0f|\ufe0f\ufe0f/;
 
 const KNOWN = new Map(
@@ -45,7 +45,7 @@ const KNOWN = new Map(
   ]),
 );
 
-/** Null when the text is not exactly one emoji of Unicode's list. A family or a flag, of several characters, is one. */
+/** Returns null when the text is not exactly one emoji of Unicode's list. A family or a flag counts as one. */
 export function parseEmoji(text: string): Emoji | null {
   if (MISPLACED.test(text)) return null;
   const tones = text.match(TONE) ?? [];

@@ -25,12 +25,12 @@ const DIMENSIONS = [
 export type Dimension = (typeof DIMENSIONS)[number];
 const SPAN_TYPES = ['agent_turn', 'agent_conversation'] as const;
 
-/** What scorers and people said, added up over time and by what it is about. */
+/** Sums of feedback over time and by dimension. */
 export class FeedbackAggregateDto {
   @IsProjectId() project_id!: string;
-  /** Inclusive, of `created_at`, in milliseconds since 1970. */
+  /** Start of the range of `created_at`, inclusive, in milliseconds since 1970. */
   @IsInt() @Min(0) @Max(MAX_MS) after_ms!: number;
-  /** Exclusive. */
+  /** End of the range, exclusive. */
   @IsInt() @Min(0) @Max(MAX_MS) before_ms!: number;
   /** One bucket when absent. */
   @IsOptional() @IsInt() @Min(1) @Max(31_536_000) time_bucket_seconds?: number | null;
@@ -40,17 +40,17 @@ export class FeedbackAggregateDto {
   @IsIn(DIMENSIONS, { each: true })
   @ApiPropertyOptional({ enum: DIMENSIONS, isArray: true, nullable: true })
   group_by?: Dimension[] | null;
-  /** Of these types, or of types that begin so. */
+  /** Selects feedback whose type equals one of these or begins with it. */
   @IsOptional() @IsTextList(MAX_LISTED, 255) feedback_types?: string[] | null;
-  /** Refs of triggers; a `*` at the end stands for any rest. */
+  /** Refs of triggers. A `*` at the end matches any rest. */
   @IsOptional() @IsTextList(MAX_LISTED, MAX_REF) monitor_ids?: string[] | null;
-  /** Refs of runnables; a `*` at the end stands for any rest. */
+  /** Refs of runnables. A `*` at the end matches any rest. */
   @IsOptional() @IsTextList(MAX_LISTED, MAX_REF) scorer_ids?: string[] | null;
-  /** With at least one of these tags. */
+  /** Selects feedback with at least one of these tags. */
   @IsOptional() @IsTextList(MAX_LISTED, 256) tags?: string[] | null;
-  /** With a rating from this on. */
+  /** Selects feedback with a rating of at least this. */
   @IsOptional() @IsNumber() rating_min?: number | null;
-  /** With a rating up to this. */
+  /** Selects feedback with a rating of at most this. */
   @IsOptional() @IsNumber() rating_max?: number | null;
   @IsOptional() @IsTextList(MAX_LISTED, 256) span_agent_names?: string[] | null;
   @IsOptional()
@@ -66,10 +66,10 @@ const MapOf = (type: 'string' | 'number' | 'integer') =>
 
 export class FeedbackBucketDto {
   @ApiProperty({ type: 'integer', nullable: true }) time_bucket_start_ms!: number | null;
-  /** By the names of `group_by`; empty where feedback does not say. */
+  /** Values of the `group_by` dimensions; empty texts for feedback without a value. */
   @MapOf('string') group!: Record<string, string>;
   total_count!: number;
-  /** With a tag or a rating. */
+  /** Feedback with a tag or a rating. */
   scored_count!: number;
   @MapOf('integer') tag_counts!: Record<string, number>;
   @MapOf('number') rating_sums!: Record<string, number>;
@@ -80,7 +80,7 @@ export class FeedbackAggregatedDto {
   after_ms!: number;
   before_ms!: number;
   @ApiProperty({ type: 'integer', nullable: true }) time_bucket_seconds!: number | null;
-  /** Those with feedback, the earliest first. */
+  /** Buckets with feedback, the earliest first. */
   buckets!: FeedbackBucketDto[];
 }
 
@@ -91,14 +91,14 @@ export class PayloadSchemaDto {
   /** Exclusive; now when absent. */
   @IsOptional() @IsDateTime() end?: string | null;
   @IsOptional() @IsText(255) feedback_type?: string | null;
-  /** Exact; a `:*` at its end stands for every version. */
+  /** An exact ref. A `:*` at its end matches every version. */
   @IsOptional() @IsText(MAX_REF) trigger_ref?: string | null;
-  /** Kinds of feedback of which the newest is looked at: types, and triggers of these; 2000 when absent. */
+  /** Number of combinations of type and trigger whose newest feedback is sampled; 2000 when absent. */
   @IsOptional() @IsInt() @Min(1) @Max(5000) sample_limit?: number | null;
 }
 
 export class PayloadPathDto {
-  /** As `/feedback/stats` takes it. */
+  /** A path for `json_path` of `/feedback/stats`. */
   json_path!: string;
   @ApiProperty({ enum: ['numeric', 'boolean', 'categorical'] }) value_type!: string;
 }

@@ -16,7 +16,6 @@ import type {
   PayloadSchemaDto,
 } from './feedback-aggregate.dto.js';
 
-/** The values of a dimension, as texts. */
 const VALUES: Record<Dimension, Sql> = {
   scorer_id: refColumn(sql`f.runnable_ref`).sql,
   span_agent_name: scorerValue('span_agent_name'),
@@ -74,7 +73,7 @@ function isWanted(asked: FeedbackAggregateDto): Sql {
   );
 }
 
-/** A sum: of a bucket and a group (`total`), of one of its tags, or of one of its ratings. */
+/** One sum: of a bucket and group (`total`), of one of its tags, or of one of its ratings. */
 export interface AggregateRow {
   bucket: number | null;
   keys: string[];
@@ -112,10 +111,10 @@ export function aggregateQuery(asked: FeedbackAggregateDto): Sql<AggregateRow> {
     ORDER BY a.bucket, a.keys::text COLLATE "C", a.kind, a.name COLLATE "C"`;
 }
 
-/** Payloads that are larger say nothing of what others hold. */
+/** Bytes of a payload that is sampled. Larger ones are not representative. */
 const MAX_PAYLOAD = 64 * 1024;
 
-/** The newest payload of each type and trigger of a window. */
+/** Reads the newest payload of each combination of type and trigger in a window. */
 export function sampledPayloads(asked: PayloadSchemaDto, limit: number): Sql<{ payload: unknown }> {
   const { project_id, start, end, feedback_type, trigger_ref } = asked;
   return sql`

@@ -14,13 +14,12 @@ import type {
 import { type AggregateRow, aggregateQuery, sampledPayloads } from './feedback-aggregate.query.js';
 
 const USUAL_SAMPLES = 2000;
-/** Paths of an answer, steps of one, and values that are looked at. */
+/** Limits of one answer: paths, and steps of a path. */
 const MAX_PATHS = 1000;
 const MAX_STEPS = 16;
 
 type Bucket = FeedbackAggregatedDto['buckets'][number];
 
-/** What scorers said, added up, and what payloads hold. */
 @Injectable()
 export class FeedbackAggregateService {
   constructor(private readonly database: Database) {}
@@ -51,7 +50,7 @@ export class FeedbackAggregateService {
   }
 }
 
-/** Adds a row to its bucket. The total of a bucket comes behind its ratings and tags: its kind sorts so. */
+/** Adds a row to its bucket. The rows of a bucket come in the order of their kinds: ratings, tags, total. */
 function addTo(
   buckets: Map<string, Bucket>,
   { bucket, keys, kind, name, count, scored, sum }: AggregateRow,
@@ -80,11 +79,11 @@ function addTo(
   }
 }
 
-/** Also under `__proto__`. */
+/** Sets a member, even for the name `__proto__`. */
 const put = (map: Record<string, number>, name: string, value: number) =>
   Object.defineProperty(map, name, { value, enumerable: true });
 
-/** The paths to values that are no objects, as far as there is room. Of two types the one of words wins. */
+/** Adds the paths to values that are no objects, up to `MAX_PATHS`. A path with values of two types is categorical. */
 function addPaths(types: Map<string, string>, payload: unknown): void {
   const waiting: { value: unknown; steps: string[] }[] = [{ value: payload, steps: [] }];
   for (let next = waiting.pop(); next; next = waiting.pop()) {

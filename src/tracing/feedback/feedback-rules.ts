@@ -5,7 +5,7 @@ import type { FeedbackCreateDto } from './feedback.dto.js';
 import { ownType } from '../feedback-names.query.js';
 import { parseEmoji } from './emoji.js';
 
-/* As the dialect in force spells them; the rules hold for the other spelling too. */
+/* Written in the current wire dialect. The rules apply to the other spelling too. */
 const REACTION = `${WIRE.feedback}.reaction.1`;
 const NOTE = `${WIRE.feedback}.note.1`;
 const ANNOTATION = `${WIRE.feedback}.annotation.`;
@@ -17,13 +17,13 @@ const MAX_NOTE = 1024;
 
 type Payload = Record<string, unknown>;
 
-/** Whether the payload of this type is a `value` that the schema of `annotation_ref` judges. */
+/** Returns true when the payload has a `value` that the schema of `annotation_ref` validates. */
 export const isAnnotation = ({ feedback_type }: FeedbackCreateDto) =>
   ownType(feedback_type).startsWith(ANNOTATION);
 
 /**
- * Holds feedback of a reserved type against the rules of that type, and answers what the server adds to the payload.
- * `path` is where the feedback stands in the request.
+ * Validates feedback of a reserved type, and returns the members that the server adds to the payload. `path` is the
+ * position of the feedback in the request.
  * @throws ApiError `invalid_request`
  */
 export function serverMembers(body: FeedbackCreateDto, path: string): object {
@@ -50,7 +50,6 @@ export function serverMembers(body: FeedbackCreateDto, path: string): object {
 
 type ReportViolation = (field: string, message: string) => void;
 
-/** Holds feedback that names other things against the rules of its type. */
 function checkRefs(type: string, body: FeedbackCreateDto, refuse: ReportViolation): void {
   if (type.startsWith(ANNOTATION)) checkAnnotation(body, refuse);
   else if (type.startsWith(RUNNABLE)) checkRunnable(body, refuse);

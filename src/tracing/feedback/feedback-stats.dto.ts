@@ -17,21 +17,24 @@ export type ValueType = (typeof VALUE_TYPES)[number];
 export class FeedbackMetricDto {
   /** A path into the payload, such as `output.score`. */
   @IsText(1000, { min: 1 }) json_path!: string;
-  /** Numeric when absent. Says what is counted, and what is asked for when nothing else is. */
+  /** Numeric when absent. Selects the values that are counted, and the default aggregations. */
   @IsOptional()
   @IsIn(VALUE_TYPES)
   @ApiProperty({ enum: VALUE_TYPES, required: false, nullable: true })
   value_type?: ValueType | null;
-  /** Without these and percentiles: `avg`, `min`, `max` of numbers, `count_true`, `count_false` of booleans, `count` of others. */
+  /**
+   * Without aggregations and percentiles: `avg`, `min` and `max` for numeric, `count_true` and `count_false` for
+   * boolean, else `count`.
+   */
   @IsAggregations() aggregations?: Aggregation[] | null;
-  /** Of numbers, from 0 to 100, interpolated: `[50]` makes `p50_…`. */
+  /** Percentiles of numbers, from 0 to 100, interpolated: `[50]` adds `p50_…`. */
   @IsPercentiles() percentiles?: number[] | null;
 }
 
-/** The feedback that was created within a window. */
+/** Selects feedback that was created within a window. */
 export class FeedbackStatsDto extends StatsWindowDto {
   @IsOptional() @IsText(255) feedback_type?: string | null;
-  /** Exact; a `:*` at its end stands for every version. */
+  /** An exact ref. A `:*` at its end matches every version. */
   @IsOptional() @IsText(2048) trigger_ref?: string | null;
   @IsOptional()
   @IsArray()
@@ -42,10 +45,10 @@ export class FeedbackStatsDto extends StatsWindowDto {
 }
 
 export class FeedbackStatsAnswerDto extends StatsAnswerDto {
-  /** `timestamp`, `count`, and `<aggregation>_<path with _>` for what was asked; those without feedback too. */
+  /** `timestamp`, `count`, and `<aggregation>_<path with _>` of each metric. Includes buckets without feedback. */
   @ApiProperty({ type: 'array', items: bucketSchema() })
   buckets!: object[];
-  /** The same of the whole window, by path, without its name: `{"output_score": {"avg": 0.5}}`. */
+  /** Values of the whole window, by path: `{"output_score": {"avg": 0.5}}`. */
   @ApiProperty({
     type: 'object',
     additionalProperties: {

@@ -1,4 +1,4 @@
-// SQL: statistics.
+// SQL: statistics over the feedback of a window.
 import type { Aggregation } from '../../platform/http/stats.dto.js';
 import { jsonAt, nameBudget, pathSteps, toNumber } from '../../platform/query/columns.js';
 import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
@@ -7,10 +7,10 @@ import { isOfType, isShown, ownRef, refColumn } from '../feedback-names.query.js
 import { PAYLOAD } from './feedback.query.js';
 import { computedOnce } from '../../platform/query/plans.js';
 
-/** A metric as it is answered. */
+/** A metric with defaults filled in. */
 export interface FeedbackMetric {
   path: string;
-  /** The path as it stands in names of members. */
+  /** The path as it occurs in the names of members. */
   slug: string;
   valueType: ValueType;
   aggregations: Aggregation[];
@@ -37,14 +37,16 @@ export function readMetric(metric: FeedbackMetricDto): FeedbackMetric {
   };
 }
 
-/** A bucket, or the whole window where `bucket` is null; for each metric its aggregations, then its percentiles. */
+/**
+ * Values of a bucket, or of the whole window when `bucket` is null. Each metric has its aggregations, then its
+ * percentiles.
+ */
 export interface FeedbackStatsRow {
   bucket: number | null;
   count: number;
   [metric: `m${number}`]: (number | null)[];
 }
 
-/** Where the window ends, and its buckets begin. */
 interface FeedbackStatsWindow {
   end: string;
   starts: readonly string[];
@@ -90,7 +92,7 @@ const isTrigger = (ref: string) =>
     : TRIGGER.cases!.get(ref)!;
 const TRIGGER = refColumn(sql`f.trigger_ref`);
 
-/** Within what float8 holds, also as a sum. */
+/** Returns a number that fits into float8, even in a sum, or NULL. */
 const roundedNumber = (text: Sql) =>
   sql`(SELECT CASE WHEN abs(x.n) < 1e290 THEN round(x.n, 60) END FROM ${computedOnce(sql`SELECT ${toNumber(text)} AS n`, 'x')})`;
 

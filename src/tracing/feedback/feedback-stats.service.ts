@@ -11,11 +11,11 @@ import {
   readMetric,
 } from './feedback-stats.query.js';
 
-/** Values of an answer, and the bytes of their names, which stand in each bucket. */
+/** Limits of one answer: values, and bytes of their names, which each bucket repeats. */
 const MAX_VALUES = 250_000;
 const MAX_NAME_BYTES = 16 * 1024 * 1024;
 
-/** Statistics of feedback over time. Reads every row of the window. */
+/** Computes statistics of feedback over time. Reads every row of the window. */
 @Injectable()
 export class FeedbackStatsService {
   constructor(private readonly database: Database) {}
@@ -24,7 +24,7 @@ export class FeedbackStatsService {
     const window = readWindow(body);
     const { from, to, end, granularity, timezone } = window;
     const metrics = (body.metrics ?? []).map(readMetric);
-    // zones take long too, so they are asked in the slot, which one key has few of
+    // buckets of time zones take long to compute too, so they need a slot of `database.long`, of which a key has few
     const { starts, rows } = await this.database.long(async () => {
       const times = await bucketStarts(from, to, granularity, timezone);
       assertFew(times.length, metrics);
@@ -74,7 +74,7 @@ function printWhole(row: FeedbackStatsRow, metrics: readonly FeedbackMetric[]): 
   return Object.fromEntries(bySlug);
 }
 
-/** Without feedback counts and no values. */
+/** Returns the members of a metric. Without feedback, counts are 0 and other values null. */
 const statMembers = (
   { aggregations, percentiles }: FeedbackMetric,
   values: readonly (number | null)[] | undefined,

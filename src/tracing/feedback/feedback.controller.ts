@@ -43,7 +43,7 @@ export class FeedbackController {
     private readonly aggregates: FeedbackAggregateService,
   ) {}
 
-  /** Attaches feedback to the item behind a ref. With an id of the client's own it may be repeated. */
+  /** Attaches feedback to the item behind a ref. A request with its own id may be repeated. */
   @Operation('create', 'writer')
   @Idempotent({ unless: hasOwnId })
   @ApiJsonResponse({ type: FeedbackCreatedDto })
@@ -52,8 +52,9 @@ export class FeedbackController {
   }
 
   /**
-   * Attaches up to 1000 pieces of feedback. A bad one is refused in its place, the rest is stored. In the dialect `weave`, if all
-   * have ids of their own, the answer is then 422 with their places in `errors`: the published clients read nothing of a 200.
+   * Attaches up to 1000 pieces of feedback. An invalid element is refused, and the others are stored. The dialect
+   * `weave` differs when all elements have their own ids: it then answers 422 with the indexes of refused elements in
+   * `errors`, since the published clients do not read the body of a 200.
    */
   @Operation('batch/create', 'writer')
   @NoProjectField('each item names its own, which FeedbackService checks')
@@ -73,20 +74,20 @@ export class FeedbackController {
     return `{"res":[${res.join(',')}]}`;
   }
 
-  /** What feedback said over time: how much there was, and numbers, booleans and words inside of its payloads. */
+  /** Computes statistics of feedback over time: its number, and numbers, booleans and words inside its payloads. */
   @Operation('stats', 'reader')
   @ApiJsonResponse({ type: FeedbackStatsAnswerDto })
   async stats(@Body() body: FeedbackStatsDto): Promise<string> {
     return JSON.stringify(await this.feedbackStats.stats(body));
   }
 
-  /** Adds up the tags and ratings of feedback over time, by scorer, agent or status. */
+  /** Sums up the tags and ratings of feedback over time, by scorer, agent or status. */
   @Operation('aggregate', 'reader')
   aggregate(@Body() body: FeedbackAggregateDto): Promise<FeedbackAggregatedDto> {
     return this.aggregates.aggregate(body);
   }
 
-  /** The paths inside of payloads that `/feedback/stats` may be asked for, and what stands there. */
+  /** Lists the paths inside payloads that `/feedback/stats` accepts, with the types of their values. */
   @Operation('payload_schema', 'reader')
   payloadSchema(@Body() body: PayloadSchemaDto): Promise<PayloadPathsDto> {
     return this.aggregates.payloadPaths(body);
@@ -101,7 +102,7 @@ export class FeedbackController {
     return jsonArray(rows, context, 'result', () => `"total_count":${totalCount}`);
   }
 
-  /** Deletes the feedback of a project that a query holds for. */
+  /** Deletes the feedback of a project that matches a query. */
   @Operation('purge', 'writer')
   @Idempotent()
   @ApiEmptyResponse()
@@ -119,7 +120,7 @@ export class FeedbackController {
   }
 }
 
-/** The second one of an id changes nothing. */
+/** Returns true for feedback with a client's id: sending it twice changes nothing. */
 function hasOwnId(feedback: unknown): boolean {
   return typeof (feedback as Partial<FeedbackCreateDto> | null)?.id === 'string';
 }

@@ -22,7 +22,7 @@ import type { Sort } from '../../platform/query/columns.js';
 import { ScorerColumnsDto } from './scorer-columns.dto.js';
 
 const MAX_BATCH = 1000;
-/** Bytes, so that project and ref fit into one entry of an index. */
+/** Bytes of a ref, so that project and ref fit into one index entry. */
 const MAX_REF_BYTES = 2048;
 
 const SHAPES: Record<RefKind, string> = {
@@ -34,7 +34,7 @@ const SHAPES: Record<RefKind, string> = {
   agent_conversation: 'agent_conversation/<id>',
 };
 
-/** A ref of one of the kinds; whether it leads to something is not asked. */
+/** Accepts a ref of one of the kinds. Its target need not exist. */
 const IsRef = (...kinds: RefKind[]) =>
   applyDecorators(
     rule(
@@ -60,21 +60,21 @@ function isRef(value: unknown, kinds: RefKind[]): boolean {
 
 export class FeedbackCreateDto extends ScorerColumnsDto {
   @IsProjectId() project_id!: string;
-  /** The item the feedback belongs to. */
+  /** The ref of the item that the feedback is about. */
   @IsRef('object', 'op', 'call', 'agent_span', 'agent_turn', 'agent_conversation')
   [WIRE.ref]!: string;
-  /** Any name. The types of docs/adr/0011-feedback.md that begin with the service's prefix have rules of their own. */
+  /** Any name. The types of docs/adr/0011-feedback.md with the service's prefix have rules of their own. */
   @IsText(255, { min: 1 }) feedback_type!: string;
-  /** Free-form, at most 1 MiB. Kept as sent. */
+  /** Free-form, at most 1 MiB. Stored as sent. */
   @IsJsonObject() payload!: object;
-  /** Becomes the id of the row. Sent again with the same body, it answers the stored row. */
+  /** The id of the row. Sent again with the same body, the answer is the stored row. */
   @IsOptional() @IsId() id?: string | null;
   @IsOptional() @IsText(256) creator?: string | null;
   @IsOptional() @IsRef('object') annotation_ref?: string | null;
   @IsOptional() @IsRef('op', 'object') runnable_ref?: string | null;
   @IsOptional() @IsRef('call') call_ref?: string | null;
   @IsOptional() @IsRef('object') trigger_ref?: string | null;
-  /** The annotation queue in which it is given. */
+  /** The annotation queue in which the feedback is given. */
   @IsOptional() @IsId() queue_id?: string | null;
   /** Ignored: the server sets it from the key. */
   @IsOptionalWire() @AnyJson() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
@@ -89,11 +89,11 @@ export class FeedbackCreatedDto {
 }
 
 export class FeedbackReplaceDto extends FeedbackCreateDto {
-  /** The row to be replaced; it need not exist any more. The new row has this id, unless there is an `id`. */
+  /** The row to replace; it may be gone already. The new row takes this id, unless `id` is set. */
   @IsId() feedback_id!: string;
 }
 
-/** Each element is a `FeedbackCreateDto`, and judged by itself. */
+/** Each element is a `FeedbackCreateDto`, which is validated on its own. */
 export class FeedbackBatchDto {
   @MaxItems(MAX_BATCH)
   @IsArray()
@@ -103,7 +103,7 @@ export class FeedbackBatchDto {
 
 @ApiExtraModels(FeedbackCreatedDto, RefusalDto)
 export class FeedbackBatchCreatedDto {
-  /** In the order of the batch: the stored row, `{error:{code,detail}}` of a bad element. */
+  /** In the order of the batch: the stored row, or `{error:{code,detail}}` for an invalid element. */
   @ApiProperty({
     type: 'array',
     items: {
@@ -115,13 +115,13 @@ export class FeedbackBatchCreatedDto {
 
 export class FeedbackQueryDto extends PageDto {
   @IsProjectId() project_id!: string;
-  /** Fields to answer, also inside the payload: `payload.value`. All when absent. */
+  /** Fields to return, also inside the payload: `payload.value`. All when absent. */
   @IsOptional()
   @IsTextList(1000, 1000)
   fields?: string[] | null;
   /** An expression tree: docs/adr/0010-query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
-  /** By any field, also inside the payload; by default the oldest first. */
+  /** Any field, also inside the payload; by default the oldest first. */
   @SortBy() sort_by?: Sort[] | null;
 }
 
@@ -159,12 +159,12 @@ export class FeedbackFoundDto {
     },
   })
   result!: object[];
-  /** On all pages. */
+  /** Number of rows on all pages. */
   total_count!: number;
 }
 
 export class FeedbackPurgeDto {
   @IsProjectId() project_id!: string;
-  /** An expression tree: docs/adr/0010-query-language.md. What it holds for is deleted. */
+  /** An expression tree: docs/adr/0010-query-language.md. Matching rows are deleted. */
   @IsJsonObject() query!: object;
 }

@@ -4,7 +4,7 @@ import { changeKind } from '../../platform/database/changes.js';
 
 export const FEEDBACK = changeKind('feedback');
 
-/** What somebody says about the item behind a ref. The item need not exist. */
+/** Feedback on the item behind a ref. The item need not exist. */
 @ProjectTable('feedback', {
   rows: 'data',
   counted: { bytes: 'octet_length(payload::text)', isEdited: true },
@@ -15,7 +15,7 @@ export class Feedback {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('text', { collation: 'C' }) id!: string;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
-  /** True when the payload holds `\u0000` or half of a surrogate pair, which PostgreSQL's json functions refuse. */
+  /** True when the payload contains `\u0000` or half of a surrogate pair, which PostgreSQL's json functions refuse. */
   @Column('boolean', { name: 'is_opaque', default: false }) isOpaque!: boolean;
   @Column({ type: 'text', name: 'feedback_type', collation: 'C' }) feedbackType!: string;
   @Column({ type: 'text', collation: 'C' }) ref!: string;
@@ -27,10 +27,9 @@ export class Feedback {
     string | null;
   @Column({ type: 'text', name: 'trigger_ref', nullable: true, collation: 'C' }) triggerRef!:
     string | null;
-  /** The annotation queue in which it was given. */
   @Column({ type: 'text', name: 'queue_id', nullable: true, collation: 'C' }) queueId!:
     string | null;
-  /** What a scorer or a person said in words and numbers: tags, ratings from 0 to 1, and why, by tag or rating. */
+  /** Scores by a scorer or a person: tags, ratings from 0 to 1, and reasons, keyed by tag or rating. */
   @Column('json', { name: 'scorer_tags', nullable: true }) scorerTags!: unknown;
   @Column('json', { name: 'scorer_tag_reasons', nullable: true }) scorerTagReasons!: unknown;
   @Column('json', { name: 'scorer_tag_confidences', nullable: true })
@@ -39,7 +38,7 @@ export class Feedback {
   @Column('json', { name: 'scorer_rating_reasons', nullable: true }) scorerRatingReasons!: unknown;
   @Column('json', { name: 'scorer_rating_confidences', nullable: true })
   scorerRatingConfidences!: unknown;
-  /** Of the span of an agent that it is about. */
+  /** The agent and status of the span that the feedback is about. */
   @Column({ type: 'text', name: 'span_agent_name', nullable: true, collation: 'C' })
   spanAgentName!: string | null;
   @Column({ type: 'text', name: 'span_agent_version', nullable: true, collation: 'C' })
@@ -55,8 +54,8 @@ export class Feedback {
   scorerTraceId!: string | null;
   @Column({ type: 'text', nullable: true, collation: 'C' }) creator!: string | null;
   @Column({ type: 'text', name: 'user_id', collation: 'C' }) userId!: string;
-  /** As sent; the payload of a reaction has the server's members behind the sent ones. */
+  /** The payload as sent. For a reaction, the server's members follow the sent ones. */
   @Column('json') payload!: unknown;
-  /** When the events were made that gave a score its members: docs/adr/0055-langfuse.md. Null of other feedback. */
+  /** Times of the events that set the members of a score: docs/adr/0055-langfuse.md. Null for other feedback. */
   @Column('json', { name: 'event_times', nullable: true }) eventTimes!: unknown;
 }

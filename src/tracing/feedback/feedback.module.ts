@@ -5,7 +5,7 @@ import { FeedbackAggregateService } from './feedback-aggregate.service.js';
 import { FeedbackStatsService } from './feedback-stats.service.js';
 import { FeedbackService } from './feedback.service.js';
 
-/** What people and programs say about objects, ops and calls. */
+/** Feedback of people and programs on objects, ops and calls. */
 @Module({
   imports: [ObjectsModule],
   controllers: [FeedbackController],

@@ -1,4 +1,4 @@
-// SQL: payloads are JSON text, and a resent row is compared with the stored one.
+// SQL: payloads are JSON text, and a repeated row is compared with the stored one.
 import { inBothSpellings, WIRE } from '../../platform/http/wire-names.js';
 import { lock, textLock } from '../../platform/database/advisory-locks.js';
 import {
@@ -26,7 +26,7 @@ import {
 } from '../feedback-names.query.js';
 import type { FeedbackCreateDto, FeedbackPurgeDto, FeedbackQueryDto } from './feedback.dto.js';
 
-/** One row of feedback, while it is replaced. */
+/** Locks one row of feedback while it is replaced. */
 const REPLACE_LOCK = textLock(0x6664626b);
 
 export const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);
@@ -53,10 +53,8 @@ const FEEDBACK: Columns = inBothSpellings({
   [WIRE.userId]: column.text(sql`f.user_id`, { isNotNull: true }),
 });
 
-/** The fields that a creation answers. */
 const CREATED = ['id', 'created_at', WIRE.userId, 'payload'];
 
-/** One row of feedback to store. */
 export interface NewFeedback {
   id: string;
   body: FeedbackCreateDto;
@@ -64,15 +62,15 @@ export interface NewFeedback {
   payload: string;
   isOpaque: boolean;
   userName: string;
-  /** Of a score: when the events were made that gave it its members, as JSON that only their door reads. */
+  /** Times of the events that set the members of a score. The JSON is read only by the door that wrote it. */
   eventTimes?: string;
 }
 
 type StoredColumn = [column: string, type: string, value: string | null];
 
 /**
- * Stores a row, or finds the one that has its id, and says whether that is what was to be stored. The update changes
- * nothing: it is there because `DO NOTHING` returns no row, and a read of its own would race with a purge.
+ * Stores a row, or reads the row with its id and reports whether both are equal. The update changes nothing, but `DO
+ * NOTHING` would return no row, and a separate read would race with a purge.
  */
 export function insertQuery({
   id,
@@ -120,7 +118,7 @@ export function insertQuery({
 const matching = ({ project_id, query }: { project_id: string; query?: object | null }) =>
   allOf(sql`f.project_id = ${project_id}`, query && compile(query, FEEDBACK));
 
-/** The rows of a query, each as JSON text, in the order asked for; by default the oldest first. */
+/** Reads the rows of a query as JSON texts, in the requested order; by default the oldest first. */
 export function feedbackQuery(request: FeedbackQueryDto): Sql {
   const { fields, sort_by } = request;
   const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
@@ -129,16 +127,16 @@ export function feedbackQuery(request: FeedbackQueryDto): Sql {
     ${page(request)}) f`;
 }
 
-/** Each of the paths reads the payload, of up to 1 MiB, once more. */
+/** Each path parses the payload, of up to 1 MiB, once more. */
 const MAX_PATHS = 250;
-/** So many times at most any part of a payload stands in the answer of its row. */
+/** How often any part of a payload may occur in the answer of its row. */
 const MAX_REPEATS = 4;
 
 const OLDEST_FIRST = [{ field: 'created_at', direction: 'asc' }] as const;
 
 /**
- * Whole fields, then values at paths into the payload, each under the path as it was asked for. Those are no aliases of
- * columns, because PostgreSQL cuts names behind 63 bytes.
+ * Selects whole fields, then values at paths into the payload, each under its path as requested. Paths cannot be column
+ * aliases, because PostgreSQL cuts names after 63 bytes.
  */
 function asJson(fields: readonly string[] | null | undefined): Sql {
   const names = fields?.length ? [...new Set(fields)] : Object.keys(FEEDBACK);
@@ -166,13 +164,13 @@ function asJson(fields: readonly string[] | null | undefined): Sql {
   return sql`'{' || array_to_string(ARRAY[${join(all)}], ',') || '}'`;
 }
 
-/** A step of paths: how many paths end there, and the steps that follow. */
+/** A step of paths: how many paths end here, and the steps that follow. */
 interface Branch {
   ends: number;
   next: Map<string, Branch>;
 }
 
-/** The largest number of paths that lead to one value or to a container of it. `0` and `00` are the same index of an array. */
+/** Returns the largest number of paths to one value or to a container of it. `0` and `00` are the same array index. */
 function repeats(paths: readonly (readonly string[])[]): number {
   const root: Branch = { ends: 0, next: new Map() };
   for (const path of paths) {
@@ -198,7 +196,7 @@ export const countQuery = (request: FeedbackQueryDto): Sql<{ total_count: number
 export const purgeQuery = (request: FeedbackPurgeDto) =>
   sql`DELETE FROM feedback f WHERE ${matching(request)}`;
 
-/** What a later event about the row may leave as it is. */
+/** The stored row that a later event may change or leave as it is. */
 export interface MergeableFeedback {
   feedback_type: string;
   ref: string;
@@ -210,6 +208,6 @@ export const mergeableQuery = (projectId: string, id: string): Sql<MergeableFeed
   SELECT f.feedback_type, f.ref, f.payload::text AS payload, f.event_times::text AS event_times
   FROM feedback f WHERE f.project_id = ${projectId} AND f.id = ${id}`;
 
-/** A replacement of the row with an id holds this lock until its transaction ends. */
+/** Locks the row with an id until the transaction that replaces it ends. */
 export const lockQuery = (projectId: string, id: string): Sql =>
   lock(REPLACE_LOCK, `${projectId}\n${id}`);

@@ -35,7 +35,7 @@ import {
 import { Feedback, FEEDBACK } from './feedback.entity.js';
 import { serverMembers, isAnnotation } from './feedback-rules.js';
 
-/** For the doors, which take the same requests. */
+/** exported for the doors, which accept the same requests */
 export { FeedbackCreateDto, FeedbackQueryDto } from './feedback.dto.js';
 export type { MergeableFeedback };
 
@@ -44,13 +44,13 @@ const FEEDBACK_PURGE = auditAction('feedback.purge');
 
 export const MAX_PAYLOAD_BYTES = 1024 * 1024;
 
-/** Objects with the schema of an annotation, and the schema itself: it is compiled, which takes far longer than reading. */
+/** Limits of an object with an annotation's schema, and of the schema. Compiling takes far longer than reading. */
 const MAX_SCHEMA_OBJECT_BYTES = 1024 * 1024;
 const MAX_SCHEMA_LENGTH = 128 * 1024;
 const MAX_SCHEMA_DEPTH = 100;
 const NO_SCHEMA = -1;
 
-/** Feedback as it was sent, and where it stands in the request. */
+/** Feedback as it was sent, with its position in the request. */
 interface SentFeedback {
   body: FeedbackCreateDto;
   text: string;
@@ -64,14 +64,15 @@ export class FeedbackService {
     private readonly objects: ObjectsService,
   ) {}
 
-  /** Stores feedback and answers the row as JSON text. `text` is the body as it was sent. */
+  /** Stores feedback and returns the row as JSON text. `text` is the request body as it was sent. */
   async create(body: FeedbackCreateDto, text: string, caller: Caller): Promise<string> {
     return this.store(await this.judgedRow({ body, text, path: '' }, caller));
   }
 
   /**
-   * Stores the valid elements, and answers each element in its place. Rows are stored in the order of their ids, so
-   * that concurrent batches wait for each other instead of deadlocking. `texts` are the elements as they were sent.
+   * Stores the valid elements, and returns a result for each element at its index. Rows are stored in the order of
+   * their ids, so that concurrent batches wait for each other instead of deadlocking. `texts` are the elements as they
+   * were sent.
    */
   async createAll(
     batch: unknown[],
@@ -116,8 +117,8 @@ export class FeedbackService {
   }
 
   /**
-   * Deletes one row, if it is still there, and stores another, in one transaction. Without an id of its own the new row
-   * takes the id of the old one: however many replace it, one after another or at once, one row is there in the end.
+   * Deletes one row, if it exists, and stores another in the same transaction. Without its own id the new row takes the
+   * id of the old one. So one row remains, however many requests replace it at the same time.
    */
   async replace(body: FeedbackReplaceDto, text: string, caller: Caller): Promise<string> {
     const made = await this.judgedRow({ body, text, path: '' }, caller);
@@ -143,21 +144,28 @@ export class FeedbackService {
     return this.store(row);
   }
 
-  /** Refuses what `put` refuses, and stores nothing. @throws ApiError */
+  /**
+   * Refuses everything that `put` refuses, and stores nothing.
+   * @throws ApiError
+   */
   async assertMayPut(text: string, caller: Caller): Promise<void> {
     const body = JSON.parse(text) as FeedbackReplaceDto;
     assertValid(FeedbackReplaceDto, body);
     await this.judgedRow({ body, text, path: '' }, caller);
   }
 
-  /** `replace` for another feature, which hands over the text of a `FeedbackReplaceDto`. @throws ApiError */
+  /**
+   * Calls `replace` for other features. `text` is a `FeedbackReplaceDto`.
+   * @throws ApiError
+   */
   async put(text: string, caller: Caller): Promise<string> {
     return this.replace(readReplace(text, caller), text, caller);
   }
 
   /**
-   * The same for events that change what earlier ones have said: `merge` makes the text of the row from the one that is stored, or
-   * answers null to leave that as it is. @throws ApiError
+   * Replaces a row by events that change earlier ones. `merge` returns the new text for the stored row, or null to
+   * leave it unchanged.
+   * @throws ApiError
    */
   async putMerged(
     text: string,
@@ -178,7 +186,7 @@ export class FeedbackService {
     });
   }
 
-  /** The rows of the page, and how many there are on all pages. */
+  /** Returns the rows of a page, and the number of rows on all pages. */
   async query(request: FeedbackQueryDto): Promise<{ rows: Readable; totalCount: number }> {
     const [count] = await this.database.long(() => this.database.query(countQuery(request)));
     const rows = await this.database.stream(feedbackQuery(request));
@@ -199,7 +207,7 @@ export class FeedbackService {
     }, STATEMENT_MS.bulk);
   }
 
-  /** The row to be stored. It is judged before a transaction holds a connection. */
+  /** Returns the validated row. Validation happens before a transaction holds a connection. */
   private async judgedRow(sent: SentFeedback, caller: Caller): Promise<NewFeedback> {
     const row = feedbackRow(sent, caller);
     const refused = await this.refused([sent], caller);
@@ -207,7 +215,7 @@ export class FeedbackService {
     return row;
   }
 
-  /** What names an unknown queue or a value that its schema refuses, and why. */
+  /** Returns feedback with an unknown queue or with a value that its schema refuses, and the errors. */
   private async refused(
     sent: readonly SentFeedback[],
     caller: Caller,
@@ -240,7 +248,7 @@ export class FeedbackService {
     return refused;
   }
 
-  /** The annotations whose values their schemas refuse, and why. */
+  /** Returns annotations whose values their schemas refuse, and the errors. */
   private async refusedValues(
     sent: readonly SentFeedback[],
     caller: Caller,
@@ -275,8 +283,9 @@ export class FeedbackService {
   }
 
   /**
-   * The text of the `field_schema` of the object behind a ref; undefined when it is not stored or has none. `path` is where
-   * the ref stands. @throws ApiError `too_large`
+   * Reads the text of the `field_schema` of the object behind a ref. Undefined when the object is not stored or has
+   * none. `path` is the position of the ref in the request.
+   * @throws ApiError `too_large`
    */
   private async findFieldSchema(ref: string, path: string): Promise<string | undefined> {
     const { projectId, name, digest } = parseRef(ref)!;
@@ -329,7 +338,10 @@ function assertSchemaFits(schema: string, path: string): void {
   }
 }
 
-/** The row of feedback that keeps the rules of its type. */
+/**
+ * Builds the row of feedback, validated by the rules of its type.
+ * @throws ApiError
+ */
 function feedbackRow({ body, text, path }: SentFeedback, { userName }: Caller): NewFeedback {
   const payload = text.slice(...memberSpans(text, 0).get('payload')!);
   const size = Buffer.byteLength(payload);
@@ -349,7 +361,7 @@ function feedbackRow({ body, text, path }: SentFeedback, { userName }: Caller): 
 
 const rowKey = ({ body, id }: NewFeedback) => `${body.project_id}\n${id}`;
 
-/** An object's text with more members behind the sent ones. */
+/** Appends members to an object's text. */
 function withMembers(text: string, added: object): string {
   const members = JSON.stringify(added).slice(1, -1);
   return members ? `${text.slice(0, -1)},${members}}` : text;

@@ -4,12 +4,12 @@ import { IsIn, IsOptional } from 'class-validator';
 import { isStorable, IsText, IsTextList, IsThreadId, rule } from '../../platform/http/dto.js';
 import { isObject } from '../../platform/json/json-object.js';
 
-/** Tags, or ratings, of one piece of feedback, and characters of each and of a reason. */
+/** Limits of one piece of feedback: tags or ratings, and characters of each name and reason. */
 const MAX_ENTRIES = 100;
 const MAX_KEY = 256;
 const MAX_REASON = 1000;
 
-/** A map from tags or names of ratings. */
+/** Accepts a map keyed by tags or names of ratings. */
 const IsMapOf = (of: 'number' | 'string', what: string, isValid: (value: unknown) => boolean) =>
   applyDecorators(
     IsOptional(),
@@ -38,18 +38,18 @@ const IsReasons = () =>
 
 const STATUS_CODES = ['UNSET', 'OK', 'ERROR'] as const;
 
-/** What a scorer or a person says in words and numbers, and of which span of an agent. */
+/** Scores by a scorer or a person, and the agent's span that they are about. */
 export class ScorerColumnsDto {
   @IsOptional() @IsTextList(MAX_ENTRIES, MAX_KEY, { min: 1 }) scorer_tags?: string[] | null;
-  /** By tag. */
+  /** Keyed by tag. */
   @IsReasons() scorer_tag_reasons?: Record<string, string> | null;
-  /** By tag, from 0 to 1. */
+  /** From 0 to 1, keyed by tag. */
   @IsShares() scorer_tag_confidences?: Record<string, number> | null;
-  /** From 0 to 1, by name. */
+  /** From 0 to 1, keyed by name. */
   @IsShares() scorer_ratings?: Record<string, number> | null;
-  /** By the name of the rating. */
+  /** Keyed by the name of the rating. */
   @IsReasons() scorer_rating_reasons?: Record<string, string> | null;
-  /** By the name of the rating, from 0 to 1. */
+  /** From 0 to 1, keyed by the name of the rating. */
   @IsShares() scorer_rating_confidences?: Record<string, number> | null;
   @IsOptional() @IsText(256) span_agent_name?: string | null;
   @IsOptional() @IsText(256) span_agent_version?: string | null;

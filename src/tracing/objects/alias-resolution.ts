@@ -3,9 +3,9 @@ import { aliasedVersions } from './labels.query.js';
 import { versionSelector } from './version-selector.js';
 
 /**
- * Words for versions, each of the object of the name beside it, with `v<n>` in place of aliases; an unknown word
- * stays. A statement of its own: joined to the versions, its aliases would be too few for the planner to use the index
- * of all three columns.
+ * Replaces aliases by `v<n>`. Each word selects a version of the object in `names` at its index; an unknown word is
+ * unchanged. This is a separate statement: in a join with the versions, the planner would expect few aliases and not
+ * use the index of all three columns.
  */
 export async function resolveAliases(
   database: Database,

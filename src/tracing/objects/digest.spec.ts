@@ -104,7 +104,7 @@ const hasPython = spawnSync('python3', ['--version']).status === 0;
 const describeWithPython = hasPython ? describe : describe.skip;
 
 describeWithPython('pythonJson beside a real Python (skipped where there is no python3)', () => {
-  /** Answers each line, a JSON text as a JSON string, with what is to be digested. Integers of any length pass. */
+  /** Prints what is digested for each line, a JSON text as a JSON string. Integers of any length are allowed. */
   const script = `
 import json, sys
 getattr(sys, "set_int_max_str_digits", lambda digits: None)(0)

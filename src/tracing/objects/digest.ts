@@ -4,11 +4,11 @@ import { ApiError } from '../../platform/errors.js';
 import { CODES, Cursor, MAX_DEPTH, skipValue, TooDeep } from '../../platform/json/json-grammar.js';
 
 /*
- * The digests by which clients know objects, table rows, tables and files. They are computed on both sides, so each is
- * fixed to the byte: an object's is taken over what Python's `json.dumps(val, sort_keys=True)` prints.
+ * The digests of objects, table rows, tables and files. Clients compute them too, so every byte matters. The digest of
+ * an object is taken over the output of Python's `json.dumps(val, sort_keys=True)`.
  */
 
-/** Arrays, objects and members of a value: what its digest takes memory for, up to some 200 bytes each. */
+/** Arrays, objects and members of a value. Computing the digest takes up to about 200 bytes of memory for each. */
 const MAX_NODES = 1_000_000;
 
 class TooManyNodes extends Error {
@@ -18,39 +18,44 @@ class TooManyNodes extends Error {
   }
 }
 
-/** The digest of the value that `text` spells; `text` must have been accepted by `JSON.parse`. Throws `TooDeep`, `TooManyNodes`. */
+/**
+ * Returns the digest of the value in `text`, which `JSON.parse` must have accepted.
+ * @throws TooDeep, TooManyNodes
+ */
 export function objectDigest(text: string): string {
   const hash = createHash('sha256');
   new PythonJsonPrinter(text, (bytes) => hash.update(bytes)).print();
   return digestName(hash.digest());
 }
 
-/** The digest of a file's bytes. */
 export function bytesDigest(bytes: Uint8Array): string {
   return digestName(createHash('sha256').update(bytes).digest());
 }
 
-/** The digest of a table by those of its rows, joined: hex, unlike the others. */
+/**
+ * Returns the digest of a table, computed from the joined digests of its rows. Unlike other digests, it is hexadecimal.
+ */
 export function tableDigest(rowDigests: Uint8Array): string {
   return createHash('sha256').update(rowDigests).digest('hex');
 }
 
-/** A finished SHA-256 as the 43 characters that stand in refs and requests: URL-safe base64 without `-`, `_` and `=`. */
+/** Returns a SHA-256 as the 43 characters of refs and requests: URL-safe base64 without `-`, `_` and `=`. */
 export function digestName(sha256: Buffer): string {
   return sha256.toString('base64url').replaceAll('-', 'X').replaceAll('_', 'Y');
 }
 
-/** @throws ApiError `conflict` when a client took something else for the digest of what it sent. */
+/** @throws ApiError `conflict` when a client expected another digest of the value that it sent */
 export function assertExpected(field: string, expected: string | null | undefined, digest: string) {
   if (typeof expected === 'string' && expected !== digest)
     throw new ApiError('conflict', `${field} differs from the digest of what was sent, ${digest}`);
 }
 
 /**
- * What Python 3 prints for `json.dumps(json.loads(text), sort_keys=True)`; `text` must have been accepted by
- * `JSON.parse`. It works on the text because a parsed copy has lost `1.0` and integers beyond 2^53.
- * Followed although they are odd: `-0` prints `0`, a float too large prints `Infinity`, which is no JSON, and DEL is
- * escaped. Not followed: Python refuses integers of more than 4300 digits, here they are printed. Throws `TooDeep`.
+ * Returns what Python 3 prints for `json.dumps(json.loads(text), sort_keys=True)`. `JSON.parse` must have accepted
+ * `text`. The function works on the text, because a parsed copy has lost `1.0` and integers beyond 2^53.
+ * Oddities of Python that it follows: `-0` prints `0`, a float that is too large prints `Infinity` (no valid JSON), and
+ * DEL is escaped. One that it does not follow: Python refuses integers with more than 4300 digits.
+ * @throws TooDeep
  */
 export function pythonJson(text: string): string {
   let out = '';
@@ -67,15 +72,18 @@ const DELETE = 0x7f;
 const FLOAT = /\d[.eE]/;
 const NOT_PLAIN = /[^ !#-[\]-~]/g;
 
-/** Up to here loops over characters are faster than calls of `RegExp` and `Buffer`, which are thrice as fast beyond. */
+/**
+ * Up to this length, loops over characters are faster than `RegExp` and `Buffer` calls. Beyond it, those are three
+ * times as fast.
+ */
 const SHORT_RUN = 16;
 
 const HEX_DIGITS = Buffer.from('0123456789abcdef');
 
-/** The output waits here for the sink. Printing is synchronous and does not nest, so one buffer serves all. */
+/** Collects output before it goes to the sink. Printing is synchronous and does not nest, so one buffer is enough. */
 const outputBuffer = Buffer.alloc(64 * 1024);
 
-/** A value of the text: a string or scalar by its position, an array by its elements, an object by its members. */
+/** A value in the text: a string or scalar as its position, an array as its elements, an object as its members. */
 type JsonNode = number | JsonNode[] | ObjectNode;
 
 interface ObjectNode {
@@ -89,9 +97,9 @@ interface ObjectMember {
 }
 
 /**
- * Reads the containers into nodes, sorts their members, then prints bytes into `chunk`. One pass that concatenates
- * strings was no faster on short members, and at 3 MB/s it was fourteen times slower on Chinese text, each of whose
- * characters is an escape. Figures: `bench/json-text.mjs`. The recursion is bounded by `MAX_DEPTH`.
+ * Reads containers into nodes, sorts their members, then prints bytes. A single pass that concatenates strings was not
+ * faster for short members. For Chinese text, where each character is an escape, it was fourteen times slower, at 3
+ * MB/s. Figures: `bench/json-text.mjs`. `MAX_DEPTH` limits the recursion.
  */
 class PythonJsonPrinter {
   private used = 0;
@@ -160,7 +168,7 @@ class PythonJsonPrinter {
     this.printByte(CLOSE_BRACKET);
   }
 
-  /** The sort being stable, the last of equal keys is the one that counts. */
+  /** The last of equal keys counts. The stable sort keeps it last. */
   private printObject({ members }: ObjectNode): void {
     this.printByte(OPEN_BRACE);
     let isFirst = true;
@@ -191,14 +199,14 @@ class PythonJsonPrinter {
     this.printByte(QUOTE);
   }
 
-  /** Prints the `\/` or `\uXXXX` at `at`; answers its length. */
+  /** Prints the `\/` or `\uXXXX` at `at`. Returns its length. */
   private printEscape(at: number): number {
     if (this.text.charCodeAt(at + 1) === SLASH) {
       this.printByte(SLASH);
       return 2;
     }
     const unit = Number.parseInt(this.text.slice(at + 2, at + 6), 16);
-    // Below DEL, Python spells as JSON.stringify does: short escapes, hex in lower case, or the character itself.
+    // Below DEL, Python prints as JSON.stringify does: short escapes, hex in lower case, or the character itself.
     if (unit < DELETE) this.printAscii(JSON.stringify(String.fromCharCode(unit)).slice(1, -1));
     else this.printUnicodeEscape(unit);
     return 6;
@@ -250,7 +258,10 @@ class PythonJsonPrinter {
   }
 }
 
-/** Inside a string: the first position from `at` on of the closing quote, or of what may need another spelling. */
+/**
+ * Returns the first position inside a string, from `at` on, of the closing quote or of a character that may be printed
+ * differently.
+ */
 function copyEnd(text: string, at: number): number {
   let i = at;
   for (;;) {
@@ -274,8 +285,8 @@ function plainEnd(text: string, at: number): number {
 }
 
 /**
- * `repr(float)`. Both languages print the shortest digits that read back as the same number; Python has an exponent
- * below 1e-4 and from 1e16 on, of at least two digits, and `.0` after whole numbers.
+ * Prints a float as Python's `repr`. Both languages print the shortest digits that parse to the same number. Python
+ * uses an exponent of at least two digits below 1e-4 and from 1e16 on, and `.0` after integers.
  */
 function pythonFloat(value: number): string {
   if (!Number.isFinite(value)) return String(value);

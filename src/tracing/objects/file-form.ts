@@ -10,22 +10,22 @@ import {
   STREAMED_RATE,
 } from '../../platform/http/inflated-body.js';
 
-/** Only names and digests are read from fields; what is longer or comes in greater number is cut. */
+/** Limits of the form. Only names and digests are read from fields, so longer and further ones are cut. */
 const LIMITS = { fieldNameSize: 100, fieldSize: 1024, fields: 32, files: 8, headerPairs: 32 };
 
-/** Fields of the form by name. Those that stand behind the file are there once `isComplete` has resolved. */
+/** The fields of a form, by name. Fields after the file are present once `isComplete` has resolved. */
 export interface UploadForm {
   fields: ReadonlyMap<string, string>;
   isComplete: Promise<void>;
 }
 
-/** What a form holds while it passes: chunks of the file, and what busboy keeps of a part. */
+/** Memory of a form that is read: chunks of the file, and busboy's buffers. */
 const FORM_BYTES = 1024 * 1024;
 
 /**
- * Reads a multipart body with one part `file`, which `take` consumes while it arrives: what it does not read is not
- * received. When the body ends early, is broken or comes too slowly, the file ends with an error.
- * @throws ApiError as `readInflated`, or what `take` throws.
+ * Reads a multipart body with one part `file`. `take` consumes the file while it arrives, and the service receives only
+ * as fast as `take` reads. When the body ends early, is invalid or arrives too slowly, the file ends with an error.
+ * @throws ApiError as `readInflated`, or the error of `take`
  */
 export async function readFileForm<T>(
   context: Context,
@@ -42,7 +42,7 @@ export async function readFileForm<T>(
     failure.signal.addEventListener('abort', () => reject(failure.signal.reason));
     parser.on('field', (name, value) => fields.set(name, value));
     parser.on('file', (name, file) => {
-      file.on('error', () => {}); // also reaches take, or the parser
+      file.on('error', () => {}); // the error also reaches `take` or the parser
       if (name === 'file' && !taken) {
         taken = take(file, { fields, isComplete });
         taken.catch(fail);
@@ -73,7 +73,7 @@ export async function readFileForm<T>(
 const drained = (parser: busboy.Busboy) =>
   new Promise<void>((resolve) => parser.once('drain', resolve));
 
-/** A form that does not inflate is no JSON, but it was not meant to be. */
+/** Replaces the error `invalid_json` of a body that does not inflate, since a form is not JSON. */
 const ofForm = (error: unknown) =>
   error instanceof ApiError && error.code === 'invalid_json' ? unreadable(error.message) : error;
 

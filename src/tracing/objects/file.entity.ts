@@ -1,7 +1,9 @@
 import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** A file of a project by the digest of its bytes, which lie in the chunks of the upload that brought it first. */
+/**
+ * A file of a project, by the digest of its bytes. The bytes are the chunks of the upload that stored the file first.
+ */
 @ProjectTable('files', { rows: 'data', counted: { bytes: 'size_bytes' } })
 export class File {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

@@ -17,7 +17,7 @@ export class FilesController {
   constructor(private readonly files: FilesService) {}
 
   /** Stores a file of up to 100 MiB, sent as multipart/form-data. */
-  // No Idempotency-Key: a file is found by its bytes, so a repeated request stores nothing new.
+  // No Idempotency-Key: a file is identified by its bytes, so a repeated request stores nothing new.
   @Operation(['file/create', 'files/create'], 'writer')
   @NoProjectField('a part of the form names it, which FilesService checks')
   @FileForm()
@@ -25,7 +25,7 @@ export class FilesController {
     return this.files.create(context);
   }
 
-  /** The bytes of a file. */
+  /** Reads the bytes of a file. */
   @Operation(['file/content', 'files/content'], 'reader')
   @ApiProduces(BYTES)
   @ApiOkResponse({ schema: { type: 'string', format: 'binary' } })

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiConsumes } from '@nestjs/swagger';
 import { IsProjectId, IsText } from '../../platform/http/dto.js';
 
-/** The parts of the multipart body of `/file/create`, in any order. */
+/** Describes the parts of the multipart body of `/file/create`, which may come in any order. */
 export const FileForm = () =>
   applyDecorators(
     ApiConsumes('multipart/form-data'),
@@ -23,7 +23,7 @@ export const FileForm = () =>
   );
 
 export class FileCreatedDto {
-  /** SHA-256 of the bytes, in the form of the digests of objects. */
+  /** SHA-256 of the bytes, in the form of objects' digests. */
   digest!: string;
 }
 

@@ -1,7 +1,7 @@
 // SQL: bytes arrive and leave as streams, and equal files are stored once.
 import { sql } from '../../platform/query/sql.js';
 
-/** A file of one chunk at most, stored unless the project holds it. */
+/** Stores a file of at most one chunk, unless the project has it. */
 export const insertSmallFileQuery = (
   file: { projectId: string; digest: string; uploadId: string },
   bytes: Buffer,
@@ -10,7 +10,7 @@ export const insertSmallFileQuery = (
   INSERT INTO file_chunks (project_id, upload_id, chunk_index, bytes)
   SELECT ${file.projectId}, upload_id, 0, ${bytes}::bytea FROM file`;
 
-/** Answers a row when the file is new to the project. Waits for an upload of the same bytes that is about to commit. */
+/** Stores a file. Returns a row when it is new to the project. Waits for an uncommitted upload of the same bytes. */
 export const insertFileQuery = (
   { projectId, digest, uploadId }: { projectId: string; digest: string; uploadId: string },
   sizeBytes: number,
@@ -28,7 +28,7 @@ export const insertChunkQuery = (
   INSERT INTO file_chunks (project_id, upload_id, chunk_index, bytes)
   VALUES (${projectId}, ${uploadId}, ${index}, ${bytes})`;
 
-/** A file with its first chunk. */
+/** Reads a file with its first chunk. */
 export const fileQuery = (projectId: string, digest: string) => sql<{
   upload_id: string;
   size_bytes: number;

@@ -23,19 +23,20 @@ import {
 import { OBJECTS } from './object-version.entity.js';
 
 export const MAX_FILE_BYTES = 100 * 1024 * 1024;
-/** The whole multipart body: the file, a few fields, and what else a client writes between them. */
+/** Bytes of a multipart body: the file, a few fields, and the delimiters between them. */
 const MAX_FORM_BYTES = MAX_FILE_BYTES + 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
-/** Chunks that are stored in one transaction. */
+/** Chunks that one transaction stores. */
 const CHUNKS_AT_ONCE = 4;
 
 /**
- * Files as chunks. A file of one chunk, as most are, is one statement. A larger one is staged while it comes, because
- * its digest, and maybe its project, is known only at its end: memory holds `CHUNKS_AT_ONCE` chunks and one more.
+ * Stores files as chunks. Most files have one chunk and take one statement. A larger file is staged while it arrives,
+ * because its digest, and maybe its project, are known only at the end. Memory holds `CHUNKS_AT_ONCE` chunks and one
+ * more.
  */
 @Injectable()
 export class FilesService {
-  /** A client that sends nothing for this long, while the service reads, counts as gone. */
+  /** Milliseconds without data, while the service reads, after which a client counts as disconnected. */
   stalledAfterMs: number;
 
   constructor(
@@ -46,7 +47,6 @@ export class FilesService {
     this.stalledAfterMs = bodyTimeoutSeconds * 1000;
   }
 
-  /** Takes the multipart body of the request. */
   create(context: Context): Promise<FileCreatedDto> {
     return readFileForm(context, (file, form) => this.store(file, form, context), {
       limit: MAX_FORM_BYTES,
@@ -54,7 +54,10 @@ export class FilesService {
     });
   }
 
-  /** Stores a text of another feature, of one chunk at most. @throws ApiError `too_large` */
+  /**
+   * Stores a text for another feature. It must fit into one chunk.
+   * @throws ApiError `too_large`
+   */
   async storeText(projectId: string, text: string, caller: Caller): Promise<FileCreatedDto> {
     const bytes = Buffer.from(text);
     if (bytes.length > CHUNK_BYTES)
@@ -68,20 +71,20 @@ export class FilesService {
     return { digest };
   }
 
-  /** The digest that a text has as a file. */
   textDigest(text: string): string {
     return bytesDigest(Buffer.from(text));
   }
 
-  /** What the first chunk of a file says; null where there is no such file. */
+  /** Returns the first chunk of a file as text, or null when the file does not exist. */
   async firstChunk({ project_id, digest }: FileContentDto): Promise<string | null> {
     const [file] = await this.database.query(fileQuery(project_id, digest));
     return file ? (file.bytes?.toString() ?? '') : null;
   }
 
   /**
-   * Stores bytes of another feature whose length and SHA-256 were announced, as they come, and answers their digest.
-   * @throws ApiError `invalid_request` when others come
+   * Stores bytes of another feature while they arrive, and returns their digest. Their length and SHA-256 were
+   * announced.
+   * @throws ApiError `invalid_request` when the bytes differ from the announcement
    */
   storeAnnounced(
     projectId: string,
@@ -102,7 +105,7 @@ export class FilesService {
     const { caller } = context;
     const projectId = () =>
       form.fields.has('project_id') ? formProject(form, context) : undefined;
-    projectId(); // refused before a byte is read
+    projectId(); // refuses the project before any byte is read
     const digest = await this.storeBytes(file, {
       projectId,
       assertValid: () => caller.assertValid(),
@@ -144,7 +147,7 @@ export class FilesService {
     }
   }
 
-  /** How many bytes were staged. */
+  /** Stores the chunks of an upload. Returns how many bytes were staged. */
   private async stage(
     upload: StagedUpload,
     head: Buffer[],
@@ -174,7 +177,7 @@ export class FilesService {
     return sizeBytes;
   }
 
-  /** Makes the upload the file, unless the project has one of these bytes. */
+  /** Turns the upload into the file, unless the project has a file with these bytes. */
   private keep(
     upload: StagedUpload,
     file: { projectId: string; digest: string; uploadId: string },
@@ -189,8 +192,8 @@ export class FilesService {
   }
 
   /**
-   * The bytes, and how many there are. Without a caller somebody else has checked who asks. Each chunk is a query of its own: no connection waits for a slow client, and what
-   * is stored never changes.
+   * Returns the bytes of a file and their length. Without `caller`, the calling code must have checked access. Each
+   * chunk is read by its own query: no connection waits for a slow client, and stored chunks never change.
    */
   async content(
     { project_id, digest }: FileContentDto,
@@ -199,7 +202,7 @@ export class FilesService {
     const [file] = await this.database.query(fileQuery(project_id, digest));
     if (!file) throw new ApiError('not_found', `there is no file ${digest}`);
     const { database } = this;
-    const { key } = database; // chunks are asked for in the context of the connection
+    const { key } = database; // chunks are read in the context of the connection
     async function* chunks(first: Buffer | null) {
       if (first) yield first;
       for (let index = 1; index * CHUNK_BYTES < file!.size_bytes; index++) {
@@ -217,13 +220,13 @@ export class FilesService {
   }
 }
 
-/** Bytes that arrive, and what only their sender knows. */
+/** Arriving bytes, with what depends on their sender. */
 interface IncomingFile {
   /** The project, if it is known already. */
   projectId: () => string | undefined;
-  /** Refuses to take more of somebody who may not go on. */
+  /** Refuses to accept more bytes when the sender's key is no longer valid. */
   assertValid: () => Promise<void>;
-  /** Says what the file is, when all bytes are here. */
+  /** Returns project and digest of the file after all bytes have arrived. */
   finish: (sha256: Buffer, sizeBytes: number) => Promise<{ projectId: string; digest: string }>;
 }
 
@@ -250,7 +253,10 @@ function assertAnnounced(announced: FileFacts, received: FileFacts): void {
     ]);
 }
 
-/** The project that the form names. @throws ApiError `invalid_request`, `forbidden` */
+/**
+ * Returns the project that the form names.
+ * @throws ApiError `invalid_request`, `forbidden`
+ */
 function formProject({ fields }: UploadForm, context: Context): string {
   const projectId = fields.get('project_id');
   if (projectId === undefined)
@@ -267,7 +273,10 @@ function checkedDigest(sha256: Buffer, { fields }: UploadForm): string {
   return digest;
 }
 
-/** Pieces of any length as chunks, all but the last of `CHUNK_BYTES`. @throws ApiError `too_large` */
+/**
+ * Cuts pieces of any length into chunks. All but the last have `CHUNK_BYTES`.
+ * @throws ApiError `too_large`
+ */
 async function* cutChunks(file: Readable, hash: Hash): AsyncGenerator<Buffer, undefined> {
   let chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   let used = 0;

@@ -22,7 +22,7 @@ import { LabelsService } from './labels.service.js';
 export class LabelsController {
   constructor(private readonly labels: LabelsService) {}
 
-  /** Gives a version tags, beside those that it has. */
+  /** Adds tags to a version, which keeps its other tags. */
   @Put('objs/:object_id/versions/:digest/tags')
   @Allow('writer')
   @Idempotent()
@@ -36,7 +36,7 @@ export class LabelsController {
     return {};
   }
 
-  /** Takes tags from a version; those that it does not have are no error. */
+  /** Removes tags from a version. Tags that it does not have are ignored. */
   @Operation('objs/:object_id/versions/:digest/tags/remove', 'writer')
   @Idempotent()
   @ApiEmptyResponse()
@@ -49,7 +49,10 @@ export class LabelsController {
     return {};
   }
 
-  /** Gives a version aliases, which may stand for its digest from then on. Another version that has one loses it. */
+  /**
+   * Sets aliases of a version, which can then be used instead of its digest. An alias of another version moves to this
+   * one.
+   */
   @Put('objs/:object_id/aliases')
   @Allow('writer')
   @Idempotent()
@@ -63,7 +66,7 @@ export class LabelsController {
     return {};
   }
 
-  /** Takes aliases from an object, whichever versions have them; those that none has are no error. */
+  /** Removes aliases from all versions of an object. Aliases that do not exist are ignored. */
   @Operation('objs/:object_id/aliases/remove', 'writer')
   @Idempotent()
   @ApiEmptyResponse()
@@ -76,7 +79,7 @@ export class LabelsController {
     return {};
   }
 
-  /** The tags in a project, sorted. */
+  /** Lists the tags of a project, sorted. */
   @Get('tags')
   @Allow('reader')
   @ApiOkResponse({ type: TagsAnswerDto })
@@ -87,7 +90,7 @@ export class LabelsController {
     return jsonArray(await this.labels.tags(query), context, 'tags');
   }
 
-  /** The aliases in a project, sorted. */
+  /** Lists the aliases of a project, sorted. */
   @Get('aliases')
   @Allow('reader')
   @ApiOkResponse({ type: AliasesAnswerDto })

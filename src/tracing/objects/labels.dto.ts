@@ -4,9 +4,9 @@ import { IsArray, Matches } from 'class-validator';
 import { IsId, IsProjectId, IsText, MaxItems } from '../../platform/http/dto.js';
 import { ALIAS_PATTERN } from './version-selector.js';
 
-/** Of a version, and in one request. */
+/** Tags of one version, and of one request. */
 export const MAX_TAGS = 1000;
-/** Of an object, and in one request. */
+/** Aliases of one object, and of one request. */
 export const MAX_ALIASES = 1000;
 
 const IsAliases = () =>
@@ -26,7 +26,7 @@ export class ObjectPathDto {
 }
 
 export class VersionPathDto extends ObjectPathDto {
-  /** A version as in `/obj/read`. */
+  /** A version, as in `/obj/read`. */
   @IsText(256) digest!: string;
 }
 
@@ -37,7 +37,7 @@ export class TagsDto {
 
 export class AliasesSetDto {
   @IsProjectId() project_id!: string;
-  /** A version as in `/obj/read`. */
+  /** A version, as in `/obj/read`. */
   @IsText(256) digest!: string;
   @IsAliases() aliases!: string[];
 }

@@ -1,9 +1,8 @@
 import { identifier, sql, type Sql } from '../../platform/query/sql.js';
 import type { ObjectTag } from './object-tag.entity.js';
 
-// SQL: up to a thousand labels are added in one value, and names are found by steps in an index.
+// SQL: up to a thousand labels are bound as one value, and distinct names are found by steps through an index.
 
-/** A live version. */
 export type ObjectVersionKey = Pick<ObjectTag, 'projectId' | 'objectId' | 'versionIndex'>;
 
 export const tagsInsert = (
@@ -14,7 +13,7 @@ export const tagsInsert = (
   SELECT DISTINCT ${projectId}, ${objectId}, ${versionIndex}::int, t.tag FROM unnest(${tags}::text[]) AS t (tag)
   ON CONFLICT DO NOTHING`;
 
-/** Gives a version aliases, which other versions of the object lose. */
+/** Sets aliases of a version. Other versions of the object lose them. */
 export const aliasesUpsert = (
   { projectId, objectId, versionIndex }: ObjectVersionKey,
   aliases: string[],
@@ -23,7 +22,7 @@ export const aliasesUpsert = (
   SELECT DISTINCT ${projectId}, ${objectId}, t.alias, ${versionIndex}::int FROM unnest(${aliases}::text[]) AS t (alias)
   ON CONFLICT (project_id, object_id, alias) DO UPDATE SET version_index = excluded.version_index`;
 
-/** The versions that aliases mean, each of the object of the name beside it. */
+/** Reads the versions of aliases. Each alias belongs to the object named beside it. */
 export const aliasedVersions = (
   projectId: string,
   aliases: readonly { name: string; word: string }[],
@@ -32,7 +31,6 @@ export const aliasedVersions = (
   FROM unnest(${aliases.map(({ name }) => name)}::text[], ${aliases.map(({ word }) => word)}::text[]) AS r (object_id, alias)
   JOIN object_aliases a ON a.project_id = ${projectId} AND a.object_id = r.object_id AND a.alias = r.alias`;
 
-/** Takes tags and aliases from versions that are no more. */
 export const labelsDelete = (projectId: string, objectId: string, indexes: number[]) => sql`
   WITH tags AS (
     DELETE FROM object_tags
@@ -41,14 +39,14 @@ export const labelsDelete = (projectId: string, objectId: string, indexes: numbe
   DELETE FROM object_aliases
   WHERE project_id = ${projectId} AND object_id = ${objectId} AND version_index = ANY(${indexes}::int[])`;
 
-/** The different tags of a project, each as JSON text, sorted. */
+/** Reads the distinct tags of a project as JSON texts, sorted. */
 export const tagsQuery = (projectId: string): Sql => namesQuery(projectId, 'object_tags', 'tag');
 
-/** The same of aliases. */
+/** Reads the distinct aliases of a project as JSON texts, sorted. */
 export const aliasesQuery = (projectId: string): Sql =>
   namesQuery(projectId, 'object_aliases', 'alias');
 
-/** Its cost is that of a look into the index for each name, however many versions have one. */
+/** Reads distinct names with one index look-up for each name, however many versions have it. */
 function namesQuery(projectId: string, table: string, column: string): Sql {
   const name = identifier(column);
   const least = (isBehind: Sql) =>

@@ -27,7 +27,7 @@ import { ObjectTag } from './object-tag.entity.js';
 import { resolveAliases } from './alias-resolution.js';
 import { OBJECTS, ObjectVersion } from './object-version.entity.js';
 
-/** Tags and aliases of live versions. They go with the version that has them. */
+/** Stores tags and aliases of live versions. They are deleted with their version. */
 @Injectable()
 export class LabelsService {
   constructor(private readonly database: Database) {}
@@ -62,7 +62,7 @@ export class LabelsService {
     });
   }
 
-  /** @throws ApiError `not_found` when no version of the object is live. */
+  /** @throws ApiError `not_found` when no version of the object is live */
   removeAliases(
     { object_id }: ObjectPathDto,
     { project_id, aliases }: AliasesRemoveDto,
@@ -79,7 +79,6 @@ export class LabelsService {
     });
   }
 
-  /** All tags of a project as JSON texts, each once. */
   tags({ project_id }: LabelsQueryDto): Promise<Readable> {
     return this.database.stream(tagsQuery(project_id));
   }
@@ -88,7 +87,7 @@ export class LabelsService {
     return this.database.stream(aliasesQuery(project_id));
   }
 
-  /** Changes labels of a live version, which cannot be deleted meanwhile. */
+  /** Changes labels of a live version, which cannot be deleted in the meantime. */
   private ofVersion(
     projectId: string,
     { object_id: objectId, digest }: VersionPathDto,

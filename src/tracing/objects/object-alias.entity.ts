@@ -1,7 +1,7 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** A name for one live version of an object. Of an object it means one version at a time. */
+/** An alias of an object. It names one live version at a time. */
 @ProjectTable('object_aliases', { rows: 'data', counted: null })
 @Index('object_aliases_alias_idx', ['projectId', 'alias'])
 export class ObjectAlias {

@@ -1,15 +1,16 @@
 import { storable } from '../../platform/query/columns.js';
 
-/** The classes a version is listed by, read from its value when it is published. */
+/** The classes by which a version is filtered. They are read from its value when it is published. */
 export interface ObjectClass {
   kind: 'op' | 'object';
-  /** Class of the value; null where it does not say so. */
+  /** The class of the value; null when the value does not name it. */
   leaf: string | null;
-  /** The class right below the base model, of which the leaf is a kind; the leaf itself when there is none between. */
+  /**
+   * The class directly below the base model that the leaf derives from. It is the leaf itself if it derives directly.
+   */
   base: string | null;
 }
 
-/** Derives the class of a value from the members by which SDKs describe theirs. */
 export function objectClass(val: unknown): ObjectClass {
   const { _type, weave_type, _bases, _class_name } = members(val);
   const isOp = typeof _type === 'string' && members(weave_type)['type'] === 'Op';
@@ -18,7 +19,7 @@ export function objectClass(val: unknown): ObjectClass {
   return { kind: isOp ? 'op' : 'object', leaf, base };
 }
 
-/** Whether the list of base classes ends as that of every object of an SDK does. */
+/** Returns true when the list of base classes ends like that of every object of an SDK. */
 const isObjectBases = (bases: unknown): bases is unknown[] =>
   Array.isArray(bases) &&
   bases.at(-1) === 'BaseModel' &&
@@ -27,6 +28,6 @@ const isObjectBases = (bases: unknown): bases is unknown[] =>
 const members = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
-/** A value may hold what a text column cannot. */
+/** A value may contain characters that a text column cannot store. */
 const text = (value: unknown): string | null =>
   typeof value === 'string' ? storable(value) : null;

@@ -1,7 +1,6 @@
 import { Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** A tag of a live version. */
 @ProjectTable('object_tags', { rows: 'data', counted: null })
 @Index('object_tags_tag_idx', ['projectId', 'tag'])
 export class ObjectTag {

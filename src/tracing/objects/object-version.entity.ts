@@ -5,8 +5,8 @@ import { changeKind } from '../../platform/database/changes.js';
 export const OBJECTS = changeKind('objects');
 
 /**
- * One published version of an object or op. Deleted ones keep their row and their index. Of a name at most one live
- * version has a digest, and at most one is the latest: the indexes see to it, whatever runs at the same time.
+ * A published version of an object or op. Deleted versions keep their row and their index. For each name, at most one
+ * live version has a digest, and at most one is the latest. The unique indexes guarantee this under concurrency.
  */
 @ProjectTable('object_versions', { rows: 'data', counted: { bytes: 'size_bytes' } })
 @Check('object_versions_latest_check', 'NOT is_latest OR deleted_at IS NULL')
@@ -29,7 +29,7 @@ export const OBJECTS = changeKind('objects');
 export class ObjectVersion {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('text', { name: 'object_id', collation: 'C' }) objectId!: string;
-  /** From 0 on without gaps, deleted versions counted. */
+  /** Starts at 0 and has no gaps; deleted versions count. */
   @PrimaryColumn({ type: 'int', name: 'version_index' }) versionIndex!: number;
   @Column({ type: 'text', collation: 'C' }) digest!: string;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
@@ -42,8 +42,8 @@ export class ObjectVersion {
   @Column({ type: 'text', name: 'leaf_object_class', nullable: true, collation: 'C' })
   leafObjectClass!: string | null;
   @Column({ type: 'text', name: 'user_id', nullable: true, collation: 'C' }) userId!: string | null;
-  /** `octet_length` of the text of `val`, here so that asking for it reads no value. */
+  /** `octet_length` of the text of `val`, stored so that its size is known without reading the value. */
   @Column('int', { name: 'size_bytes' }) sizeBytes!: number;
-  /** The text as it was sent; `json`, and no accessor of PostgreSQL is ever used on it. */
+  /** The text as it was sent, of type `json`. No JSON function of PostgreSQL may be used on it. */
   @Column('json') val!: unknown;
 }

@@ -16,8 +16,8 @@ export class ObjectsErasingController {
   ) {}
 
   /**
-   * Erases versions of an object for good, with the feedback on them: all that are named, or none; without names, all of
-   * them. Tables and files that they refer to stay.
+   * Erases versions of an object for good, with the feedback on them. Erases all named versions or, if one does not
+   * exist, none; without names, all versions. Tables and files that they refer to remain.
    */
   @Operation('purge', 'admin')
   @IdempotentInHandler()

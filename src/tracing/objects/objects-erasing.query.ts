@@ -1,4 +1,4 @@
-// SQL: versions are meant by words, and are erased in batches.
+// SQL: words select versions, which are erased in batches.
 import { sql } from '../../platform/query/sql.js';
 
 const isOfObject = (projectId: string, objectId: string) =>
@@ -9,7 +9,10 @@ interface MatchedVersion {
   version_index: number | null;
 }
 
-/** Versions that words mean, live or deleted: a digest may mean several. One row with a null for a word that means none. */
+/**
+ * Reads the versions that words select, live or deleted. A digest may select several. A word without a version has one
+ * row with null.
+ */
 export const matchedVersions = (
   projectId: string,
   objectId: string,
@@ -24,7 +27,7 @@ export const matchedVersions = (
 export const allVersions = (projectId: string, objectId: string) =>
   sql<MatchedVersion>`SELECT v.version_index FROM object_versions v WHERE ${isOfObject(projectId, objectId)}`;
 
-/** The digests that no version is left of when these are gone. */
+/** Reads the digests that no version has any more after these versions are erased. */
 export const lastDigests = (projectId: string, objectId: string, indexes: number[]) => sql<{
   digest: string;
 }>`

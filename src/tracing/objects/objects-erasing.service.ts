@@ -22,10 +22,9 @@ import { auditAction } from '../../platform/audit/add-event.js';
 const OBJS_PURGE = auditAction('objs.purge');
 
 const KIND = 'objects';
-/** A value may be as large as a body. */
+/** Versions of one batch, since a value may be as large as a request body. */
 const VERSIONS_AT_ONCE = 20;
 
-/** Erases versions of objects, with the feedback on them. */
 @Injectable()
 export class ObjectsErasingService {
   constructor(
@@ -36,8 +35,8 @@ export class ObjectsErasingService {
   }
 
   /**
-   * Writes down which versions are to be erased, live ones and deleted ones: all that are named, or none. Answers the id
-   * of the erasing. @throws ApiError `not_found` when one of them is not there.
+   * Records the versions to erase, live or deleted: all named versions or none. Returns the id of the erasing.
+   * @throws ApiError `not_found` when one of the versions does not exist
    */
   async begin(body: ObjectsPurgeDto, caller: Caller): Promise<string> {
     const { project_id: projectId, object_id: objectId } = body;

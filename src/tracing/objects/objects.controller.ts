@@ -33,7 +33,7 @@ export class ObjectsController {
     private readonly refs: RefsService,
   ) {}
 
-  /** Publishes a value under a name. One that is there already becomes the latest version again. */
+  /** Publishes a value under a name. A value that exists already becomes the latest version again. */
   @Operation('obj/create', 'writer')
   @Idempotent()
   createObject(
@@ -43,14 +43,14 @@ export class ObjectsController {
     return this.objects.create(obj, valueAt(text, 'obj', 'val'), caller);
   }
 
-  /** One version of an object. 404 when there is none; with `deleted_at` when it was deleted. */
+  /** Reads one version of an object. 404 when it does not exist; with `deleted_at` when it was deleted. */
   @Operation('obj/read', 'reader')
   @ApiJsonResponse({ type: ObjectAnswerDto })
   async readObject(@Body() query: ObjectReadDto): Promise<string> {
     return `{"obj":${await this.objects.read(query)}}`;
   }
 
-  /** Deletes versions of an object: all that are named, or none; without names, all of them. */
+  /** Deletes versions of an object: all named versions or, if one does not exist, none; without names, all versions. */
   @Operation('obj/delete', 'writer')
   @Idempotent()
   deleteObject(
@@ -60,7 +60,7 @@ export class ObjectsController {
     return this.objects.delete(body, caller);
   }
 
-  /** Lists the versions of a project's objects that are not deleted, by default the oldest first. */
+  /** Lists the live versions of a project's objects, by default the oldest first. */
   @Operation('objs/query', 'reader')
   @ApiOkResponse({ type: ObjectsAnswerDto })
   async queryObjects(
@@ -70,7 +70,10 @@ export class ObjectsController {
     return jsonArray(await this.objects.stream(query), context, 'objs');
   }
 
-  /** Values by their refs, which may go on into the value by attr/<key>, key/<key>, index/<n> and id/<row digest> pairs. */
+  /**
+   * Reads values by their refs. A ref may lead into the value with pairs of attr/<key>, key/<key>, index/<n> and
+   * id/<row digest>.
+   */
   @Operation('refs/read_batch', 'reader')
   @NoProjectField('each ref names its own, which RefsService checks')
   @ApiOkResponse({ type: RefsAnswerDto })

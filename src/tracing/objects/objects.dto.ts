@@ -30,9 +30,9 @@ export class ObjectCreateDto {
   @Matches(OBJECT_ID, { message: 'must have 1 to 128 letters, digits, "_", "." or "-"' })
   @ApiProperty({ pattern: OBJECT_ID.source })
   object_id!: string;
-  /** Any JSON value. Kept as sent. */
+  /** Any JSON value. Stored as sent. */
   @AnyJson() @ApiProperty(ANY_JSON) val!: unknown;
-  /** What the client takes for the digest of `val`; another one is refused with 409. */
+  /** The digest of `val` that the client expects; another digest is refused with 409. */
   @IsOptional() @IsText(256) expected_digest?: string | null;
 }
 
@@ -51,29 +51,29 @@ export class ObjectReadDto {
   @IsText(256) object_id!: string;
   /** The digest of the version, `v<version_index>`, `latest`, or an alias. */
   @IsText(256) digest!: string;
-  /** Leaves the value unread; `val` is `{}` then. */
+  /** Leaves out the value; `val` is `{}` then. */
   @IsOptional() @IsBoolean() metadata_only?: boolean | null;
-  /** Adds `tags` and `aliases`, with `latest` among these where it is. */
+  /** Adds `tags` and `aliases`; the latest version also has the alias `latest`. */
   @IsOptional() @IsBoolean() include_tags_and_aliases?: boolean | null;
 }
 
 export class ObjectDeleteDto {
   @IsProjectId() project_id!: string;
   @IsText(256) object_id!: string;
-  /** Versions as in `/obj/read`; all of them when absent. */
+  /** Versions, as in `/obj/read`; all of them when absent. */
   @IsOptional()
   @IsTextList(MAX_DELETED, 256)
   digests?: string[] | null;
 }
 
-/** As `ObjectDeleteDto`; versions that were deleted before are meant too. */
+/** Like `ObjectDeleteDto`, but versions that were deleted before are included. */
 export class ObjectsPurgeDto extends ObjectDeleteDto {}
 
 export class ObjectsDeletedDto {
   num_deleted!: number;
 }
 
-/** An empty list is no restriction. */
+/** An empty list does not restrict. */
 export class ObjectsFilterDto {
   @IsOptional() @IsTexts() object_ids?: string[] | null;
   @IsOptional() @IsBoolean() latest_only?: boolean | null;
@@ -82,9 +82,9 @@ export class ObjectsFilterDto {
   @IsOptional() @IsTexts() base_object_classes?: string[] | null;
   @IsOptional() @IsTexts() exclude_base_object_classes?: string[] | null;
   @IsOptional() @IsTexts() leaf_object_classes?: string[] | null;
-  /** Versions that have one of these tags. */
+  /** Versions with one of these tags. */
   @IsOptional() @IsTexts() tags?: string[] | null;
-  /** Versions that have one of these aliases; `latest` is one. */
+  /** Versions with one of these aliases; `latest` is one. */
   @IsOptional() @IsTexts() aliases?: string[] | null;
 }
 
@@ -93,19 +93,19 @@ export class ObjectsQueryDto extends PageDto {
   @IsOptional() @ValidateNested() @Type(() => ObjectsFilterDto) filter?: ObjectsFilterDto | null;
   @SortBy(['object_id', 'created_at']) sort_by?: Sort<'object_id' | 'created_at'>[] | null;
   /**
-   * Answers the versions behind this one, in place of `offset`: its values of the fields in `sort_by` (without: `created_at`),
-   * its `version_index`, and its `object_id` where `sort_by` does not have it.
+   * Returns the versions after this one; replaces `offset`. It has the values of the fields in `sort_by` (`created_at`
+   * without it) and the `version_index`, plus the `object_id` if `sort_by` does not include it.
    */
   @IsAfter() after?: ListPosition | null;
-  /** Leaves the values unread; `val` is `{}` then. */
+  /** Leaves out the values; `val` is `{}` then. */
   @IsOptional() @IsBoolean() metadata_only?: boolean | null;
   /** Adds `size_bytes`, the length of the stored JSON text of `val`. */
   @IsOptional() @IsBoolean() include_storage_size?: boolean | null;
-  /** Adds `tags` and `aliases`, with `latest` among these where it is. */
+  /** Adds `tags` and `aliases`; the latest version also has the alias `latest`. */
   @IsOptional() @IsBoolean() include_tags_and_aliases?: boolean | null;
 }
 
-/** A version as it is answered. */
+/** A version in an answer. */
 export class ObjectVersionDto {
   project_id!: string;
   object_id!: string;
@@ -134,12 +134,12 @@ export class ObjectsAnswerDto {
 }
 
 export class RefsReadDto {
-  /** Object and op refs, each with or without a path into the value. */
+  /** Refs of objects and ops, each with or without a path into the value. */
   @IsTextList(MAX_REFS, 4096) refs!: string[];
 }
 
 export class RefsAnswerDto {
-  /** In the order of the refs; null for a deleted version, and for a path that leads nowhere. */
+  /** In the order of the refs. Null for a deleted version, and for a path without a value. */
   @ApiProperty({ type: 'array', items: { ...ANY_JSON, description: 'Any JSON value.' } })
   vals!: unknown[];
 }

@@ -11,7 +11,7 @@ import { RefsService } from './refs.service.js';
 import { TablesController } from './tables.controller.js';
 import { TablesService } from './tables.service.js';
 
-/** What SDKs publish before they trace: versions of objects and ops, the tables and files that these refer to. */
+/** Versions of objects and ops, which SDKs publish before they trace, with their tables and files. */
 @Module({
   controllers: [
     ObjectsController,

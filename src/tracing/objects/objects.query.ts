@@ -8,15 +8,14 @@ import type { ObjectClass } from './object-class.js';
 import type { ObjectReadDto, ObjectsFilterDto, ObjectsQueryDto } from './objects.dto.js';
 import { versionSelector } from './version-selector.js';
 
-/** The versions of one object. */
+/** Locks the versions of one object. */
 const VERSIONS = textLock(0x6f626a73);
 
 const NEVER = sql`FALSE`;
-/** Which versions words may mean, and which of them `latest` means. */
+/** The versions that words can select, and which of them `latest` selects. */
 const LIVE = { isMeant: sql`v.deleted_at IS NULL`, isLatest: sql`v.is_latest` };
 const DELETED = { isMeant: sql`v.deleted_at IS NOT NULL`, isLatest: sql`TRUE` };
 
-/** A version as it is answered. */
 const VERSION: Columns = {
   project_id: column.text(sql`v.project_id`, { isNotNull: true }),
   object_id: column.text(sql`v.object_id`, { isNotNull: true }),
@@ -62,8 +61,8 @@ function selectedColumns(projectId: string, parts: VersionFields): Sql {
 }
 
 /**
- * Live versions, the oldest first, as JSON texts. Each order is that of an index, or begins with its columns so that
- * PostgreSQL sorts within ties only: the plans are pinned by a test and shown in docs/adr/0020-objects.md.
+ * Reads live versions as JSON texts, the oldest first. Each order is that of an index, or begins with its columns, so
+ * that PostgreSQL sorts only within ties. A test pins the plans, which docs/adr/0020-objects.md shows.
  */
 export function objectsQuery(query: ObjectsQueryDto): Sql {
   const given = query.sort_by?.length
@@ -93,7 +92,9 @@ function filterCondition(projectId: string, filter: ObjectsFilterDto): Sql {
   );
 }
 
-/** A look-up for each version: EXISTS is planned as a join, which may compare every version with every tag of the project. */
+/**
+ * A subquery per version: EXISTS is planned as a join, which may compare every version with every tag of the project.
+ */
 const hasTag = (projectId: string, tags: readonly string[] | null | undefined) =>
   tags?.length
     ? sql`(SELECT TRUE FROM object_tags t WHERE t.project_id = ${projectId} AND t.object_id = v.object_id
@@ -107,7 +108,6 @@ const hasAlias = (projectId: string, aliases: readonly string[] | null | undefin
           AND a.version_index = v.version_index AND a.alias = ANY(${aliases}::text[])))`
     : null;
 
-/** The versions that a client's word for one means. */
 function isSelectedVersion(projectId: string, objectId: string, word: string): Sql {
   const means = versionSelector(word);
   if (means === 'latest') return sql`v.is_latest`;
@@ -124,8 +124,8 @@ interface ResolvedVersion extends VersionIndex {
 }
 
 /**
- * The versions that words without aliases mean, each for the object of the name beside it, as (object_id, word, version_index, size_bytes).
- * A part for each kind of word: one condition for all kinds would read all versions of a name for each word.
+ * Reads the versions that words without aliases select, each for the object named beside it. Each kind of word has its
+ * own part: one condition for all would read all versions of a name for each word.
  */
 function resolvedVersions(
   projectId: string,
@@ -158,7 +158,7 @@ function resolvedVersions(
 const isOfObject = (projectId: string, objectId: string) =>
   sql`v.project_id = ${projectId} AND v.object_id = ${objectId}`;
 
-/** One live version as `json`. */
+/** Reads one live version as JSON, unless it exceeds `maxBytes`. */
 export const versionQuery = (
   { project_id: projectId, object_id: objectId, digest: word, ...parts }: ObjectReadDto,
   maxBytes: number,
@@ -172,7 +172,7 @@ export interface VersionIndex {
   version_index: number;
 }
 
-/** The value of one live version as text, null when it holds more bytes: it is not read then. */
+/** Reads the value of one live version as text. Null when it exceeds `bytes`; it is not read then. */
 export const smallValueQuery = (
   projectId: string,
   objectId: string,
@@ -182,7 +182,10 @@ export const smallValueQuery = (
   SELECT CASE WHEN v.size_bytes <= ${bytes} THEN v.val::text END AS val FROM object_versions v
   WHERE ${isOfObject(projectId, objectId)} AND v.deleted_at IS NULL AND ${isSelectedVersion(projectId, objectId, word)}`;
 
-/** When the version was deleted that `versionQuery` did not find. `latest` is the last one of all then. */
+/**
+ * Reads the time at which a version was deleted that `versionQuery` did not find. `latest` selects the last of all
+ * versions.
+ */
 export const deletedAtQuery = (
   projectId: string,
   objectId: string,
@@ -195,13 +198,14 @@ export const deletedAtQuery = (
     ORDER BY v.version_index DESC LIMIT 1) o`;
 
 /**
- * A transaction that publishes or deletes versions of a name holds this to its end, and takes no other lock of this
- * kind. Its later statements see what the previous holder committed. Why not a row: docs/adr/0020-objects.md.
+ * Locks a name. A transaction that publishes or deletes its versions holds the lock until it ends, and takes no other
+ * lock of this kind. Later statements see what the previous holder committed. docs/adr/0020-objects.md explains why it
+ * is no row lock.
  */
 export const lockQuery = (projectId: string, objectId: string): Sql =>
   lock(VERSIONS, `${projectId}\n${objectId}`);
 
-/** The version that is the latest already, when it has the digest. */
+/** Reads the latest version if it has the digest. */
 export const latestIndexQuery = (
   projectId: string,
   objectId: string,
@@ -223,7 +227,7 @@ export interface NewObjectVersion {
   val: string;
 }
 
-/** Makes the live version with the digest, or a new one, the latest. The one before it has been demoted. */
+/** Makes the live version with the digest, or a new one, the latest. The previous one must be demoted already. */
 export const publishQuery = (version: NewObjectVersion) => sql<VersionIndex>`
   INSERT INTO object_versions AS v (project_id, object_id, version_index, digest, created_at, is_latest, kind,
     base_object_class, leaf_object_class, user_id, size_bytes, val)
@@ -234,7 +238,7 @@ export const publishQuery = (version: NewObjectVersion) => sql<VersionIndex>`
   ON CONFLICT (project_id, object_id, digest) WHERE deleted_at IS NULL DO UPDATE SET is_latest = true
   RETURNING v.version_index`;
 
-/** Deletes live versions, all of them or those that the words mean. */
+/** Deletes live versions: all, or those with the indexes. */
 export const deleteQuery = (
   projectId: string,
   objectId: string,
@@ -245,7 +249,7 @@ export const deleteQuery = (
     AND ${indexes ? sql`v.version_index = ANY(${indexes}::int[])` : sql`TRUE`}
   RETURNING v.version_index`;
 
-/** When no version is the latest, the newest live one becomes it. */
+/** Makes the newest live version the latest when no version is. */
 export const promoteQuery = (projectId: string, objectId: string) => sql`
   UPDATE object_versions SET is_latest = true
   WHERE project_id = ${projectId} AND object_id = ${objectId} AND version_index = (
@@ -254,14 +258,14 @@ export const promoteQuery = (projectId: string, objectId: string) => sql`
       AND NOT EXISTS (SELECT FROM object_versions v WHERE ${isOfObject(projectId, objectId)} AND v.is_latest)
     ORDER BY v.version_index DESC LIMIT 1)`;
 
-/** The live versions that words mean, each for the object of the name beside it. */
+/** Reads the live versions that words select, each for the object named beside it. */
 export const referredQuery = (
   projectId: string,
   names: readonly string[],
   words: readonly string[],
 ): Sql<ResolvedVersion> => resolvedVersions(projectId, names, words, LIVE);
 
-/** Those of the names and words that meant a version once, which is deleted. */
+/** Reads the names and words whose version is deleted. */
 export const deletedQuery = (
   projectId: string,
   names: readonly string[],
@@ -269,7 +273,6 @@ export const deletedQuery = (
 ): Sql<{ object_id: string; word: string }> =>
   sql`SELECT DISTINCT d.object_id, d.word FROM (${resolvedVersions(projectId, names, words, DELETED)}) d`;
 
-/** Texts of values, by object and index. */
 export const valuesQuery = (projectId: string, names: string[], indexes: number[]) => sql<{
   object_id: string;
   version_index: number;

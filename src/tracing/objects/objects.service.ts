@@ -34,22 +34,25 @@ import {
 import { resolveAliases } from './alias-resolution.js';
 import { OBJECTS } from './object-version.entity.js';
 
-/** For the doors, which take the same requests. */
+/** exported for the doors, which accept the same requests */
 export { ObjectReadDto, ObjectsQueryDto } from './objects.dto.js';
 
 const OBJS_DELETE = auditAction('objs.delete');
 
-/** Values, and tags and aliases, differ in size by a factor of a million, so a batch is judged badly by the one before it. */
+/**
+ * Versions of one batch. Sizes of values, tags and aliases differ by a factor of a million, so the previous batch does
+ * not predict the next.
+ */
 const VALUES_AT_ONCE = 8;
 
-/** The value of a version that every connection may read. */
+/** Bytes of a value that may be read on any connection. */
 const SMALL_BYTES = 256 * 1024;
 
 @Injectable()
 export class ObjectsService {
   constructor(private readonly database: Database) {}
 
-  /** Publishes a value; `val` is its text as it was sent. */
+  /** Publishes a value. `val` is its text as it was sent. */
   async create(obj: ObjectCreateDto, val: string, caller: Caller): Promise<ObjectCreatedDto> {
     const { project_id: projectId, object_id: objectId } = obj;
     const digest = isLarge(val) ? await largeDigest(val, caller.owner) : objectDigest(val);
@@ -62,13 +65,13 @@ export class ObjectsService {
       userId: caller.userName,
       val,
     };
-    // Clients publish the same value again and again: that writes nothing and waits for nobody.
+    // clients publish the same value repeatedly: that writes nothing and waits for no lock
     const [latest] = await this.database.query(latestIndexQuery(projectId, objectId, digest));
     const { version_index } = latest ?? (await this.publish(version, caller));
     return { digest, object_id: objectId, version_index };
   }
 
-  /** Runs `work`, in a transaction, while nobody else publishes or deletes versions of the name. */
+  /** Runs `work` in a transaction, while no other transaction publishes or deletes versions of the name. */
   alone<T>(projectId: string, objectId: string, work: () => Promise<T>): Promise<T> {
     return this.database.alone(lockQuery(projectId, objectId), work, 'long');
   }
@@ -83,7 +86,10 @@ export class ObjectsService {
     });
   }
 
-  /** One version as JSON text; a large one is read on a connection that may be held for long. @throws ApiError `not_found`, with `deleted_at` when there was one. */
+  /**
+   * Reads one version as JSON text. A large one is read through `database.long`.
+   * @throws ApiError `not_found`, with `deleted_at` when the version was deleted
+   */
   async read(query: ObjectReadDto): Promise<string> {
     const { project_id, object_id, digest } = query;
     const version = async (maxBytes: number) => {
@@ -102,7 +108,9 @@ export class ObjectsService {
     });
   }
 
-  /** The value of a live version as it was sent; undefined when there is none, null when it is larger. */
+  /**
+   * Returns the value of a live version as it was sent. Undefined when it does not exist, null when it exceeds `bytes`.
+   */
   async valueUpTo(version: ObjectReadDto, bytes: number): Promise<string | null | undefined> {
     const { project_id, object_id, digest } = version;
     const [row] = await this.database.query(smallValueQuery(project_id, object_id, digest, bytes));
@@ -116,7 +124,10 @@ export class ObjectsService {
     );
   }
 
-  /** Deletes all versions named, or none. @throws ApiError `not_found` when one of them is not there. */
+  /**
+   * Deletes all named versions or none.
+   * @throws ApiError `not_found` when one of them does not exist
+   */
   delete(
     { project_id, object_id, digests }: ObjectDeleteDto,
     caller: Caller,

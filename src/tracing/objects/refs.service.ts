@@ -13,13 +13,15 @@ import { isRowDigest } from './row-digests.js';
 import { resolveAliases } from './alias-resolution.js';
 import { rowQuery } from './tables.query.js';
 
-/** Values are fetched for as many refs as have about this size together. */
+/** Bytes of values that one fetch reads together. */
 const FETCHED_BYTES = 4 * 1024 * 1024;
 const ANSWERED_BYTES = 256 * 1024;
 
-/** A path inside one value. */
 interface RefSegment {
-  /** The row that it begins at, of the table that the leg before leads to; null for the first, which begins at the version. */
+  /**
+   * The digest of the row at which the path begins, in the table that the previous segment leads to. Null for the first
+   * segment, which begins at the version.
+   */
   row: string | null;
   path: PathStep[];
 }
@@ -27,21 +29,20 @@ interface RefSegment {
 interface RefTarget {
   projectId: string;
   objectId: string;
-  /** What stands for the version. */
+  /** The word that selects the version. */
   word: string;
   legs: RefSegment[];
   /** Null for a deleted version. */
   version: { index: number; sizeBytes: number } | null;
 }
 
-/** Reads values by refs, and parts of values by refs that go on into them. */
 @Injectable()
 export class RefsService {
   constructor(private readonly database: Database) {}
 
   /**
-   * JSON texts in the order of the refs, in batches. All that can be refused is refused before the first one; then values
-   * are fetched as the answer goes out, so that memory holds a few MiB or one value.
+   * Streams JSON texts in the order of the refs, in batches. Everything that can be refused is refused before the first
+   * batch. Then values are fetched while the answer is sent, so that memory holds a few MiB or one value.
    * @throws ApiError `invalid_request`, `forbidden`, `not_found`
    */
   async stream(refs: readonly string[], caller: Caller): Promise<Readable> {
@@ -83,7 +84,7 @@ export class RefsService {
   ): AsyncGenerator<string[]> {
     const { database } = this;
     for (const group of groupTargets(targets)) {
-      // They are asked for in the context of the connection.
+      // values are read in the context of the connection
       const found = await database.runFor(key, () => database.long(() => this.fetch(group)));
       let batch: string[] = [];
       let bytes = 0;
@@ -101,7 +102,7 @@ export class RefsService {
     }
   }
 
-  /** What the first leg of each target leads to. All are of one project. */
+  /** Reads the value at the first segment of each target. All targets belong to one project. */
   private async fetch(group: readonly RefTarget[]): Promise<Map<RefTarget, string | undefined>> {
     const found = new Map<RefTarget, string | undefined>();
     const byVersion = new Map<string, RefTarget[]>();
@@ -132,7 +133,10 @@ export class RefsService {
     return found;
   }
 
-  /** Goes on from where the first leg leads. Undefined where a leg leads nowhere, as into a table that the caller may not see. */
+  /**
+   * Follows the further segments from the value of the first. Undefined when a segment leads nowhere, or into a table
+   * that the caller may not read.
+   */
   private async beyond(
     { legs }: RefTarget,
     from: string | undefined,
@@ -147,7 +151,7 @@ export class RefsService {
     return text;
   }
 
-  /** The row of the table that a value refers to. */
+  /** Reads a row of the table that a value refers to. */
   private async row(text: string, digest: string, caller: Caller): Promise<string | undefined> {
     const projectId = text.startsWith('"') ? TABLE_REF.exec(JSON.parse(text))?.[1] : undefined;
     if (!isProjectId(projectId) || !caller.reaches(projectId) || !isRowDigest(digest))
@@ -191,7 +195,7 @@ function refSegments(parts: readonly string[], path: string): RefSegment[] {
 
 const PAIRS = 'must go on in pairs attr/<key>, key/<key>, index/<n> or id/<row digest>';
 
-/** Some clients percent-encode keys, others do not. */
+/** Decodes a key. Some clients percent-encode keys, others do not. */
 function unquoted(word: string): string {
   try {
     return decodeURIComponent(word);
@@ -208,7 +212,7 @@ const columns = (targets: readonly RefTarget[]): [names: string[], words: string
   return [distinct.map(({ objectId }) => objectId), distinct.map(({ word }) => word)];
 };
 
-/** Neighbours of one project; a value more is added to a group as long as its values have not `FETCHED_BYTES` together. */
+/** Groups neighbours of one project. A group accepts further values until its values have `FETCHED_BYTES` together. */
 function* groupTargets(targets: readonly RefTarget[]): Generator<RefTarget[]> {
   let group: RefTarget[] = [];
   let sizes = new Map<string, number>();

@@ -1,12 +1,12 @@
-/** Characters of the digest of a row. */
+/** Characters of a row digest. */
 export const DIGEST_LENGTH = 43;
 export const ROW_DIGEST = /^[A-Za-z0-9]{43}$/;
 export const isRowDigest = (text: string) => ROW_DIGEST.test(text);
 
-/** A change of a table as on the wire, with the digest of a row in place of the row. */
+/** An update of a table as on the wire, with the digest of a row instead of the row. */
 export type TableEdit = { append: string } | { pop: number } | { insert: number; digest: string };
 
-/** An edit that leads outside the table; `position` is its place in the list. */
+/** An edit outside the table. `position` is the index of the edit in its list. */
 export class OutOfRange extends Error {
   constructor(
     readonly position: number,
@@ -16,13 +16,12 @@ export class OutOfRange extends Error {
   }
 }
 
-/** The row digests of a table as they are stored. */
 export const joinedDigests = (digests: readonly string[]): Buffer =>
   Buffer.from(digests.join(''), 'latin1');
 
 /**
- * Applies edits one after the other, each to what the one before left. The table stays the bytes it is, cut into pieces
- * where an edit falls, so that the cost depends on the number of inserts and pops and hardly on the rows.
+ * Applies edits one after the other, each to the result of the previous one. The bytes of the table are not copied, but
+ * cut into pieces at each edit. So the cost depends on the number of inserts and pops, and hardly on the rows.
  * @throws OutOfRange
  */
 export function applyEdits(
@@ -57,10 +56,10 @@ export function applyEdits(
   return { rows: Buffer.concat([...pieces.all(), joinedDigests(appended)]), touched };
 }
 
-/** Pieces of a block; a longer one is halved, so that an edit walks past some hundred of k pieces, not all. */
+/** Pieces of a block. A longer block is halved, so that an edit passes a few hundred pieces and not all. */
 const MAX_PIECES = 128;
 
-/** Part of a buffer: a few numbers are cut and walked faster than views of it. */
+/** Part of a buffer. Numbers are faster to cut and to pass than views of the buffer. */
 interface BufferPiece {
   source: Buffer;
   start: number;
@@ -72,7 +71,7 @@ interface PieceBlock {
   pieces: BufferPiece[];
 }
 
-/** Bytes in pieces that are cut and spliced instead of copied. */
+/** Bytes in pieces, which are cut and spliced instead of copied. */
 class PieceTable {
   private readonly blocks: PieceBlock[];
 
@@ -86,7 +85,7 @@ class PieceTable {
     block.length += bytes.length;
   }
 
-  /** Removes the row that begins at the byte. */
+  /** Removes the row that begins at byte `at`, and returns its digest. */
   takeRow(at: number): string {
     const { block, i } = this.cut(at);
     const { source, start, length } = block.pieces[i]!;
@@ -104,7 +103,7 @@ class PieceTable {
     );
   }
 
-  /** Makes a piece begin at the byte; answers where it stands. Behind the last byte that is the end. */
+  /** Cuts so that a piece begins at byte `at`, and returns its position: the end for a byte after the last. */
   private cut(at: number): { block: PieceBlock; i: number } {
     let rest = at;
     let b = 0;

@@ -20,12 +20,12 @@ import {
 } from './tables.dto.js';
 import { TablesService } from './tables.service.js';
 
-/** Memory for each row: its text, its digest as text and bytes, its place in the map of different rows. */
+/** Memory of each row: its text, its digest as text and bytes, and its entry in the map of distinct rows. */
 const ROW_BYTES = 300;
-/** Memory for each digest of a row that is stored already: the array that PostgreSQL gets, and the joined bytes. */
+/** Memory of each digest of a stored row: the array for PostgreSQL, and the joined bytes. */
 const DIGEST_BYTES = 200;
 
-// No Idempotency-Key: tables and rows are found by what they hold, so a repeated request stores nothing new.
+// No Idempotency-Key: tables and rows are identified by their contents, so a repeated request stores nothing new.
 @Resource('tables', BasicAuth(), 'table')
 export class TablesController {
   constructor(private readonly tables: TablesService) {}
@@ -40,7 +40,7 @@ export class TablesController {
     return this.tables.create(table, elementTexts(valueAt(text, 'table'), 'rows'), caller);
   }
 
-  /** Stores the table that updates make of another one, which stays as it is. */
+  /** Stores the table that results from updates of another table, which stays unchanged. */
   @Operation('update', 'writer')
   async updateTable(
     @Body() body: TableUpdateDto,
@@ -60,20 +60,20 @@ export class TablesController {
     return this.tables.createFromDigests(body);
   }
 
-  /** The rows of a table in its own order, unless sorted; none when there is no such table. */
+  /** Reads the rows of a table, in the order of the table unless sorted. Empty when the table does not exist. */
   @Operation('query', 'reader')
   @ApiOkResponse({ type: TableRowsDto })
   async queryTable(@Body() query: TableQueryDto, @Ctx() context: Context): Promise<StreamableFile> {
     return jsonArray(await this.tables.stream(query), context, 'rows');
   }
 
-  /** How many rows a table has; 0 when there is no such table. */
+  /** Counts the rows of a table. 0 when the table does not exist. */
   @Operation('query_stats', 'reader')
   tableStats(@Body() query: TableStatsQueryDto): Promise<TableStatsDto> {
     return this.tables.stats(query);
   }
 
-  /** How many rows each of several tables has. */
+  /** Counts the rows of several tables. */
   @Operation('query_stats_batch', 'reader')
   tablesStats(@Body() query: TablesStatsQueryDto): Promise<TablesStatsDto> {
     return this.tables.statsBatch(query);

@@ -25,18 +25,18 @@ import type { Sort } from '../../platform/query/columns.js';
 import { ROW_DIGEST } from './row-digests.js';
 
 const MAX_LISTED = 1000;
-/** Rows of a table; what a request brings is bounded by its body as well. */
+/** Rows of a table. The size of a request body is a further limit. */
 export const MAX_ROWS = 2_000_000;
 
 export class TableDto {
   @IsProjectId() project_id!: string;
-  /** JSON objects. Kept as sent, save that equal rows of a project are stored once. */
+  /** JSON objects. Stored as sent, but equal rows of a project are stored once. */
   @IsArray()
   @MaxItems(MAX_ROWS)
   @IsObject({ each: true, message: 'must be a JSON object' })
   @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
   rows!: object[];
-  /** What the client takes for the digest of the table; another one is refused with 409. */
+  /** The digest of the table that the client expects; another digest is refused with 409. */
   @IsOptional() @IsText(256) expected_digest?: string | null;
 }
 
@@ -51,7 +51,7 @@ export class TableCreatedDto {
 
 export class TableFromDigestsDto {
   @IsProjectId() project_id!: string;
-  /** Of rows that the project holds, in the order of the table. */
+  /** Digests of rows that the project has, in the order of the table. */
   @IsArray()
   @MaxItems(MAX_ROWS)
   @Matches(ROW_DIGEST, { each: true, message: 'must have 43 letters and digits' })
@@ -77,18 +77,18 @@ export class InsertDto {
   @IsJsonObject() row!: object;
 }
 
-/** Exactly one of the three. */
+/** Exactly one of the three members. */
 export class TableUpdateItemDto {
   @IsOptional() @ValidateNested() @Type(() => AppendDto) append?: AppendDto | null;
   @IsOptional() @ValidateNested() @Type(() => PopDto) pop?: PopDto | null;
-  /** The row comes to stand at the index. */
+  /** The row is inserted at the index. */
   @IsOptional() @ValidateNested() @Type(() => InsertDto) insert?: InsertDto | null;
 }
 
 export class TableUpdateDto {
   @IsProjectId() project_id!: string;
   @IsText(256) base_digest!: string;
-  /** Done one after the other, each on what the one before left. */
+  /** Applied one after the other, each to the result of the previous one. */
   @IsArray()
   @MaxItems(MAX_ROWS)
   @ValidateNested({ each: true })
@@ -98,12 +98,12 @@ export class TableUpdateDto {
 
 export class TableUpdatedDto {
   digest!: string;
-  /** For each update the row that came or went. */
+  /** The digest of the added or removed row of each update. */
   updated_row_digests!: string[];
 }
 
 export class TableFilterDto {
-  /** An empty list is no restriction. */
+  /** An empty list does not restrict. */
   @IsOptional()
   @IsTextList(MAX_LISTED, 256)
   row_digests?: string[] | null;
@@ -113,7 +113,7 @@ export class TableQueryDto extends PageDto {
   @IsProjectId() project_id!: string;
   @IsText(256) digest!: string;
   @IsOptional() @ValidateNested() @Type(() => TableFilterDto) filter?: TableFilterDto | null;
-  /** By any field of the rows: `model.name`, `scores.0`. */
+  /** Any field of the rows: `model.name`, `scores.0`. */
   @SortBy() sort_by?: Sort[] | null;
 }
 
@@ -148,7 +148,7 @@ export class TablesStatsQueryDto {
 export class TablesStatsItemDto {
   count!: number;
   digest!: string;
-  /** Bytes of the JSON texts of the rows, those that stand several times counted as often; null unless asked for. */
+  /** Bytes of the JSON texts of all rows, where repeated rows count each time. Null unless requested. */
   @ApiProperty({ type: 'integer', nullable: true }) storage_size_bytes!: number | null;
 }
 

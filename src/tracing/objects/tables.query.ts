@@ -12,7 +12,7 @@ export interface NewRow {
   val: string;
 }
 
-/** Stores rows that the project does not hold yet, in the order of their digests. */
+/** Stores rows that the project does not have yet, in the order of their digests. */
 export const insertRowsQuery = (projectId: string, rows: readonly NewRow[]) => sql`
   INSERT INTO table_rows (project_id, digest, is_opaque, val)
   SELECT ${projectId}, r.digest, r.is_opaque, r.val::json
@@ -24,7 +24,7 @@ export const insertTableQuery = (projectId: string, digest: string, rowDigests: 
   INSERT INTO tables (project_id, digest, row_digests) VALUES (${projectId}, ${digest}, ${rowDigests})
   ON CONFLICT DO NOTHING`;
 
-/** One of the digests of which the project holds no row. */
+/** Returns one of the digests without a row in the project. */
 export const unknownRowQuery = (projectId: string, digests: readonly string[]) => sql<{
   digest: string;
 }>`
@@ -36,29 +36,29 @@ export const rowDigestsQuery = (projectId: string, digest: string): Sql<{ row_di
 
 const COUNT = sql`octet_length(t.row_digests) / ${DIGEST_LENGTH}::int`;
 
-/** The places of a table from one on and before another, with the digest of the row there, in their order. */
+/** Reads positions `from` (inclusive) to `to` (exclusive) of a table, in order, with the digest of each row. */
 const places = (projectId: string, digest: string, from: number, to: number | null) => sql`(
   SELECT p.n, convert_from(substring(p.row_digests FROM p.n * ${DIGEST_LENGTH}::int + 1 FOR ${DIGEST_LENGTH}::int), 'UTF8') AS digest
   FROM (
     SELECT t.row_digests, generate_series(${from}::bigint, least(${to}::bigint, ${COUNT}) - 1)::int AS n
     FROM tables t WHERE t.project_id = ${projectId} AND t.digest = ${digest}) p)`;
 
-/** Of type `json`; looked up row by row, so that no sort and no join carries the values. */
+/** Returns a row as JSON text. It is looked up row by row, so that no sort or join carries the values. */
 const rowJson = (projectId: string) => sql`(
   SELECT row_to_json(o)::text FROM (
     SELECT r.digest, r.val, p.n AS original_index FROM table_rows r
     WHERE r.project_id = ${projectId} AND r.digest = p.digest) o)`;
 
-/** The rank of rows; rows of equal rank sort by their places. */
+/** The columns by which rows are ranked. Rows of equal rank are sorted by their positions. */
 const ROW: Columns<'val' | 'none'> = {
   val: column.json(sql`r.val`, sql`r.is_opaque`),
   none: column.number(sql`0::int`, { isNotNull: true }),
 };
 
 /**
- * Rows as JSON texts. In the table's own order a page costs its rows, wherever it lies; the order is that in which the
- * series is made, which a sort would only repeat. Sorted or filtered, the whole table is read, each of its different rows
- * once: a table of one large row 20,000 times takes a request of 1 MB to make.
+ * Reads rows as JSON texts. In the order of the table, the cost of a page depends only on its rows. The series has that
+ * order already, so it is not sorted again. Sorted or filtered pages read the whole table, but each distinct row once:
+ * a request of 1 MB can create a table that repeats one large row 20,000 times.
  */
 export function tableRowsQuery(query: TableQueryDto): Sql {
   const { project_id: projectId, digest, limit = null } = query;
@@ -89,7 +89,7 @@ export function tableRowsQuery(query: TableQueryDto): Sql {
       ORDER BY ranked.rank, p.n LIMIT ${limit} OFFSET ${offset}) p`;
 }
 
-/** Rows of the tables that exist. Sizes are summed up only when asked for: that reads every row. */
+/** Counts the rows of the tables that exist. Sizes are summed up only when requested, since that reads every row. */
 export const tableStatsQuery = (
   projectId: string,
   digests: readonly string[],
@@ -98,7 +98,7 @@ export const tableStatsQuery = (
   SELECT ${COUNT} AS count, t.digest, ${withSize ? sizeBytes(projectId) : sql`NULL`} AS storage_size_bytes
   FROM tables t WHERE t.project_id = ${projectId} AND t.digest = ANY(${digests})`;
 
-/** Each of the different rows is read once, by its key: a join would read all rows of the project for each table. */
+/** Reads each distinct row once, by its key: a join would read all rows of the project for each table. */
 const sizeBytes = (projectId: string) => sql`(
   SELECT coalesce(sum(p.times * (
     SELECT octet_length(r.val::text) FROM table_rows r
@@ -108,6 +108,5 @@ const sizeBytes = (projectId: string) => sql`(
       count(*) AS times
     FROM generate_series(0, ${COUNT} - 1) AS i(n) GROUP BY 1) p)`;
 
-/** The text of a row. */
 export const rowQuery = (projectId: string, digest: string): Sql<{ val: string }> =>
   sql`SELECT r.val::text AS val FROM table_rows r WHERE r.project_id = ${projectId} AND r.digest = ${digest}`;

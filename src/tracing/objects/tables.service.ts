@@ -41,13 +41,13 @@ import {
 } from './tables.query.js';
 import { OBJECTS } from './object-version.entity.js';
 
-/** Inserts and pops of one `/table/update`; appends are bounded by the body. */
+/** Inserts and pops in one `/table/update`. The request body limits appends. */
 const MAX_EDITS = 10_000;
 
-/** Rows of one INSERT, and bytes after which it is sent with fewer. */
+/** Rows of one INSERT, and bytes after which it has fewer. */
 const ROWS_AT_ONCE = 1000;
 const BYTES_AT_ONCE = 1024 * 1024;
-/** A row may be as large as a body. */
+/** Rows of one batch, since a row may be as large as a request body. */
 const STREAMED_AT_ONCE = 64;
 
 @Injectable()
@@ -98,13 +98,12 @@ export class TablesService {
     return { digest };
   }
 
-  /** The digests of a table's rows, joined; undefined when there is no such table. */
+  /** Returns the joined row digests of a table, or undefined when the table does not exist. */
   async rowDigests(projectId: string, digest: string): Promise<Buffer | undefined> {
     const [table] = await this.database.query(rowDigestsQuery(projectId, digest));
     return table?.row_digests;
   }
 
-  /** Rows of tables, with their digests, of JSON texts of objects. */
   rows(texts: readonly string[], caller: Caller): Promise<NewRow[]> {
     return newRows(texts, caller);
   }
@@ -128,8 +127,8 @@ export class TablesService {
   }
 
   /**
-   * Stores a table with its new rows, all or nothing. Rows go in by the order of their digests, so that two tables that
-   * share rows wait for each other instead of deadlocking.
+   * Stores a table with its new rows, all or nothing. Rows are inserted in the order of their digests, so that
+   * concurrent tables with common rows wait for each other instead of deadlocking.
    */
   async store(
     projectId: string,
@@ -198,7 +197,7 @@ function assertEdits(updates: readonly TableUpdateItemDto[]): void {
     );
 }
 
-/** `rows` are those of the updates that bring one, in their order. */
+/** `rows` are those of the updates with a row, in their order. */
 function apply(base: Buffer, updates: readonly TableUpdateItemDto[], rows: readonly NewRow[]) {
   let next = 0;
   const edits = updates.map(({ pop, insert }): TableEdit => {

@@ -1,11 +1,11 @@
 import { isRowDigest } from './row-digests.js';
 
-/** The meaning of a client's word for a version of an object. */
+/** The version of an object that a client's word selects. */
 export type VersionSelector = 'latest' | { index: number } | { digest: string } | { alias: string };
 
 /**
- * What may be given as a digest: `latest`, `v<version_index>`, a digest, or an alias. Aliases never look like the
- * others, so that a word means one version.
+ * Parses a word for a version: `latest`, `v<version_index>`, a digest, or an alias. Aliases never look like the others,
+ * so a word has one meaning.
  */
 export function versionSelector(word: string): VersionSelector {
   if (word === 'latest') return word;
@@ -14,6 +14,6 @@ export function versionSelector(word: string): VersionSelector {
   return isRowDigest(word) ? { digest: word } : { alias: word };
 }
 
-/** A name that may be given to a version. It can stand in a ref. */
+/** An alias of a version. It can be part of a ref. */
 export const ALIAS_PATTERN =
   /^(?!latest$|v\d+$|[A-Za-z0-9]{43}$)[^\s/:\p{Cc}\p{Cs}](?:[^\s/:\p{Cc}\p{Cs}]| (?! |$)){0,127}$/u;

@@ -1,7 +1,9 @@
 import { Column, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** What one statement has added to a project, or taken from it. Only ever inserted and deleted. */
+/**
+ * Rows, calls and bytes that one statement added to a project or removed from it. Rows are only inserted and deleted.
+ */
 @ProjectTable('project_marks', { rows: 'count marks' })
 export class ProjectMark {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

@@ -25,7 +25,7 @@ import { ProjectsService } from './projects.service.js';
 export class ProjectsController {
   constructor(private readonly projects: ProjectsService) {}
 
-  /** The projects that the key reaches and that hold something: how many calls, how many bytes, last used when. */
+  /** Lists the projects that the key may read and that are not empty, with their calls, bytes and last activity. */
   @Operation('query', 'reader')
   @NoProjectField('answers those that the key reaches')
   @ApiJsonResponse({ type: ProjectsAnswerDto })
@@ -34,27 +34,27 @@ export class ProjectsController {
   }
 }
 
-/** The queries about projects that published clients send. */
+/** Answers requests about projects that published clients send. */
 @Resource('projects', BasicAuth())
 export class ProjectStatsController {
   constructor(private readonly projects: ProjectsService) {}
 
-  /** Bytes of what a project stores: calls, objects, tables, files. */
+  /** Counts the bytes that a project stores: calls, objects, tables and files. */
   @Operation('project/stats', 'reader')
   @ApiJsonResponse({ type: ProjectStatsAnswerDto })
   stats(@Body() body: ProjectStatsDto): Promise<string> {
     return this.projects.sizes(body);
   }
 
-  /** Bytes of the files that a project stores. */
+  /** Counts the bytes of the files that a project stores. */
   @Operation('files/query_stats', 'reader')
   files(@Body() { project_id }: FilesStatsDto): Promise<FilesStatsAnswerDto> {
     return this.projects.fileSizes(project_id);
   }
 
   /**
-   * Of these projects, those that the key reaches and that hold something, as published clients ask for ids of the service's own. It
-   * has none beside their names.
+   * Lists the requested projects that the key may read and that are not empty. Published clients request internal ids,
+   * but projects have no ids besides their names.
    */
   @Operation('service/projects_info', 'reader')
   @NoProjectField('answers those that the key reaches')

@@ -12,20 +12,20 @@ export class ProjectsQueryDto {
   /** At most 1000; 100 when absent. */
   @IsOptional() @IsInt() @Min(0) @Max(MAX_PAGE) limit?: number | null;
   @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) offset?: number | null;
-  /** By default the latest activity first; `project_id` breaks ties. */
+  /** The latest activity first by default; `project_id` breaks ties. */
   @SortBy(PROJECT_SORTS) sort_by?: Sort<ProjectSort>[] | null;
 }
 
 export class ProjectDto {
   project_id!: string;
-  /** Calls that have started and are not deleted: exact. */
+  /** Calls that have started and are not deleted. The number is exact. */
   @ApiProperty({ type: 'integer' }) call_count!: number;
   /**
-   * What its calls, objects, tables, files, feedback, trajectories and builds take. Calls count as they are stored, compressed, and
-   * up to some minutes late.
+   * Bytes of its calls, objects, tables, files, feedback, trajectories and builds. Calls count with their compressed
+   * size, up to some minutes late.
    */
   @ApiProperty({ type: 'integer' }) bytes!: number;
-  /** When something was last written or deleted. */
+  /** Time of the last write or deletion. */
   @ApiProperty({ type: 'string', format: 'date-time' }) last_activity!: string;
 }
 
@@ -33,7 +33,7 @@ export class ProjectsAnswerDto {
   @ApiProperty({ type: [ProjectDto] }) projects!: ProjectDto[];
 }
 
-/** What is left out is not looked at, and answered as 0. */
+/** A size whose member is false is not computed, and is 0 in the answer. */
 export class ProjectStatsDto {
   @IsProjectId() project_id!: string;
   @IsOptional() @IsBoolean() include_trace_storage_size?: boolean | null;
@@ -43,11 +43,11 @@ export class ProjectStatsDto {
 }
 
 export class ProjectStatsAnswerDto {
-  /** Calls as they are stored, compressed, up to some minutes late. */
+  /** The compressed size of calls, up to some minutes late. */
   @ApiProperty({ type: 'integer' }) trace_storage_size_bytes!: number;
-  /** Values of all versions. */
+  /** The values of all versions. */
   @ApiProperty({ type: 'integer' }) objects_storage_size_bytes!: number;
-  /** Tables and rows as they are stored. */
+  /** The stored size of tables and rows. */
   @ApiProperty({ type: 'integer' }) tables_storage_size_bytes!: number;
   @ApiProperty({ type: 'integer' }) files_storage_size_bytes!: number;
 }
@@ -61,12 +61,12 @@ export class FilesStatsAnswerDto {
 }
 
 export class ProjectsInfoDto {
-  /** Names of projects; one that the key does not reach is left out, as is one that holds nothing. */
+  /** Names of projects. Projects that the key may not read and empty projects are left out. */
   @IsTextList(MAX_PAGE, 257) project_ids!: string[];
 }
 
 export class ProjectInfoDto {
   external_project_id!: string;
-  /** The same: the service has no other id. */
+  /** Equals `external_project_id`: projects have no other id. */
   internal_project_id!: string;
 }

@@ -3,7 +3,7 @@ import { ProjectsController, ProjectStatsController } from './projects.controlle
 import { ProjectsRefresher } from './projects.refresher.js';
 import { ProjectsService } from './projects.service.js';
 
-/** The contents of projects, counted as they are written. */
+/** Counts of projects, which are updated with every write. */
 @Module({
   controllers: [ProjectsController, ProjectStatsController],
   providers: [ProjectsService, ProjectsRefresher],

@@ -1,4 +1,4 @@
-// SQL: statistics.
+// SQL: statistics of projects.
 import { projectLock } from '../../platform/database/advisory-locks.js';
 import type { MarkedStatistics } from '../../platform/database/marks-refresher.js';
 import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';
@@ -14,7 +14,7 @@ const PROJECT: Columns = {
 const LATEST_FIRST = [{ field: 'last_activity', direction: 'desc' }] as const;
 const PAGE = 100;
 
-/** A mark takes microseconds. */
+/** Applying one mark takes microseconds. */
 export const MARKED_PROJECTS: MarkedStatistics = {
   marks: sql`project_marks`,
   lock: projectLock(0x70726f6a),
@@ -23,8 +23,8 @@ export const MARKED_PROJECTS: MarkedStatistics = {
 };
 
 /**
- * The row of a project, its marks, and those of its calls (docs/adr/0031-call-statistics.md), in one statement, so that all are
- * seen as of one moment.
+ * Reads the row of a project, its marks, and those of its calls (docs/adr/0031-call-statistics.md). It is one
+ * statement, so that all come from one snapshot.
  */
 const projectCounts = (condition: (projectId: Sql) => Sql) => sql`
   SELECT p.project_id, p.row_count, p.call_count, p.bytes, p.last_activity FROM projects p WHERE ${condition(sql`p.project_id`)}
@@ -33,7 +33,7 @@ const projectCounts = (condition: (projectId: Sql) => Sql) => sql`
   UNION ALL
   SELECT m.project_id, m.call_count, m.call_count, 0, m.made_at FROM call_slot_marks m WHERE ${condition(sql`m.project_id`)}`;
 
-/** Whether scopes cover a project. The character behind "/" ends the range of names of an entity. */
+/** Matches projects that scopes cover. `0` is the character after `/`, and ends the range of an entity's names. */
 const isCovered = (scopes: readonly string[]) => (projectId: Sql) => {
   if (scopes.includes('*')) return sql`TRUE`;
   const entities = scopes
@@ -50,7 +50,6 @@ const isCovered = (scopes: readonly string[]) => (projectId: Sql) => {
   )})`;
 };
 
-/** The projects that scopes cover, each as JSON text. */
 export const projectsQuery = (
   scopes: readonly string[],
   { sort_by, limit, offset }: ProjectsQueryDto,
@@ -63,12 +62,11 @@ export const projectsQuery = (
     ${orderBy(PROJECT, sort_by?.length ? sort_by : LATEST_FIRST, 'project_id')}
     ${page({ limit: limit ?? PAGE, offset })}) w`;
 
-/** How many calls of a project can be seen. */
 export const callCountQuery = (projectId: string) => sql<{ count: string }>`
   SELECT coalesce(sum(s.call_count), 0)::bigint AS count
   FROM (${projectCounts((id) => sql`${id} = ${projectId}`)}) s`;
 
-/** The sums of a project's marks; nulls where there were none. */
+/** The sums of a project's marks; null without marks. */
 export interface MarkSums {
   taken: number;
   row_count: string;
@@ -77,7 +75,7 @@ export interface MarkSums {
   made_at: string;
 }
 
-/** Takes at most `limit` marks of a project away, and answers their sums. */
+/** Deletes at most `limit` marks of a project, and returns their sums. */
 export const marksTake = (projectId: string, limit: number) => sql<MarkSums>`
   WITH taken AS (
     DELETE FROM project_marks WHERE project_id = ${projectId} AND id IN (
@@ -86,7 +84,6 @@ export const marksTake = (projectId: string, limit: number) => sql<MarkSums>`
   SELECT count(*)::int AS taken, sum(row_count)::text AS row_count, sum(call_count)::text AS call_count,
     sum(bytes)::text AS bytes, max(made_at)::text AS made_at FROM taken`;
 
-/** Adds sums to the row of a project. */
 export const projectAdd = (projectId: string, sums: MarkSums) => sql`
   INSERT INTO projects AS p (project_id, row_count, call_count, bytes, last_activity)
   VALUES (${projectId}, ${sums.row_count}::bigint, ${sums.call_count}::bigint, ${sums.bytes}::bigint, ${sums.made_at}::timestamptz)
@@ -94,11 +91,11 @@ export const projectAdd = (projectId: string, sums: MarkSums) => sql`
     call_count = p.call_count + excluded.call_count, bytes = p.bytes + excluded.bytes,
     last_activity = greatest(p.last_activity, excluded.last_activity)`;
 
-/** Deletes the row of an empty project. Bytes that are still to be counted keep it. */
+/** Deletes the row of an empty project, unless bytes are still to be counted. */
 export const emptyDelete = (projectId: string) =>
   sql`DELETE FROM projects WHERE project_id = ${projectId} AND row_count = 0 AND bytes = 0`;
 
-/** The numbers and the time, as texts, that calls add to a project. */
+/** The calls and bytes that a write adds, and its time, as texts. */
 export interface AddedTotals {
   calls: string;
   bytes: string;
@@ -109,7 +106,10 @@ export const markInsert = (projectId: string, { calls, bytes, at }: AddedTotals)
   INSERT INTO project_marks (project_id, row_count, call_count, bytes, made_at)
   VALUES (${projectId}, ${calls}::bigint, ${calls}::bigint, ${bytes}::bigint, ${at}::timestamptz)`;
 
-/** For `/project/stats`: bytes of what a project stores, by kind. Columns are summed that say how long a value is; no value is read. */
+/**
+ * Reads the bytes that a project stores, by kind, for `/project/stats`. It sums up columns with sizes, and reads no
+ * values.
+ */
 export function sizesQuery(asked: ProjectStatsDto): Sql<{ json: string }> {
   const { project_id } = asked;
   const sum = (isAsked: boolean | null | undefined, bytes: Sql, table: Sql) =>

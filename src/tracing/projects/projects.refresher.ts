@@ -4,7 +4,7 @@ import { MarksRefresher } from '../../platform/database/marks-refresher.js';
 import { Schedule } from '../../platform/database/schedule.js';
 import { emptyDelete, MARKED_PROJECTS, marksTake, projectAdd } from './projects.query.js';
 
-/** Keeps the marks of projects few. */
+/** Applies the marks of projects, so that few remain. */
 @Injectable()
 export class ProjectsRefresher extends MarksRefresher {
   constructor(database: Database, schedule: Schedule) {

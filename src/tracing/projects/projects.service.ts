@@ -16,26 +16,26 @@ import {
   sizesQuery,
 } from './projects.query.js';
 
-/** For the doors, which take the same requests. */
+/** exported for the doors, which accept the same requests */
 export { ProjectsQueryDto } from './projects.dto.js';
 
 @Injectable()
 export class ProjectsService {
   constructor(private readonly database: Database) {}
 
-  /** The projects that scopes cover, as the JSON text of the answer. */
+  /** Returns the projects that scopes cover, as the JSON text of the answer. */
   async query(scopes: readonly string[], query: ProjectsQueryDto): Promise<string> {
     const rows = await this.database.long(() => this.database.query(projectsQuery(scopes, query)));
     return `{"projects":[${rows.map(({ json }) => json).join(',')}]}`;
   }
 
-  /** How many calls of a project can be seen; reads none of them. */
+  /** Counts the visible calls of a project without reading them. */
   async callCount(projectId: string): Promise<number> {
     const [row] = await this.database.long(() => this.database.query(callCountQuery(projectId)));
     return Number(row!.count);
   }
 
-  /** Bytes of what a project stores, as the JSON text of the answer. */
+  /** Returns the bytes that a project stores, as the JSON text of the answer. */
   async sizes(asked: ProjectStatsDto): Promise<string> {
     const [row] = await this.database.long(() => this.database.query(sizesQuery(asked)));
     return row!.json;
@@ -47,7 +47,7 @@ export class ProjectsService {
     return { total_size_bytes: files_storage_size_bytes };
   }
 
-  /** Those of the projects that hold something, in their order. */
+  /** Returns the projects that are not empty, in the order of `ids`. */
   async info(ids: readonly string[]): Promise<ProjectInfoDto[]> {
     if (ids.length === 0) return [];
     const { projects } = JSON.parse(
@@ -59,7 +59,6 @@ export class ProjectsService {
       .map((id) => ({ external_project_id: id, internal_project_id: id }));
   }
 
-  /** Adds calls, and bytes of calls, to what a project holds. */
   async add(projectId: string, added: AddedTotals): Promise<void> {
     await this.database.query(markInsert(projectId, added));
   }

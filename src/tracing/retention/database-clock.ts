@@ -4,16 +4,16 @@ import { sql } from '../../platform/query/sql.js';
 const DAY_MS = 86_400_000;
 
 /**
- * Compares the clock of the database, which may be set, with one that only counts: retention counts in days, so a clock
- * that jumps ahead would have it erase what is to stay.
+ * Compares the clock of the database, which can be set, with a monotonic one. Retention counts in days, so a clock that
+ * jumps ahead would erase data that must remain.
  */
 export class DatabaseClock {
-  /** The database's time when our clock began to count. */
+  /** The database's time at which the monotonic clock began. */
   private origin: number | undefined;
 
   constructor(private readonly database: Database) {}
 
-  /** Whether it has jumped ahead by a day or more since the first call. */
+  /** Returns true when the database's clock has jumped ahead by a day or more since the first call. */
   async isAhead(): Promise<boolean> {
     const [row] = await this.database.query<{ ms: string }>(
       sql`SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms`,

@@ -1,16 +1,16 @@
 import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** How long a project keeps what, in days; null is for ever. */
+/** The days for which a project keeps calls and payloads; null for ever. */
 @ProjectTable('retention_policies', { rows: 'data', counted: null })
 export class RetentionPolicy {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
-  /** Of whole calls. */
+  /** Days for which whole calls are kept. */
   @Column('int', { name: 'calls_days', nullable: true }) callsDays!: number | null;
-  /** Of their payloads. */
+  /** Days for which payloads are kept. */
   @Column('int', { name: 'payload_days', nullable: true }) payloadDays!: number | null;
-  /** The last call that the walk over payloads has looked at: its start and its id; null at the beginning. */
+  /** Start and id of the last call that the walk over payloads has examined; null before the first. */
   @Column('json', { name: 'payload_cursor', nullable: true }) payloadCursor!: unknown;
-  /** When the walk began. It begins anew each day, for calls that came late. */
+  /** The start of the walk. It restarts every day, for calls that arrived late. */
   @Column('timestamptz', { name: 'walk_started_at', default: () => 'now()' }) walkStartedAt!: Date;
 }

@@ -15,26 +15,26 @@ import { RetentionService } from './retention.service.js';
 export class RetentionController {
   constructor(private readonly retention: RetentionService) {}
 
-  /** Sets how long a project keeps calls, and their payloads. Older calls are erased in the background. */
+  /** Sets how long a project keeps calls and their payloads. Older ones are erased in the background. */
   @Operation('set', 'admin')
   @Idempotent()
   set(@Body() body: RetentionDto, @Ctx() { caller }: Context): Promise<RetentionAnswerDto> {
     return this.retention.set(body, caller);
   }
 
-  /** How long a project keeps calls, and their payloads. */
+  /** Reads how long a project keeps calls and their payloads. */
   @Operation('read', 'reader')
   read(@Body() { project_id }: RetentionReadDto): Promise<RetentionAnswerDto> {
     return this.retention.read(project_id);
   }
 }
 
-/** The same of calls, by the names of published clients. */
+/** The retention of calls, under the names of published clients. */
 @Resource('erasing', BasicAuth(), 'project/ttl_settings')
 export class TtlSettingsController {
   constructor(private readonly retention: RetentionService) {}
 
-  /** Sets how long a project keeps calls, and leaves the retention of payloads as it is. */
+  /** Sets how long a project keeps calls. The retention of payloads does not change. */
   @Operation('update', 'admin')
   @Idempotent()
   async update(
@@ -45,7 +45,7 @@ export class TtlSettingsController {
     return { retention_days: calls_days };
   }
 
-  /** How long a project keeps calls. */
+  /** Reads how long a project keeps calls. */
   @Operation('read', 'reader')
   async read(@Body() { project_id }: RetentionReadDto): Promise<TtlSettingsAnswerDto> {
     const { calls_days } = await this.retention.read(project_id);

@@ -12,11 +12,11 @@ export class RetentionReadDto {
 
 export class RetentionDto {
   @IsProjectId() project_id!: string;
-  /** Calls are erased, with the feedback on them, so many days after their start. Null or absent: never. */
+  /** Calls are erased this many days after their start, with the feedback on them. Null or absent: never. */
   @IsOptional() @IsInt() @Min(1) @Max(MAX_DAYS) calls_days?: number | null;
   /**
-   * The inputs, output, attributes and spans of calls are erased so many days after their start, and of the summary all
-   * but the usage. Names, times, status, usage and costs stay. Null or absent: never.
+   * The inputs, output, attributes and spans of calls are erased this many days after their start, and the summary
+   * except for its usage. Names, times, status, usage and costs remain. Null or absent: never.
    */
   @IsOptional() @IsInt() @Min(1) @Max(MAX_DAYS) payload_days?: number | null;
 }
@@ -27,12 +27,12 @@ export class RetentionAnswerDto {
   payload_days!: number | null;
 }
 
-/** What published clients call the retention of calls. */
+/** The retention of calls, under the names of published clients. */
 export class TtlSettingsDto {
   @IsProjectId() project_id!: string;
   /** Days after which calls are erased, with the feedback on them. Null or absent: never. */
   @IsOptional() @IsInt() @Min(1) @Max(MAX_DAYS) retention_days?: number | null;
-  /** Ignored: the server knows the key. */
+  /** Ignored: the server sets it from the key. */
   @IsOptionalWire() @AnyJson() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
 }
 

@@ -4,7 +4,6 @@ import { RetentionController, TtlSettingsController } from './retention.controll
 import { RetentionService } from './retention.service.js';
 import { RetentionSweeper } from './retention.sweeper.js';
 
-/** How long projects keep data, and the sweeper that enforces it. */
 @Module({
   imports: [CallsModule],
   controllers: [RetentionController, TtlSettingsController],

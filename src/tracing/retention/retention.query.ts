@@ -1,7 +1,7 @@
-// SQL: what is due is compared with the clock of the database.
+// SQL: due times are computed with the clock of the database.
 import { sql } from '../../platform/query/sql.js';
 
-/** A policy, and the instants before which something is to go; null where nothing is. */
+/** A policy, with the times before which calls and payloads are erased; null for never. */
 export interface DuePolicy {
   project_id: string;
   calls_before: string | null;
@@ -14,7 +14,6 @@ export const duePolicies = () => sql<DuePolicy>`
     (now() - make_interval(days => payload_days))::text AS payloads_before, payload_cursor
   FROM retention_policies WHERE calls_days IS NOT NULL OR payload_days IS NOT NULL ORDER BY project_id`;
 
-/** Restarts walks over payloads that began a day ago. */
 export const walksRestart = () => sql`
   UPDATE retention_policies SET payload_cursor = NULL, walk_started_at = now()
   WHERE payload_days IS NOT NULL AND walk_started_at < now() - interval '1 day'`;

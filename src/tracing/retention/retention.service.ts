@@ -7,7 +7,6 @@ import { RetentionPolicy } from './retention-policy.entity.js';
 
 const RETENTION_SET = auditAction('retention.set');
 
-/** How long projects keep what. */
 @Injectable()
 export class RetentionService {
   constructor(private readonly database: Database) {}
@@ -30,7 +29,6 @@ export class RetentionService {
     });
   }
 
-  /** Sets the days of whole calls alone. */
   setCalls(
     projectId: string,
     calls_days: number | null,

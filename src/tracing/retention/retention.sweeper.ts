@@ -17,15 +17,15 @@ import { DatabaseClock } from './database-clock.js';
 import { RetentionPolicy } from './retention-policy.entity.js';
 import { type DuePolicy, duePolicies, walksRestart } from './retention.query.js';
 
-/** One replica erases what projects no longer keep. */
+/** Held for each batch, so that one replica erases at a time. */
 const SWEEP = oneLock(125_779_852_814_702);
 
-/** Another process sweeps. */
+/** Returned when another process is sweeping. */
 const TAKEN = Symbol('taken');
 
 /**
- * Erases what projects no longer keep, and what waits for the start of its call in vain, batch by batch. Every process of
- * every replica runs one; one of them at a time erases, and the others leave it to that one.
+ * Erases data whose retention has ended, and ends whose call never started, batch by batch. Every process runs a
+ * sweeper, but only one of them erases at a time.
  */
 @Injectable()
 export class RetentionSweeper implements OnApplicationBootstrap {
@@ -44,10 +44,14 @@ export class RetentionSweeper implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     const everyMs = this.config.retentionIntervalSeconds * 1000;
     this.pace.schedule.every(everyMs, 'retention', () => this.sweep());
-    void this.clock.isAhead().catch(() => {}); // from here on it is watched, or from the first round on
+    // the clock is compared from here on, or from the first round on if this fails
+    void this.clock.isAhead().catch(() => {});
   }
 
-  /** Applies every policy once. @throws Error while the clock of the database cannot be right: none is applied */
+  /**
+   * Applies every policy once.
+   * @throws Error while the database's clock has jumped ahead; no policy is applied then
+   */
   private async sweep(): Promise<void> {
     if (await this.clock.isAhead())
       throw new Error(
@@ -76,7 +80,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     await this.forgetStartless();
   }
 
-  /** Rows that were erased, by what they were. */
+  /** Applies a policy. Returns the number of erased rows by kind. */
   private async apply(policy: DuePolicy): Promise<RowCounts> {
     const { project_id, calls_before, payloads_before, payload_cursor } = policy;
     let erased: RowCounts = {};
@@ -118,7 +122,10 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     }
   }
 
-  /** Ends, names and log records whose call has not begun, whatever the policies say: also those that came after an erasing. */
+  /**
+   * Erases ends, names and log records whose call has not started, independently of policies. They may have arrived
+   * after an erasing.
+   */
   private async forgetStartless(): Promise<void> {
     await this.untilNone(() => this.calls.noteStartless());
     await this.untilNone(

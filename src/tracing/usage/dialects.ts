@@ -1,6 +1,6 @@
 /**
- * Counts that an entry of usage may name. `cache_write` is what was stored in a cache, `…_5m` and `…_1h` for so long. `tool_use`
- * is what tools of the provider added to the prompt.
+ * Counts that an entry of usage may contain. `cache_write` are tokens stored in a cache, `…_5m` and `…_1h` those stored
+ * for that time. `tool_use` are tokens that the provider's own tools added to the prompt.
  */
 export type CountName =
   | 'prompt'
@@ -24,9 +24,9 @@ export type CountName =
   | 'requests';
 
 /**
- * How one client or provider spells usage. A dot leads into an object, `[AUDIO]` into a list of Google's counts by
- * modality, `[1h]` into one of Bedrock's by the time that a cache keeps them. `apart`
- * names the counts that lie beside the prompt or the completion where no total tells; the others lie among them.
+ * The names that a client or provider uses for usage. A dot leads into an object, `[AUDIO]` into Google's list of
+ * counts by modality, `[1h]` into Bedrock's list by cache lifetime. `apart` lists counts that are not part of the
+ * prompt or the completion when no total decides it; other counts are part of them.
  */
 export interface Dialect {
   source: string;
@@ -36,8 +36,8 @@ export interface Dialect {
 }
 
 /**
- * The table of providers' usage. docs/clients/usage.md repeats it for people, which a test compares. Of several names of one count the
- * earlier row wins.
+ * The table of providers' usage. docs/clients/usage.md repeats it for users, and a test compares the two. When several
+ * names of one count occur, the earlier row wins.
  */
 export const DIALECTS: readonly Dialect[] = [
   {

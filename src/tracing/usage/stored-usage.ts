@@ -4,50 +4,51 @@ import { type UsageEntry, UsageCounts } from './usage-counts.js';
 import { type TokenDetails, TOKEN_KINDS, kindsIn, type Tokens } from './tokens.js';
 import { entryTokens, requestsIn } from './usage.js';
 
-/** A usage that was read: kinds whose number of tokens it does not say, or not in a way that can be read, are unknown. */
+/** A parsed usage. A kind is unknown when its number of tokens is missing or unreadable. */
 export interface ParsedUsage {
   tokens: Tokens;
   details: TokenDetails;
   unknown: ReadonlySet<keyof Tokens>;
 }
 
-/** Reads an entry of `summary.usage`. `isGross` says how its client counts: `countsGross`. */
+/** Reads an entry of `summary.usage`. `isGross` is the result of `countsGross` for its client. */
 export function parseUsageEntry(usage: UsageEntry, isGross: boolean): ParsedUsage {
   const { tokens, details, unknown } = entryTokens(new UsageCounts(usage), isGross);
   return { tokens, details, unknown: kindsIn(unknown) };
 }
 
 /**
- * What a call says of one model, as `calls.usage` holds it: counts of 0 and what is not known are left out, and so is
- * `gross_prompt_tokens` where a client that counts gross says the same.
+ * The usage of one model of a call, as `calls.usage` stores it. Counts of 0 and unknown counts are left out.
+ * `gross_prompt_tokens` is left out when it equals `prompt_tokens`.
  */
 export interface StoredUsage extends Partial<Tokens> {
-  /** As PostgreSQL can hold it. */
+  /** The model's name without characters that PostgreSQL cannot store. */
   llm_id: string;
-  /** The name as it was sent, as JSON text, where that differs. */
+  /** The name as it was sent, as JSON text, when it differs from `llm_id`. */
   sent_llm_id?: string;
   /** The prompt tokens when the client counts gross. */
   gross_prompt_tokens?: number;
-  /** A bit for each kind of `TOKEN_KINDS` that is unknown. */
+  /** A bit for each unknown kind, in the order of `TOKEN_KINDS`. */
   unknown_kinds?: number;
-  /** How many requests the counts add up. */
+  /** The number of requests that the counts sum up. */
   requests?: number;
-  /** Of the first entry: `USAGE_READER`. */
+  /** The `USAGE_READER` that read the usage; only in the first entry. */
   reader?: number;
-  /** Counts of `DETAILS`, where one is not 0. */
+  /** Counts of `DETAILS`; absent when all are 0. */
   details?: TokenDetails;
 }
 
 /**
- * Which reader made a stored usage. Whoever changes what `entryTokens` reads counts it up, and makes the index of the calls of other
- * readers anew (`calls_unread_usage_idx`): these are read again in the background.
+ * The version of the reader that stored a usage. Increment it with every change of what `entryTokens` reads, and
+ * rebuild the index of calls of other versions (`calls_unread_usage_idx`): these calls are read again in the
+ * background.
  */
 const USAGE_READER = 1;
 
-/** Models of one call that are read: each is priced, which takes up to 0.1 ms. */
+/** Models of one call that are read. Pricing one takes up to 0.1 ms. */
 const MAX_MODELS = 1000;
 
-/** Reads `summary.usage` for storing; null when it says nothing. */
+/** Reads `summary.usage` for storing; null when it contains no entry. */
 export function storedUsage(usage: unknown): StoredUsage[] | null {
   if (!isObject(usage)) return null;
   const read = Object.entries(usage)
@@ -69,7 +70,7 @@ function storedEntry(llmId: string, entry: UsageEntry): StoredUsage {
     const gross = entryTokens(counts, true);
     if (gross.tokens.prompt_tokens !== tokens.prompt_tokens) {
       stored.gross_prompt_tokens = gross.tokens.prompt_tokens;
-      ({ details } = gross); // of fewer prompt tokens, so that they are among both
+      ({ details } = gross); // details of the lower prompt count, which fit into both counts
     }
   }
   if (unknown > 0) stored.unknown_kinds = unknown;
@@ -79,11 +80,10 @@ function storedEntry(llmId: string, entry: UsageEntry): StoredUsage {
   return stored;
 }
 
-/** The name of a model as it was sent. */
 export const sentName = ({ llm_id, sent_llm_id }: StoredUsage): string =>
   sent_llm_id === undefined ? llm_id : (JSON.parse(sent_llm_id) as string);
 
-/** What `storedUsage` left out put back. `countsGross` is of the client of the call. */
+/** Restores the values that `storedUsage` left out. `countsGross` describes the client of the call. */
 export function parseStoredUsage(stored: StoredUsage, countsGross: boolean): ParsedUsage {
   const { gross_prompt_tokens: gross, unknown_kinds: unknown = 0 } = stored;
   const tokens = Object.fromEntries(TOKEN_KINDS.map((kind) => [kind, stored[kind] ?? 0]));
@@ -95,10 +95,10 @@ export function parseStoredUsage(stored: StoredUsage, countsGross: boolean): Par
   };
 }
 
-/** The first release of Weave's SDK for Python that counts cached tokens among Anthropic's input tokens. */
+/** The first release of Weave's Python SDK that includes cached tokens in Anthropic's input tokens. */
 const GROSS_SINCE = [0, 53, 2];
 
-/** Whether a client counts gross, also where it sums up children: by what it says of itself in `attributes.weave`. */
+/** Returns true when a client counts gross, also in sums over children. `weave` is the call's `attributes.weave`. */
 export function countsGross(weave: unknown): boolean {
   if (!isObject(weave) || weave['source'] !== 'python-sdk') return false;
   const version = /^([0-9]{1,4})[.]([0-9]{1,4})[.]([0-9]{1,4})/.exec(

@@ -1,10 +1,10 @@
-/** Tokens that lie among those of the prompt or of the completion, or apart from them. */
+/** Tokens that are part of the prompt or the completion, or apart from them. */
 export interface TokenShare {
   side: 'input' | 'output';
   count: number;
-  /** Where no total tells. */
+  /** True when the share is apart, unless the total decides otherwise. */
   isApart: boolean;
-  /** Cached tokens: no token is among two shares of them. */
+  /** Cached tokens. Two shares of cached tokens never overlap. */
   isCached?: boolean;
 }
 
@@ -14,7 +14,7 @@ interface SideTotals {
   total: number | undefined;
 }
 
-/** How many tokens lie apart, and whether the total is the sum of this reading. */
+/** Numbers of tokens that are apart, and whether this reading adds up to the total. */
 export interface TokenPlacement {
   input: number;
   output: number;
@@ -22,8 +22,8 @@ export interface TokenPlacement {
 }
 
 /**
- * Decides which shares lie apart. Where a total is the sum of a reading, that reading counts: of several the one that differs
- * least from what the names say. Else the names decide. More tokens than their side has cannot lie among them.
+ * Decides which shares are apart. A reading that adds up to the total wins; among several, the one with the fewest
+ * deviations from `isApart`. Otherwise `isApart` decides. A share that exceeds its side cannot be part of it.
  */
 export function placeTokens(sides: SideTotals, all: readonly TokenShare[]): TokenPlacement {
   const shares = all.filter(({ count }) => count > 0);
@@ -67,7 +67,7 @@ function placement(
   return { ...apart, isSum: total === prompt + completion + apart.input + apart.output };
 }
 
-/** Sets of shares as bits, the smaller ones first: there are at most nine shares. */
+/** Sets of shares as bits, the smaller sets first. There are at most nine shares. */
 const FLIPS = Array.from({ length: 10 }, (_, shares) =>
   Array.from({ length: 2 ** shares - 1 }, (_, i) => i + 1).toSorted(
     (a, b) => bitCount(a) - bitCount(b) || a - b,

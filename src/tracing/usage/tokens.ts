@@ -1,4 +1,4 @@
-/** Tokens one call spent on one model. Prompt tokens are those that no cache served or stored. */
+/** Tokens that one call spent on one model. Prompt tokens exclude tokens that a cache served or stored. */
 export interface Tokens {
   prompt_tokens: number;
   completion_tokens: number;
@@ -6,7 +6,7 @@ export interface Tokens {
   cache_creation_input_tokens: number;
 }
 
-/** The kinds of tokens; a kind that is unknown has the bit of its place. */
+/** Kinds of tokens. In sets of unknown kinds, each kind is the bit at its index. */
 export const TOKEN_KINDS = [
   'prompt_tokens',
   'completion_tokens',
@@ -18,13 +18,13 @@ export const [PROMPT, ANSWER, READ, CREATED] = [1, 2, 4, 8];
 export const kindsIn = (bits: number): ReadonlySet<keyof Tokens> =>
   new Set(TOKEN_KINDS.filter((_, i) => bits & (1 << i)));
 
-/** Tokens of the prompt, whether a cache served them or not. */
+/** Returns all tokens of the prompt, cached or not. */
 export const inputTokens = (tokens: Tokens): number =>
   tokens.prompt_tokens + tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens;
 
 /**
- * Tokens that may have a price of their own, each with the kind that counts them too: audio in a prompt is among the prompt tokens.
- * Stored lists have them in this order, so that a new one comes last.
+ * Tokens that may have a price of their own, each with the kind that includes them: audio in a prompt is part of the
+ * prompt tokens. Stored lists have this order, so append new names at the end.
  */
 export const DETAILS = [
   ['audio_input_tokens', 'prompt_tokens'],
@@ -41,10 +41,10 @@ export const DETAILS = [
 ] as const satisfies readonly (readonly [string, keyof Tokens])[];
 export type DetailName = (typeof DETAILS)[number][0];
 
-/** Counts of `DETAILS`, in their order; null when all are 0. Those of one kind are never more than the tokens of that kind. */
+/** Counts of `DETAILS`, in their order; null when all are 0. Those of one kind never exceed the tokens of that kind. */
 export type TokenDetails = readonly number[] | null;
 
-/** What is left of details behind those of `below`, and at most as many as there are tokens. */
+/** Subtracts the details of `below` from `own`, and limits the rest to `tokens`. */
 export function detailsLeft(
   own: TokenDetails,
   below: TokenDetails | undefined,

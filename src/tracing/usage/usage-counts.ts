@@ -1,7 +1,7 @@
 import { isObject } from '../../platform/json/json-object.js';
 import { type CountName, DIALECTS } from './dialects.js';
 
-/** The entry of a model in `summary.usage`, as some client or provider wrote it. */
+/** The entry of a model in `summary.usage`, as a client or provider wrote it. */
 export type UsageEntry = Readonly<Record<string, unknown>>;
 
 /** One name of a count. */
@@ -9,21 +9,24 @@ export interface CountSpelling {
   name: string;
   count: CountName;
   path: readonly string[];
-  /** Google lists counts by modality, each `{modality, tokenCount}`; Bedrock by time, each `{ttl, inputTokens}`. */
+  /**
+   * The element of a list. Google lists counts by modality, as `{modality, tokenCount}`; Bedrock by time, as `{ttl,
+   * inputTokens}`.
+   */
   modality: string | null;
-  /** It lies beside the prompt or the completion where no total tells. */
+  /** True when the count is not part of the prompt or the completion, unless a total decides otherwise. */
   isApart: boolean;
 }
 
 export const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0;
 
-/** Counts that most entries have; the others make it worth to look what lies inside what. */
+/** Counts that most entries have. Without further counts, no placement has to be decided. */
 const PLAIN_COUNTS = new Set<CountName>(['prompt', 'completion', 'total', 'requests']);
 
-/** The names of each count, those of earlier dialects first. */
+/** Names of each count, those of earlier dialects first. */
 const SPELLINGS = new Map<CountName, CountSpelling[]>();
-/** The names by the member of an entry that they begin with. Each write reads usage: only what an entry has is looked at. */
+/** Names by the entry's member that they begin with. Every write reads usage, so only existing members are examined. */
 const BY_MEMBER = new Map<string, CountSpelling[]>();
 for (const { names, apart = [] } of DIALECTS)
   for (const [count, spelled] of Object.entries(names) as [CountName, string | string[]][])
@@ -39,13 +42,16 @@ for (const { names, apart = [] } of DIALECTS)
         BY_MEMBER.set(member, [...(BY_MEMBER.get(member) ?? []), spelling]);
     }
 
-/** The names that lead to counts, and the members that they begin with: all, or those of what lies inside or beside the sums. */
+/** Returns the members of an entry that names begin with: all, or only those of counts other than `PLAIN_COUNTS`. */
 export const spelledMembers = (which: 'all' | 'details' = 'all'): string[] =>
   [...BY_MEMBER].flatMap(([member, known]) =>
     which === 'all' || known.every(({ count }) => !PLAIN_COUNTS.has(count)) ? [member] : [],
   );
 
-/** The names of the table for a count, or some of them. @throws Error for a name that the table has not */
+/**
+ * Returns the names of a count, or those in `names`.
+ * @throws Error for a name that is not in the table
+ */
 export function spellings(count: CountName, ...names: string[]): readonly CountSpelling[] {
   const all = SPELLINGS.get(count) ?? [];
   if (names.length === 0) return all;
@@ -56,13 +62,13 @@ export function spellings(count: CountName, ...names: string[]): readonly CountS
   });
 }
 
-/** Values of an entry by their names of the table; those that are null or absent are not there. */
+/** Values of an entry, keyed by the names of the table. Null and absent values are left out. */
 export class UsageCounts {
-  /** Whether a count beside those of `PLAIN_COUNTS` is not 0. */
+  /** True when a count other than `PLAIN_COUNTS` is not 0. */
   hasMore = false;
-  /** The unit is another one than tokens. */
+  /** True when the unit is not tokens. */
   hasOtherUnit = false;
-  /** Members `input_…` and `output_…` that the table does not have: users of Langfuse name details as they like. */
+  /** Values of members `input_…` and `output_…` that are not in the table: users of Langfuse name details freely. */
   readonly others: Record<'input' | 'output', unknown[]> = { input: [], output: [] };
   private readonly values = new Map<CountSpelling, unknown>();
   private readonly told = new Set<CountName>();
@@ -75,7 +81,7 @@ export class UsageCounts {
     }
   }
 
-  /** The first number above 0, else 0 where one is 0. */
+  /** Returns the first count above 0, or else a count of 0 if one exists. */
   first(names: readonly CountSpelling[]): { amount: number; spelling: CountSpelling } | undefined {
     let zero: ReturnType<UsageCounts['first']>;
     for (const spelling of names) {
@@ -87,7 +93,6 @@ export class UsageCounts {
     return zero;
   }
 
-  /** Whether the entry holds anything under a name of this count. */
   has(count: CountName): boolean {
     return this.told.has(count);
   }
@@ -96,7 +101,7 @@ export class UsageCounts {
     return this.first(names)?.amount ?? 0;
   }
 
-  /** The values of names that are no counts. */
+  /** Returns the values of names that are not valid counts. */
   broken(names: readonly CountSpelling[]): unknown[] {
     return names
       .map((spelling) => this.values.get(spelling))
@@ -122,7 +127,10 @@ export class UsageCounts {
   }
 }
 
-/** An object is no count that is broken where other names lead into it: `inputTokens` and `inputTokens.total`. */
+/**
+ * Returns true for an object that further names lead into, such as `inputTokens` with `inputTokens.total`: it is no
+ * broken count.
+ */
 const isLedInto = ({ name, path }: CountSpelling, value: unknown): boolean =>
   isObject(value) &&
   path.length === 1 &&
@@ -151,7 +159,7 @@ const isOf = ({ modality, ttl }: UsageEntry, name: string): boolean =>
     (one) => typeof one === 'string' && one.toLowerCase() === name.toLowerCase(),
   );
 
-/** The sum of what a list has of a modality, or of a time; undefined where it has none. */
+/** Returns the sum of a list's counts for a modality or a time; undefined when it has none. */
 function ofModality(list: unknown, modality: string): unknown {
   if (!Array.isArray(list)) return undefined;
   let sum: number | undefined;

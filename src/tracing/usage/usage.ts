@@ -20,7 +20,7 @@ import {
   type Tokens,
 } from './tokens.js';
 
-/** The tokens of an entry, and a bit for each kind whose number it does not say, or not in a way that can be read. */
+/** The tokens of an entry, and a bit for each kind whose number is missing or unreadable. */
 export interface EntryTokens {
   tokens: Tokens;
   details: TokenDetails;
@@ -28,8 +28,8 @@ export interface EntryTokens {
 }
 
 /**
- * Reads an entry. Only whole numbers from 0 are counts. `isGross` says that the client counts cached tokens among Anthropic's
- * input tokens, also where no total tells: `countsGross`.
+ * Reads an entry. Only integers from 0 are counts. `isGross` (see `countsGross`): the client includes cached tokens in
+ * Anthropic's input tokens, also when no total proves it.
  */
 export function entryTokens(counts: UsageCounts, isGross: boolean): EntryTokens {
   return { ...countTokens(counts, isGross), unknown: unknownIn(counts) };
@@ -47,7 +47,6 @@ const RESPONSES = {
   prompt: spellings('prompt', 'input_tokens'),
   completion: spellings('completion', 'output_tokens'),
 };
-/** What lies inside a sum of chat completions and responses: `isCombinedSum`. */
 const COMBINED_SUM: Partial<Record<CountName, readonly CountSpelling[]>> = {
   prompt: [...CHAT.prompt, ...RESPONSES.prompt],
   completion: [...CHAT.completion, ...RESPONSES.completion],
@@ -55,14 +54,14 @@ const COMBINED_SUM: Partial<Record<CountName, readonly CountSpelling[]>> = {
   cache_write: spellings('cache_write', 'prompt_tokens_details.cache_write_tokens', 'input_tokens_details.cache_write_tokens'), // prettier-ignore
   reasoning: spellings('reasoning', 'completion_tokens_details.reasoning_tokens', 'output_tokens_details.reasoning_tokens'), // prettier-ignore
 };
-/** Anthropic's names, which others took over: beside its own input tokens they lie apart. */
+/** Anthropic's names, which other clients adopted. Next to Anthropic's own input tokens these counts are apart. */
 const ANTHROPIC: Partial<Record<CountName, readonly CountSpelling[]>> = {
   cache_read: spellings('cache_read', 'cache_read_input_tokens'),
   cache_write: spellings('cache_write', 'cache_creation_input_tokens'),
 };
 const NOT_ANTHROPIC = [...CHAT.prompt, ...COMBINED_SUM.cache_read!, ...COMBINED_SUM.cache_write!];
 
-/** Langfuse's names of details that are not among its `input` and `output`. */
+/** Names of Langfuse's details that are not part of its `input` and `output`. */
 const LANGFUSE_DETAIL = /^(input|output|cache_read|cache_creation)_(?!tokens$)[^.[]*$/;
 
 const TOTAL = spellings('total');
@@ -71,7 +70,10 @@ const REQUESTS = spellings('requests');
 export const requestsIn = (counts: UsageCounts): number | undefined =>
   counts.first(REQUESTS)?.amount;
 
-/** A sum of chat completions and responses, as SDKs make it for a parent: its total is that of both together. */
+/**
+ * Returns true for a sum of chat completions and responses, as SDKs compute it for a parent. Its total is the sum of
+ * both.
+ */
 function isCombinedSum(counts: UsageCounts): boolean {
   const all = [CHAT.prompt, RESPONSES.prompt, CHAT.completion, RESPONSES.completion];
   const [chat, responses, ...answers] = all.map((names) => counts.amount(names)) as [
@@ -83,11 +85,10 @@ function isCombinedSum(counts: UsageCounts): boolean {
   return counts.first(TOTAL)?.amount === sum;
 }
 
-/** Its prompt and its completion are what their details leave. */
+/** Returns true for Langfuse's usage, in which prompt and completion exclude their details. */
 const isOfLangfuse = (counts: UsageCounts): boolean =>
   [LANGFUSE.prompt, LANGFUSE.completion].some((names) => counts.first(names));
 
-/** How an entry is to be read. */
 class EntryReader {
   private readonly isOfLangfuse: boolean;
   private readonly isOfBoth: boolean;
@@ -117,7 +118,7 @@ class EntryReader {
     return !this.isGross && this.counts.amount(NOT_ANTHROPIC) === 0;
   }
 
-  /** Details that only Langfuse has. */
+  /** Returns details that only Langfuse has. */
   get others(): TokenShare[] {
     if (!this.isOfLangfuse) return [];
     return (['input', 'output'] as const).map((side) => ({
@@ -127,7 +128,10 @@ class EntryReader {
     }));
   }
 
-  /** What was stored in caches: Anthropic's periods are parts of the sum, Langfuse's lie beside it. The likelier number first. */
+  /**
+   * Returns possible numbers of tokens stored in caches, the likelier first. Anthropic's periods are part of the sum,
+   * Langfuse's are not.
+   */
   get written(): number[] {
     const sum = this.amount('cache_write');
     const periods = this.amount('cache_write_5m') + this.amount('cache_write_1h');
@@ -203,7 +207,7 @@ function countTokens(counts: UsageCounts, isGross: boolean): Omit<EntryTokens, '
   return { tokens, details: detailsOf(entry, tokens) };
 }
 
-/** The count of each of `DETAILS`. Where a cache served some of the audio, the prompt's own audio is the rest. */
+/** The count of each of `DETAILS`. Audio that a cache served is subtracted from the prompt's audio. */
 const DETAIL_COUNTS: Record<DetailName, CountName> = {
   audio_input_tokens: 'audio_input',
   image_input_tokens: 'image_input',
@@ -231,8 +235,9 @@ function detailsOf(entry: EntryReader, tokens: Tokens): TokenDetails {
 }
 
 /**
- * A kind is unknown when one of its names holds something that is no count; prompt tokens also when those of a cache,
- * which may be among them, are. An entry with neither prompt nor completion tokens says nothing of either.
+ * Returns the unknown kinds. A kind is unknown when one of its names has a value that is no count. Prompt tokens are
+ * also unknown when cached tokens are, which may be part of them. An entry without prompt and completion tokens leaves
+ * both unknown.
  */
 function unknownIn(counts: UsageCounts): number {
   if (counts.hasOtherUnit) return PROMPT | ANSWER;
@@ -258,7 +263,7 @@ function unknownIn(counts: UsageCounts): number {
   return unknown;
 }
 
-/** Members that `reportedUsage` makes, and what each repeats where it was told. */
+/** Members that `reportedUsage` returns, and the counts that each repeats when they are reported. */
 export const REPORTED: readonly (readonly [string, readonly CountName[]])[] = [
   ['prompt_tokens', ['prompt', 'tool_use']],
   ['completion_tokens', ['completion']],
@@ -273,8 +278,8 @@ const REPORTED_SPELLINGS = new Map(
 );
 
 /**
- * An entry of a model from the usage that a span or an observation tells, whatever its dialect: its prompt tokens hold the cached
- * ones, its completion tokens all that the model wrote. What cannot be read is repeated, so that it stays unknown.
+ * Converts the usage of a span or an observation, in any dialect, into an entry. Prompt tokens include cached tokens;
+ * completion tokens include everything that the model wrote. Unreadable values are repeated, so that they stay unknown.
  */
 export function reportedUsage(usage: UsageEntry): Record<string, unknown> {
   const counts = new UsageCounts(usage);
@@ -301,7 +306,7 @@ export function reportedUsage(usage: UsageEntry): Record<string, unknown> {
 
 const NO_COUNTS: readonly unknown[] = [];
 
-/** Langfuse's own details of a sum, which the entry may not name itself. */
+/** Returns Langfuse's further details of a sum, which may be missing in the entry. */
 function othersOf(counts: UsageCounts, member: string): readonly unknown[] {
   const side =
     member === 'prompt_tokens' ? 'input' : member === 'completion_tokens' ? 'output' : null;
@@ -309,7 +314,7 @@ function othersOf(counts: UsageCounts, member: string): readonly unknown[] {
   return isNone ? NO_COUNTS : counts.others[side];
 }
 
-/** Numbers stay as they are, and of anything else the beginning. */
+/** Returns numbers and booleans as they are, and the first 64 characters of any other value. */
 const brokenText = (value: unknown) =>
   typeof value === 'number' || typeof value === 'boolean'
     ? value
