@@ -109,7 +109,7 @@ function dtos(): [name: string, fields: string[]][] {
 
 describe('openapi.json', () => {
   it.each(operations)('%s says what it is, who may call it and how it fails', (name, operation) => {
-    expect(operation.summary ?? 'no comment above the handler:').toMatch(/\w\.?$/);
+    expect(operation.summary ?? 'no comment above the handler:').toMatch(/[\w`>]\.?$/);
     expect(operation.tags).toHaveLength(1);
     const isPublic = [
       'GET /health',

@@ -92,7 +92,9 @@ describe('calls of an older build', () => {
     const other = JSON.stringify([{ llm_id: 'gpt-4o', prompt_tokens: 1 }]);
     // the attributes of old calls are gone: how their clients count was read before
     await app.query(
-      `UPDATE calls SET usage = $2, attributes = '{}', has_unread_usage = false WHERE project_id = $1 AND usage IS NOT NULL`,
+      `WITH locked AS MATERIALIZED (SELECT id FROM calls WHERE project_id = $1 AND usage IS NOT NULL ORDER BY id FOR UPDATE)
+       UPDATE calls SET usage = $2, attributes = '{}', has_unread_usage = false
+       WHERE project_id = $1 AND id = ANY(ARRAY(SELECT id FROM locked))`,
       [project_id, other],
     );
     await ran(app.url, 'usage of older calls');

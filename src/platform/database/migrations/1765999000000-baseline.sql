@@ -1,4 +1,4 @@
--- Creates the tables of all migrations that were folded into this one.
+-- The tables as they stood when the migrations before were folded into this one.
 
 CREATE TABLE api_keys (
   id uuid NOT NULL,

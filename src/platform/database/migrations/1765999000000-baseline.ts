@@ -7,7 +7,7 @@ const TABLES = readFileSync(
   'utf8',
 );
 
-/** Drops the functions that the SQL files of features create. */
+/** Those of the features' own texts. */
 const DROP_FUNCTIONS = `
   DO $$
   DECLARE
@@ -19,7 +19,7 @@ const DROP_FUNCTIONS = `
     END LOOP;
   END $$`;
 
-/** Creates all tables. `migrate.ts` takes over databases whose tables were created by older migrations. */
+/** All tables. `migrate.ts` takes over the databases of builds that made them by older migrations. */
 export class Baseline1765999000000 implements MigrationInterface {
   name = 'Baseline1765999000000';
 

@@ -1,10 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Reads usage with one table of dialects and counts it once (docs/adr/0012-costs.md, docs/adr/0031-call-statistics.md).
- * `response_id` is the provider's id of the response. It identifies two calls that report the same request. The usage
- * that a call counts also depends on its descendants and on calls with the same response. So marks name the parents and
- * responses of changed calls, and no trigger reads other calls.
+ * Usage is read by one table of dialects and counted once (docs/adr/0012-costs.md, docs/adr/0031-call-statistics.md).
+ * `response_id` is the provider's id of the response, so that two calls that tell of one request are known. What a
+ * call counts follows also from its descendants and from calls of the same response, so marks name the parents and
+ * the responses of the calls that changed: no trigger looks at other calls.
  */
 export class UsageOnce1766000000000 implements MigrationInterface {
   name = 'UsageOnce1766000000000';

@@ -1,9 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/**
- * Keeps only the payload of a body with trajectory groups. The rest was never read
- * (docs/adr/0040-trajectory-bodies.md).
- */
+/** Of a body with trajectory groups only the payload is kept: nothing ever read the rest (docs/adr/0040-trajectory-bodies.md). */
 export class PayloadOnly1766100000000 implements MigrationInterface {
   name = 'PayloadOnly1766100000000';
 

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Reads usage once, when an end is stored, instead of in each query (docs/adr/0012-costs.md). Existing rows are read in
- * the background. They get `has_unread_usage` by the column default, which PostgreSQL adds without rewriting the rows.
+ * Usage is read once, when an end is stored, and not by each reader (docs/adr/0012-costs.md). Rows that are there are read in
+ * the background: they begin as `has_unread_usage`, which PostgreSQL adds to them without writing them.
  */
 export class StoredUsage1766200000000 implements MigrationInterface {
   name = 'StoredUsage1766200000000';

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Indexes keys by the entity of their first scope, by which they are counted and listed (docs/adr/0019-shares.md). */
+/** Keys are counted and listed by the entity that their scopes name first (docs/adr/0019-shares.md). */
 export class KeysOfEntities1766300000000 implements MigrationInterface {
   name = 'KeysOfEntities1766300000000';
 

@@ -1,9 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/**
- * Indexes calls without a start. They are erased when the start has not arrived within a day
- * (docs/adr/0061-erasing.md).
- */
+/** Finds calls without a start, which are erased when it has not come within a day (docs/adr/0061-erasing.md). */
 export class StartlessCalls1766340000000 implements MigrationInterface {
   name = 'StartlessCalls1766340000000';
 

@@ -1,9 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/**
- * Indexes the newest roots, so that pages skip rows without reading them: `laterPage` of
- * `src/tracing/calls/read/call-lists.query.ts`.
- */
+/** Pages through the newest roots without their rows: `laterPage` of `src/tracing/calls/read/call-lists.query.ts`. */
 export class NewestRoots1766400000000 implements MigrationInterface {
   name = 'NewestRoots1766400000000';
 

@@ -2,7 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const EVENTS = `'training_started', 'gradient_step', 'training_ended', 'training_failed'`;
 
-/** Adds files of checkpoints, and reports of trainers beside numbers (docs/adr/0042-checkpoint-files.md). */
+/** Files of checkpoints, and what trainers report beside numbers (docs/adr/0042-checkpoint-files.md). */
 export class CheckpointFiles1766410000000 implements MigrationInterface {
   name = 'CheckpointFiles1766410000000';
 

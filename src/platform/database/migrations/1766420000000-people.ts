@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Adds people who sign in with a provider, and their roles, sessions and keys (docs/adr/0110-people.md). */
+/** People who sign in with a provider, their roles, their sessions and keys (docs/adr/0110-people.md). */
 export class People1766420000000 implements MigrationInterface {
   name = 'People1766420000000';
 

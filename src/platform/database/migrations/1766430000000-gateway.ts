@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Adds checkpoints that are served, and the requests and costs of each key per day (docs/adr/0120-gateway.md). */
+/** Checkpoints that are served, and what keys ask of models in a day (docs/adr/0120-gateway.md). */
 export class Gateway1766430000000 implements MigrationInterface {
   name = 'Gateway1766430000000';
 

@@ -1,9 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/**
- * Adds aliases of models with the history of their moves, and marks for training on erased calls
- * (docs/adr/0043-promotion.md).
- */
+/** Aliases of models with the history of their moves, and marks of what was trained on erased calls (docs/adr/0043-promotion.md). */
 export class Promotion1766440000000 implements MigrationInterface {
   name = 'Promotion1766440000000';
 

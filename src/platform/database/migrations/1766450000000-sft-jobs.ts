@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Adds jobs of supervised fine-tuning, and the conversations that clients send for them. */
+/** Jobs of supervised fine-tuning, and conversations that clients send for them. */
 export class SftJobs1766450000000 implements MigrationInterface {
   name = 'SftJobs1766450000000';
 

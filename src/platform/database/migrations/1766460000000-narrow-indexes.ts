@@ -5,8 +5,8 @@ const ENDED_ROOTS = 'WHERE parent_id IS NULL AND ended_at IS NOT NULL';
 const LATENCY = `(((EXTRACT(epoch FROM (ended_at - started_at)) * 1000)::double precision)) DESC NULLS LAST`;
 
 /**
- * Limits the index of roots by latency to ended roots, so that starts need not write it. The index of running calls
- * ends with the start time, without the id. Calls with the same time are then appended in the order of their arrival
+ * Roots by their latency are those that have ended, so that starts need not write them. The index of running calls ends with the
+ * time, without the id: calls of one time are added in the order in which they come, wherever their ids would sort
  * (docs/adr/0018-lists-of-calls.md).
  */
 export class NarrowIndexes1766460000000 implements MigrationInterface {

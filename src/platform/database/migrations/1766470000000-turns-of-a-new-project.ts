@@ -1,10 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Prevents two indexes from serving a lookup of the turns of a thread, for which `calls_turns_idx` exists. With
- * statistics of calls without a thread, both looked equally cheap. PostgreSQL then read the first turns of a project
- * again for each of its threads (docs/adr/0007-no-statistics-of-projects.md). So even the conditions of these indexes
- * do not follow from those of a turn.
+ * Neither index may serve a look-up of the turns of a thread, which `calls_turns_idx` is for. Both were as cheap by the statistics of
+ * calls that name no thread, and the first turns of a project were then read anew for each of its threads
+ * (docs/adr/0007-no-statistics-of-projects.md). So not even their conditions follow from those of a turn.
  */
 export class TurnsOfANewProject1766470000000 implements MigrationInterface {
   name = 'TurnsOfANewProject1766470000000';

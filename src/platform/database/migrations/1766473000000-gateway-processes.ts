@@ -1,9 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/**
- * Adds the processes that run the gateway. Their `seen_at` reveals that a process was killed
- * (docs/adr/0120-gateway.md).
- */
+/** Processes that pass requests for models on: what tells that one was killed (docs/adr/0120-gateway.md). */
 export class GatewayProcesses1766473000000 implements MigrationInterface {
   name = 'GatewayProcesses1766473000000';
 

@@ -1,9 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/**
- * Adds annotation queues (docs/adr/0130-annotation.md), and the calls that rows of datasets come from
- * (docs/adr/0131-datasets-from-calls.md).
- */
+/** Queues of calls to annotate (docs/adr/0130-annotation.md), and where rows of datasets come from (docs/adr/0131-datasets-from-calls.md). */
 export class Annotation1766474000000 implements MigrationInterface {
   name = 'Annotation1766474000000';
 

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Adds stored trials of evaluations, and marks that name the changed ones (docs/adr/0132-evaluations.md). */
+/** Trials of evaluations, kept for reading, and the marks that say which have changed (docs/adr/0132-evaluations.md). */
 export class KeptTrials1766475000000 implements MigrationInterface {
   name = 'KeptTrials1766475000000';
 
@@ -28,7 +28,7 @@ export class KeptTrials1766475000000 implements MigrationInterface {
       )`);
     for (const table of ['kept_trials', 'trial_marks'])
       await runner.query(`ALTER TABLE ${table} ALTER COLUMN project_id SET STATISTICS 0`);
-    // Evaluations that ended earlier are marked as if they had ended now.
+    // what ended before is kept as if it had ended now
     await runner.query(`
       INSERT INTO trial_marks (project_id, call_ids, run_ids)
       SELECT project_id, '{}', array_agg(id) FROM calls

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Adds columns for the agents that spans name, which are read without the spans' documents. Adds columns for the
- * results of scorers in feedback. Existing spans have no values until they are sent again: docs/adr/0135-agents.md.
+ * What spans say of agents, in columns that are read without their documents, and what scorers say in feedback. Spans that are there already say nothing until
+ * they are sent again: docs/adr/0135-agents.md.
  */
 export class AgentSpans1766476000000 implements MigrationInterface {
   name = 'AgentSpans1766476000000';

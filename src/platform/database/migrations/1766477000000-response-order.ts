@@ -1,9 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/**
- * Orders the calls of one response by their start. Few of them then show whether a call repeats the usage of an earlier
- * one (docs/adr/0031-call-statistics.md).
- */
+/** The calls of one response by their starts: whether a call repeats the usage of an earlier one follows from few of them (docs/adr/0031-call-statistics.md). */
 export class ResponseOrder1766477000000 implements MigrationInterface {
   name = 'ResponseOrder1766477000000';
 

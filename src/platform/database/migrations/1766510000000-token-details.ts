@@ -1,8 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/**
- * Sums up tokens that may have their own price, such as audio tokens, with the other tokens (docs/adr/0012-costs.md).
- */
+/** Tokens that may have a price of their own, such as audio, are summed up with the others (docs/adr/0012-costs.md). */
 export class TokenDetails1766510000000 implements MigrationInterface {
   name = 'TokenDetails1766510000000';
 

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Finds calls whose stored usage does not name the current reader (docs/adr/0012-costs.md). They are read again in the
- * background: existing calls, and calls that a process of an older build still writes.
+ * A stored usage says which reader made it (docs/adr/0012-costs.md). Calls whose usage has no such mark are read again in the background:
+ * those that are there, and those that a process of an older build still writes.
  */
 export class UsageReader1766511000000 implements MigrationInterface {
   name = 'UsageReader1766511000000';

@@ -1,8 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/**
- * Marks all stored statistics, because calls count other usage than before (docs/adr/0057-usage-with-descendants.md).
- */
+/** Marks all stored statistics: calls count other usage than before (docs/adr/0057-usage-with-descendants.md). */
 export class RequestsOnce1766520000000 implements MigrationInterface {
   name = 'RequestsOnce1766520000000';
 

@@ -5,9 +5,8 @@ const VISIBLE = 'op_name IS NOT NULL AND deleted_at IS NULL';
 const LATENCY = `(((EXTRACT(epoch FROM (ended_at - started_at)) * 1000)::double precision)) DESC NULLS LAST`;
 
 /**
- * Treats calls whose parent is not stored as roots (docs/adr/0018-lists-of-calls.md). The indexes of roots contain
- * them. A process of the previous version reads its roots from the same indexes. Existing rows are checked in the
- * background.
+ * Calls whose parent is not stored are roots too (docs/adr/0018-lists-of-calls.md). The indexes of roots hold them; a process of the
+ * version before reads its roots from the same indexes. Rows that are there are looked through in the background.
  */
 export class Orphans1766530000000 implements MigrationInterface {
   name = 'Orphans1766530000000';

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Records where the thread of a span comes from, so that turns can move when its parent arrives
- * (docs/adr/0030-thread-statistics.md). The index finds traces in which a span below another one names a thread.
+ * Says of a span where its thread comes from, so that turns can move when its parent comes (docs/adr/0030-thread-statistics.md), and which
+ * traces have a span below another that names a thread.
  */
 export class ThreadSources1766531000000 implements MigrationInterface {
   name = 'ThreadSources1766531000000';

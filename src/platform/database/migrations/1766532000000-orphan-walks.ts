@@ -1,9 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/**
- * Adds the position of the search for orphans among the existing calls of each project, and the start time at which the
- * search ends (docs/adr/0018-lists-of-calls.md).
- */
+/** How far the calls that a project had were looked through for orphans, and up to which start (docs/adr/0018-lists-of-calls.md). */
 export class OrphanWalks1766532000000 implements MigrationInterface {
   name = 'OrphanWalks1766532000000';
 
@@ -17,7 +14,7 @@ export class OrphanWalks1766532000000 implements MigrationInterface {
         CONSTRAINT orphan_walks_pkey PRIMARY KEY (project_id)
       )`);
     await runner.query('ALTER TABLE orphan_walks ALTER COLUMN project_id SET STATISTICS 0');
-    // The hour covers a process of the previous version that still writes for a while.
+    // a process of the version before may go on for a while
     await runner.query(`
       INSERT INTO orphan_walks (project_id, until)
       SELECT project_id, now() + interval '1 hour' FROM (

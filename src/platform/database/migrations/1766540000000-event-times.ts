@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Adds the times of the events that set the members of calls and scores (docs/adr/0055-langfuse.md). */
+/** When the events were made that gave calls and scores their members (docs/adr/0055-langfuse.md). */
 export class EventTimes1766540000000 implements MigrationInterface {
   name = 'EventTimes1766540000000';
 

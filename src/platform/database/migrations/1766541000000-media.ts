@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Adds images, sounds and other media that documents reference (docs/adr/0055-langfuse.md). */
+/** Pictures, sounds and other media that documents name (docs/adr/0055-langfuse.md). */
 export class Media1766541000000 implements MigrationInterface {
   name = 'Media1766541000000';
 

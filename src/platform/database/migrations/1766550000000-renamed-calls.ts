@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Records whether `/call/update` has set the name of a call. A start that is sent again then keeps the name. */
+/** Whether `/call/update` has set the name of a call, so that a start which is sent again leaves it. */
 export class RenamedCalls1766550000000 implements MigrationInterface {
   name = 'RenamedCalls1766550000000';
 

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Adds spans that are not stored as calls, with their parents (docs/adr/0139-coding-agents.md). */
+/** Spans that are not stored, and what is above them (docs/adr/0139-coding-agents.md). */
 export class FoldedSpans1766570000000 implements MigrationInterface {
   name = 'FoldedSpans1766570000000';
 

@@ -1,9 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Treats the duration of calls that ended before they started as unknown. Statistics that counted a negative duration
- * are computed again: slots with a negative minimum, and threads and trials of these calls. Slots with marks may not
- * have been computed yet, so their calls are searched too.
+ * Calls that ended before they started took an unknown time. Statistics that counted a negative one are computed anew: those of
+ * the slots that say so, and of the threads and trials of these calls. Slots with marks were not computed, so their calls are looked up too.
  */
 export class UnknownDurations1766580000000 implements MigrationInterface {
   name = 'UnknownDurations1766580000000';
@@ -27,6 +26,6 @@ export class UnknownDurations1766580000000 implements MigrationInterface {
   }
 
   async down(): Promise<void> {
-    // The older build computes statistics by its own rules again.
+    // the statistics that the older build computes are those of its own rules
   }
 }

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Records the source of calls of evaluations and of the playground (docs/adr/0140-sources-of-calls.md). Existing calls
- * and their parents are checked in the background.
+ * Calls of evaluations and of the playground say that they are (docs/adr/0140-sources-of-calls.md). The calls that are there are looked
+ * through in the background, together with their parents.
  */
 export class CallSources1766590000000 implements MigrationInterface {
   name = 'CallSources1766590000000';
@@ -13,7 +13,7 @@ export class CallSources1766590000000 implements MigrationInterface {
     await runner.query(
       `CREATE INDEX calls_source_idx ON calls (project_id, started_at, id) WHERE source <> 'production'`,
     );
-    // The hour covers a process of the previous version that still writes for a while.
+    // a process of the version before may go on for a while
     await runner.query(`
       INSERT INTO orphan_walks (project_id, until)
       SELECT project_id, now() + interval '1 hour' FROM (
