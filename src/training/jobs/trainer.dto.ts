@@ -112,8 +112,8 @@ export class TrainerEventDto {
   /** Type of the event. `complete` and `fail` add `training_ended` and `training_failed`. */
   @IsIn(TRAINER_EVENT_TYPES) type!: (typeof TRAINER_EVENT_TYPES)[number];
   /**
-   * Data by type. `training_started`: `{num_sequences}`. `gradient_step`: a flat map of numbers. `note`: `{level,
-   * text}`, where the level is `info` or `warning`. `evaluation`: `{name, metrics}`, a flat map of numbers.
+   * Data by type. `training_started`: `{num_sequences}`. `gradient_step`: a flat map of numbers. `note`:
+   * `{level, text}`, where the level is `info` or `warning`. `evaluation`: `{name, metrics}`, a flat map of numbers.
    */
   @IsJsonObject() data!: Record<string, unknown>;
 }
