@@ -97,7 +97,7 @@ const post = async (path, key, body) => {
 const isReady = async () => {
   if (!state().Running) throw new Error(`it has ended\n${docker('logs', NAME).stderr}`);
   const answer = fetch(`http://${port()}/ready`).catch(() => undefined);
-  // Docker opens the port before the service listens, and `fetch` may wait for an answer that is lost
+  // the port is open before the service listens, and `fetch` may wait for an answer that is lost
   return (await Promise.race([answer, sleep(2000)]))?.ok;
 };
 /** Stops the container, and returns its exit code. */

@@ -156,7 +156,6 @@ function programsFolder() {
 
 const given = (name, isNewest) => (isNewest ? undefined : process.env[name]);
 
-/** Returns the environment variables for the tests. */
 const environmentOf = (isNewest) => ({
   SKEIN_CLIENTS_VENV:
     given('SKEIN_CLIENTS_VENV', isNewest) ??

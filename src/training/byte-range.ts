@@ -9,7 +9,6 @@ export interface ByteRange {
   end: number;
 }
 
-/** A stream of a byte range, and the size of the whole. */
 export interface RangedStream {
   stream: Readable;
   range: ByteRange;

@@ -3,7 +3,6 @@ import { ApiExtraModels, getSchemaPath } from '@nestjs/swagger';
 import { ApiError } from '../platform/errors.js';
 import { ApiJsonResponse } from '../platform/http/api-answers.js';
 
-/** An item of a list: its id, and the item as JSON text. */
 export interface ListItem {
   id: string;
   json: string;

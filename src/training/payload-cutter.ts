@@ -23,12 +23,10 @@ export class PayloadCutter {
   private groupsBefore = 0;
   private readonly text = new ByteBuffer();
 
-  /** Adds bytes of a group. */
   addGroup(bytes: Uint8Array): void {
     this.add(bytes, (start) => this.blankLineBreaks(start));
   }
 
-  /** Ends the line of a group. */
   endLine(): void {
     this.text.append(Uint8Array.of(LINE_FEED));
     this.groups++;
@@ -40,7 +38,6 @@ export class PayloadCutter {
     this.groups++;
   }
 
-  /** Makes a chunk of the text so far. */
   cut(): void {
     if (this.text.length > 0)
       this.chunks.push({ text: this.text.take(), groupsBefore: this.groupsBefore });

@@ -179,10 +179,7 @@ const ajv = new Ajv({
   formats: { 'date-time': isDateTime },
 }).addSchema({ components: { schemas: TRAJECTORY_SCHEMAS } }, '');
 
-/**
- * Returns the first violation of a schema by a value, or undefined for a valid value. `place` is the path of the
- * value.
- */
+/** Returns a violation of a schema by a value, or undefined for a valid value. `place` is the path of the value. */
 export function findViolation(
   name: keyof typeof TRAJECTORY_SCHEMAS,
   value: unknown,

@@ -34,7 +34,6 @@ export interface LabelledUnit {
   split: Split;
 }
 
-/** A group as it is stored. */
 export interface BuiltGroup {
   /** The line of JSON with its line break, in parts. */
   line: Buffer[];
@@ -83,7 +82,6 @@ interface GroupInProgress {
   length: number;
 }
 
-/** A unit that joins a group, with its feedback. */
 type ScoredUnit = LabelledUnit & {
   parents: ReadonlyMap<string, string | null>;
   said: UnitFeedback[];
@@ -175,7 +173,6 @@ export class BuildRun {
     return false;
   }
 
-  /** Counts a unit without a group key. */
   hasNoKey(): void {
     this.counts.ungrouped++;
     this.hints.add('no_key');

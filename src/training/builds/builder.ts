@@ -18,7 +18,6 @@ export const BUILDER_VERSION = 2;
 /** Roots whose keys and turns one statement reads. */
 const ROOTS_AT_ONCE = 50;
 
-/** A labelled unit whose side of the split is not known yet. */
 type KeyedUnit = Omit<LabelledUnit, 'split'> & SplitUnit;
 
 /**
@@ -57,7 +56,6 @@ export class Builder {
     return model?.step ?? null;
   }
 
-  /** Returns the units that have a reward, with their group keys. */
   private async readLabels(
     selection: UnitSelection,
     { roots, keys, run }: { roots: RootRow[]; keys: GroupKeyPath[]; run: BuildRun },

@@ -72,7 +72,6 @@ export function unitsInsert(
       WITH ORDINALITY u (unit_id, call_id, reward, place)`;
 }
 
-/** Reads the next lines of the manifest, in their order. */
 export const manifestQuery = (
   projectId: string,
   buildId: string,
@@ -82,7 +81,6 @@ export const manifestQuery = (
     ${after ? sql`AND (kind, id) > (${after.kind}, ${after.id})` : sql``}
   ORDER BY kind, id LIMIT 5000`;
 
-/** The columns of a build that exports, jobs and rebuilds need. */
 export interface BuildRow {
   id: string;
   recipe_name: string;
@@ -96,7 +94,6 @@ export const buildQuery = (projectId: string, id: string) => sql<BuildRow>`
   SELECT id, recipe_name, recipe_digest, recipe::text AS recipe, num_chunks, erased_at IS NOT NULL AS is_erased
   FROM builds WHERE project_id = ${projectId} AND id = ${id}::uuid`;
 
-/** Reads the next chunks of a build after `seq`, in order. */
 export const chunksQuery = (projectId: string, buildId: string, seq: number) => sql<PackedChunk>`
   SELECT seq, split, text FROM build_chunks
   WHERE project_id = ${projectId} AND build_id = ${buildId}::uuid AND seq > ${seq} ORDER BY seq LIMIT 4`;
@@ -123,7 +120,6 @@ const buildJobs = (projectId: string) => sql`(
   FROM build_jobs bj LEFT JOIN training_jobs j ON j.project_id = ${projectId} AND j.id = bj.job_id
   WHERE bj.project_id = ${projectId} AND bj.build_id = b.id)`;
 
-/** Selects builds as JSON texts, by default the oldest first. */
 export function buildsQuery({ project_id, filter, sort_by, limit, offset }: BuildsQueryDto): Sql {
   const sorts = sort_by?.length ? sort_by : [{ field: 'created_at', direction: 'asc' } as const];
   return sql`
@@ -157,7 +153,6 @@ export const buildsOfCalls = (projectId: string, calls: Sql, isPurge: boolean) =
     SELECT i.build_id FROM build_inputs i
     WHERE i.project_id = ${projectId} AND i.kind = 'call' AND i.id IN (${calls}))`;
 
-/** Marks builds as erased, and returns their ids. */
 export const buildsForget = (projectId: string, builds: readonly string[]) => sql<{ id: string }>`
   UPDATE builds SET erased_at = statement_timestamp()
   WHERE project_id = ${projectId} AND id = ANY(${builds}::uuid[]) AND erased_at IS NULL RETURNING id`;

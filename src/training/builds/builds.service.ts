@@ -41,10 +41,8 @@ const SAMPLES = 3;
 /** Builds and previews that a process runs at once. Each holds one group, and the facts of its units, in memory. */
 const AT_ONCE = 3;
 
-/** Thrown when no unit of a build is left to train on. */
 class NoUnitsLeft extends Error {}
 
-/** Makes builds from recorded calls, and lists them. */
 @Injectable()
 export class BuildsService {
   private readonly slots = new ConnectionSlots(AT_ONCE);
@@ -78,7 +76,6 @@ export class BuildsService {
     return `${answer.slice(0, -1)},"samples":[${samples.join(',')}]}`;
   }
 
-  /** Makes a build and stores it. */
   async create(body: BuildCreateDto, context: Context): Promise<BuildCreatedDto> {
     return this.idempotency.once(context, () => this.createNow(body, context), {
       transaction: (run) => this.inSnapshot(run, STATEMENT_MS.bulk),

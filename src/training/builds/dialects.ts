@@ -29,7 +29,6 @@ interface MessageParts {
   results: RecordedJson[];
 }
 
-/** Returns one message, or one message for each result of a tool. */
 function toMessages(
   role: string,
   { texts, calls, results }: MessageParts,

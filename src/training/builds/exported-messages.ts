@@ -53,7 +53,6 @@ const TRAJECTORY = {
   start_time: true,
 } as const;
 
-/** Reads a trajectory of a build from its JSON text. */
 export function readExportedRollout(trajectory: string): ExportedRollout {
   const found = textsIn(trajectory, TRAJECTORY)!;
   const metadata = JSON.parse(found.metadata!) as Record<string, unknown>;

@@ -46,7 +46,6 @@ interface ExportedGroup {
   key: string;
 }
 
-/** Converts groups into JSON texts, one at a time. */
 export async function* exportRows(
   format: ConvertedFormat,
   groups: AsyncIterable<Buffer>,
@@ -158,7 +157,6 @@ function noteReasoning(
     note?.('reasoning_lost', callId);
 }
 
-/** Returns the messages before the first answer of the model. */
 function readPrompt(told: ExportedMessage[]): ExportedMessage[] {
   const end = told.findIndex(({ role }) => role === 'assistant');
   return end < 0 ? told : told.slice(0, end);

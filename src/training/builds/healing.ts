@@ -7,7 +7,6 @@ import type { Choice } from './recorded-call.js';
  * restores the arguments from that request.
  */
 
-/** Returns the key of a tool call: the position of its message in a request, and its id. */
 const callPlace = (position: number, id: string) => `${position} ${id}`;
 
 /**

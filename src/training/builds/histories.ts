@@ -41,7 +41,6 @@ export function creditedPart(history: History, calls: ReadonlySet<string>): Hist
   return { ...history, turns, trained };
 }
 
-/** A problem found while joining calls, and the call that has it. */
 export interface HistoryProblem {
   code: 'tokens_not_prefix' | 'tool_call_orphan' | 'tool_args_reserialised';
   call: string;

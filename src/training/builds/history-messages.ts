@@ -96,7 +96,6 @@ export function parsedText(json: string): unknown {
   }
 }
 
-/** Prints JSON with sorted keys. */
 export function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     isObject(part)

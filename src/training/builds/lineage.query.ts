@@ -8,20 +8,17 @@ import { INPUTS, isCallOfModel } from '../model-calls.query.js';
 /** Largest number of calls that a checkpoint is listed with. Other edges have ten times as many. */
 export const MAX_CALLS = 1000;
 
-/** A call or a piece of feedback that a build was made of. */
 export interface InputEdge {
   kind: 'call' | 'feedback';
   id: string;
   build_id: string;
 }
 
-/** Selects the builds that were made of calls or feedback. */
 export const buildsOfInputs = (projectId: string, kind: string, ids: string[]) => sql<InputEdge>`
   SELECT i.kind, i.id, i.build_id FROM build_inputs i
   WHERE i.project_id = ${projectId} AND i.kind = ${kind} AND i.id = ANY(${ids}::text[])
   ORDER BY i.id, i.build_id LIMIT ${MAX_CALLS * 10 + 1}`;
 
-/** Selects the calls and the feedback that builds were made of. */
 export const inputsOfBuilds = (projectId: string, builds: string[]) => sql<InputEdge>`
   SELECT i.kind, i.id, i.build_id FROM build_inputs i
   WHERE i.project_id = ${projectId} AND i.build_id = ANY(${builds}::uuid[])

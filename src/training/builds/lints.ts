@@ -2,12 +2,10 @@ import { ApiError } from '../../platform/errors.js';
 import type { LintDto } from './build-facts.dto.js';
 import { LINT_CODES, type LintCode, type LintAction } from './recipe.dto.js';
 
-/** Largest number of examples of a lint. */
 const MAX_EXAMPLES = 5;
 
 export type LintRules = Readonly<Record<LintCode, LintAction>>;
 
-/** Counts the findings of lints. */
 export class Lints {
   private readonly found = new Map<LintCode, { count: number; examples: string[] }>();
 
@@ -23,7 +21,6 @@ export class Lints {
     return this.rules[code] === 'drop';
   }
 
-  /** Lints that have findings, in the order of `LINT_CODES`. */
   get list(): LintDto[] {
     return LINT_CODES.flatMap((code): LintDto[] => {
       const found = this.found.get(code);

@@ -1,6 +1,5 @@
 import type { HistoryMessage } from './history-messages.js';
 
-/** The stored texts of a call. */
 export interface CallTexts {
   id: string;
   attributes: string | null;
@@ -20,7 +19,6 @@ export interface RecordedCall {
   texts: CallTexts;
 }
 
-/** One choice of the answer of a model. */
 export interface Choice {
   text: string;
   turn: HistoryMessage;

@@ -11,7 +11,6 @@ export interface UnitFeedback {
   values: (string | null)[];
 }
 
-/** Feedback with parsed values. */
 export type ParsedUnitFeedback = Omit<UnitFeedback, 'values'> & { values: unknown[] };
 
 /** Parses the values once for all choices. */
@@ -21,14 +20,12 @@ export const parseUnitFeedback = (said: readonly UnitFeedback[]): ParsedUnitFeed
     values: values.map((json) => (json === null ? null : JSON.parse(json))),
   }));
 
-/** The reward of a unit, and how it was computed. */
 export interface Reward {
   /** Null when the unit waits for feedback. NaN when a value is not a number. */
   total: number | null;
   metrics: Record<string, number>;
   /** True when earlier feedback for the same term has another value. */
   isInConflict: boolean;
-  /** Feedback that was used. */
   used: Pick<UnitFeedback, 'id' | 'sha256'>[];
 }
 
@@ -72,7 +69,6 @@ const AGGREGATES: Record<RewardTerm['take'], (values: readonly number[]) => numb
   max: (values) => Math.max(...values),
 };
 
-/** Returns the values that the term accepts, the latest first. */
 function termValues(
   term: RewardTerm,
   index: number,

@@ -7,7 +7,6 @@ import type { Choice } from './recorded-call.js';
 import { policyStep, type Recipe } from './recipe.js';
 import { hashParts } from './history-messages.js';
 
-/** A lint of one rollout, and the call that has it. */
 interface Finding {
   code: LintCode;
   call: string;

@@ -7,7 +7,6 @@ import { MAX_UNIT_BYTES, type MemberRow, type RootRow, type TextsRow } from './u
 
 /* Finds the calls of a unit in its traces, and the calls of a model among them. */
 
-/** A unit before its calls are read. */
 export interface Unit {
   /** Id of the root call, or of the thread. */
   id: string;
@@ -33,7 +32,6 @@ export interface UnitMembers {
   unread: string[];
   /** Calls that may be calls of a model, in their order. */
   candidates: MemberRow[];
-  /** Parent id of each call. */
   parents: Map<string, string | null>;
 }
 
@@ -127,7 +125,6 @@ function inheritedFrom(
 
 const [OUTSIDE, BELOW_SCORER, INSIDE] = [0, 1, 2];
 
-/** Returns true when the call, or one above it, is in the set. */
 function isBelow(id: string, parents: UnitMembers['parents'], these: Set<string>): boolean {
   const seen = new Set<string>();
   for (let at: string | null | undefined = id; at && !seen.has(at); at = parents.get(at)) {

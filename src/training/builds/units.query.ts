@@ -50,7 +50,6 @@ export interface UnitSelection {
   of?: string | undefined;
 }
 
-/** Selects the newest units by the start of their root. */
 export function unitsQuery({
   projectId,
   recipe,
@@ -113,10 +112,8 @@ export function keysQuery(
     WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}`;
 }
 
-/** Returns the first value that is not null. */
 export const firstPresent = (values: Sql[]): Sql => sql`coalesce(${join(values)})`;
 
-/** Selects the turns of threads in their order. */
 export const turnsQuery = (projectId: string, threads: string[]) => sql<{
   thread_id: string;
   id: string;
@@ -170,7 +167,6 @@ export const sizesQuery = (projectId: string, traces: string[]) => sql<{
     AND c.trace_id = t.trace_id LIMIT ${MAX_UNIT_CALLS + 1}::bigint) c) AS calls
   FROM unnest(${traces}::text[]) t (trace_id)`;
 
-/** Selects the calls of traces without their documents. */
 export const membersQuery = (
   projectId: string,
   traces: string[],
@@ -271,7 +267,6 @@ export function feedbackQuery(
     ORDER BY f.unit, f.place`;
 }
 
-/** Reads the newest step of a model, found by its name. */
 export const latestStepQuery = (projectId: string, name: string) => sql<{
   id: string;
   step: number | null;

@@ -81,7 +81,6 @@ export class UnitsService {
     return this.database.query(unitsQuery(selection));
   }
 
-  /** Returns the units of roots with the values of their group keys. */
   async findUnits(
     { projectId, recipe }: UnitSelection,
     roots: RootRow[],
@@ -146,7 +145,6 @@ export class UnitsService {
     if (part.length > 0) yield await this.readMembers(projectId, part, recipe);
   }
 
-  /** Counts the calls in the traces of each unit. */
   private async findSizes(projectId: string, units: Unit[]): Promise<number[]> {
     const traces = [...new Set(units.flatMap((unit) => unit.traces))];
     const rows = await this.database.query(sizesQuery(projectId, traces));

@@ -106,7 +106,6 @@ function assistantText({ content, calls, reasoning }: ExportedMessage): string {
 const callText = ({ id, name, args }: ExportedMessage['calls'][number]) =>
   `{"id":${id},"name":${name},"arguments":${argumentsText(args)}}`;
 
-/** Joins the texts of a content in parts. */
 const plainText = (content: string): string =>
   (JSON.parse(content) as { text?: unknown }[])
     .map((part) => (typeof part?.text === 'string' ? part.text : ''))

@@ -63,7 +63,6 @@ export const chunkInsert = (project: string, upload: string, seq: number, bytes:
   INSERT INTO checkpoint_chunks (project_id, upload_id, seq, bytes)
   VALUES (${project}, ${upload}, ${seq}, ${bytes})`;
 
-/** Reads the next chunks of a part, in order. */
 export const chunksQuery = (project: string, upload: string, from: number) => sql<{
   seq: number;
   bytes: Buffer;

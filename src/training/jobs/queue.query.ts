@@ -20,7 +20,6 @@ export const JOBS_CHANNEL = 'skein_training_jobs';
 /** Wakes waiting claims when the transaction commits. */
 export const notifyQueue = () => sql`SELECT pg_notify(${JOBS_CHANNEL}, '')`;
 
-/** A job as the transitions return it. */
 export interface JobRow {
   project_id: string;
   id: string;
@@ -57,7 +56,6 @@ export interface LeaseHolder {
   tokenHash: Buffer;
 }
 
-/** A lease with its job. */
 export interface Lease {
   job: FoundJob;
   tokenHash: Buffer;
@@ -168,7 +166,6 @@ export const claim = (
     b.payload_bytes::float8 AS bytes, encode(b.payload_sha256, 'hex') AS sha256`;
 };
 
-/** Reads the parent checkpoint as JSON text. */
 export const parentQuery = ({ project_id, model_id, parent_step }: ClaimedRow) => sql<{
   json: string;
 }>`
@@ -229,7 +226,6 @@ export const manifestQuery = (lease: Lease, of: 'parent' | 'state') => sql<{
   LEFT JOIN checkpoints c ON c.project_id = j.project_id AND c.model_id = j.model_id AND c.step = j.parent_step
   WHERE ${isHeldBy(lease)}`;
 
-/** The reason why an attempt failed, and whether another attempt may help. */
 interface Failure {
   isRetryable: boolean;
   message: string;
@@ -296,11 +292,9 @@ export function overdueKinds(config: Config): OverdueRule[] {
   ];
 }
 
-/** Selects up to 100 overdue jobs. */
 export const overdueJobs = ({ condition }: OverdueRule) => sql<FoundJob>`
   SELECT j.project_id, j.id, ${NOW_COLUMN} FROM training_jobs j WHERE ${condition} ORDER BY j.project_id, j.id LIMIT 100`;
 
-/** Ends a job if it is still overdue. */
 export const overdueEnd = (
   { condition, end }: OverdueRule,
   job: Pick<FoundJob, 'project_id' | 'id' | 'at'>,
@@ -316,7 +310,6 @@ export const cancel = (job: FoundJob) => sql<JobRow>`
     cancel_requested_at = coalesce(j.cancel_requested_at, ${job.at}::timestamptz)
   WHERE ${isJob(job)} AND ${IS_OPEN} RETURNING ${JOB_COLUMNS}`;
 
-/** Cancels every job of a model that has not ended. */
 export const cancelModelJobs = (project: string, model: string) => sql<JobRow>`
   UPDATE training_jobs j
   SET status = 'cancelled', finished_at = now(), error_message = 'the model was deleted', lease_expires_at = NULL,

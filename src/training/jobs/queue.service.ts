@@ -71,7 +71,6 @@ const WATCHDOG = oneLock(495_555_340_655);
 
 /** Tries of a claim that lost every job to other claimers. */
 const CLAIM_TRIES = 10;
-/** Largest `config` of a checkpoint. */
 export const MAX_CONFIG_BYTES = 65_536;
 /** Characters of an error message that are stored; the rest is cut off. */
 const MAX_MESSAGE = 10_000;
@@ -362,7 +361,6 @@ export class QueueService implements OnModuleInit {
 
 const hashToken = (token: string) => createHash('sha256').update(token).digest();
 
-/** Reads the lease that a request names. */
 export function readLeaseHolder(jobId: string, token: string | undefined): LeaseHolder {
   if (!token) throw new ApiError('invalid_request', 'the header x-lease-token is missing');
   return { jobId, tokenHash: hashToken(token) };

@@ -15,7 +15,6 @@ const isObject = (value: unknown): value is Data =>
 const isTextOf = (value: unknown, max: number): value is string =>
   typeof value === 'string' && value.length > 0 && fits(value, max);
 
-/** Checks the data of an event, by the type of the event. */
 const VIOLATIONS: Record<TrainerEventDto['type'], (data: Data, path: string) => Violation[]> = {
   training_started: ({ num_sequences }, path) =>
     Number.isSafeInteger(num_sequences) && Number(num_sequences) >= 0
@@ -43,7 +42,6 @@ const VIOLATIONS: Record<TrainerEventDto['type'], (data: Data, path: string) => 
 export const eventViolations = ({ type, data }: TrainerEventDto, path: string): Violation[] =>
   VIOLATIONS[type](data, path);
 
-/** Returns a violation for the first value that is not a finite number. */
 export function numbersViolations(values: Data, path: string): Violation[] {
   const name = Object.keys(values).find((key) => !Number.isFinite(values[key]));
   return name === undefined
@@ -61,7 +59,6 @@ function storedData(type: TrainerEventDto['type'], data: Data): Data {
   return { name: storable(data['name'] as string), metrics: data['metrics'] };
 }
 
-/** Returns the events that are not stored yet, in the order of their numbers. */
 export function newEvents(
   events: TrainerEventDto[],
   known: { seq: number | null; type: string }[],

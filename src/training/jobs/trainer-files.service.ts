@@ -99,7 +99,6 @@ export class TrainerFilesService {
     });
   }
 
-  /** Reads a file of the parent's checkpoint, or of an earlier attempt. */
   async file(
     holder: LeaseHolder,
     { of, name }: JobFileQueryDto,

@@ -62,7 +62,6 @@ export class TrainingJob {
     string | null;
   /** Manifest of the files that an attempt left for the next one. */
   @Column('json', { nullable: true }) state!: ManifestFile[] | null;
-  /** Reason why a succeeded job made no step. */
   @Column({ type: 'text', collation: 'C', name: 'no_step_reason', nullable: true })
   noStepReason!: string | null;
   @Column('json', { name: 'experimental_config', nullable: true }) experimentalConfig!: unknown;

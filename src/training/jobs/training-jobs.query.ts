@@ -123,7 +123,6 @@ const DOCUMENT = column.json(sql`t.document`, sql`t.is_opaque`);
 const documentPath = (name: string) => (path: readonly string[]) =>
   path.length > 0 ? jsonAt(DOCUMENT, [name, ...path]) : undefined;
 
-/** The fields that `sort_by` accepts. */
 const FIELDS: Columns = {
   id: column.text(sql`t.id::text`, { isNotNull: true }),
   reward: column.number(sql`t.reward`),

@@ -1,7 +1,6 @@
 import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** A file of a manifest. */
 export interface ManifestFile {
   name: string;
   size_bytes: number;

@@ -134,7 +134,6 @@ export class ModelsService {
     return pageJson(rows, query.limit, rows[0]?.found);
   }
 
-  /** Reads a checkpoint with its files as JSON text. */
   async checkpoint(id: string, step: string, caller: Caller): Promise<string> {
     const model = await this.find(id, caller);
     const [row] = await this.database.query(checkpointJson(model, parseStep(step)));
@@ -142,7 +141,6 @@ export class ModelsService {
     return row.json;
   }
 
-  /** Reads a file of a checkpoint, or a range of it. */
   async checkpointFile(
     id: string,
     step: string,
@@ -188,7 +186,6 @@ export class ModelsService {
     };
   }
 
-  /** Stores the groups, and merges their metrics into the latest checkpoint. */
   async log(id: string, context: Context): Promise<object> {
     const { projectId } = await this.find(id, context.caller);
     return this.uploads.receive(
@@ -256,7 +253,6 @@ function checkedSplit(value: unknown): string {
   throw invalidRequest([{ path: 'split', message }]);
 }
 
-/** Returns the project of a new model. */
 export const newModelProject = (
   { entity, project }: Pick<ModelCreateDto, 'entity' | 'project'>,
   caller: Caller,

@@ -2,7 +2,6 @@
 import { wireTime } from '../../platform/query/columns.js';
 import { sql } from '../../platform/query/sql.js';
 
-/** The key of an alias of a model. */
 export interface AliasKey {
   projectId: string;
   modelId: string;
@@ -39,7 +38,6 @@ export const aliasSet = (key: AliasKey, step: number, seq: number) => sql`
   VALUES (${key.projectId}, ${key.modelId}, ${key.alias}, ${step}, ${seq})
   ON CONFLICT (project_id, model_id, alias) DO UPDATE SET step = excluded.step, seq = excluded.seq`;
 
-/** Deletes the aliases of the given steps, and returns them. */
 export const aliasesRetire = (projectId: string, modelId: string, steps: readonly number[]) => sql<{
   alias: string;
   step: number;
@@ -62,7 +60,6 @@ export const aliasesList = (projectId: string, modelId: string) => sql<{ json: s
   JOIN model_alias_moves m ON m.project_id = ${projectId} AND m.model_id = a.model_id AND m.alias = a.alias AND m.seq = a.seq
   WHERE a.project_id = ${projectId} AND a.model_id = ${modelId} ORDER BY a.alias`;
 
-/** Largest number of moves in an answer. */
 const MAX_MOVES = 200;
 
 export const movesList = (projectId: string, modelId: string) => sql<{ json: string }>`

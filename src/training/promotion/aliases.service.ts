@@ -95,13 +95,11 @@ export class Aliases {
       );
   }
 
-  /** Deletes the aliases of a deleted model with their history. */
   async drop(projectId: string, modelId: string): Promise<void> {
     await this.database.repository(ModelAlias).delete({ projectId, modelId });
     await this.database.repository(ModelAliasMove).delete({ projectId, modelId });
   }
 
-  /** Returns the aliases of a model and their history as JSON text. */
   async list(projectId: string, modelId: string): Promise<string> {
     const aliases = await this.database.query(aliasesList(projectId, modelId));
     const moves = await this.database.query(movesList(projectId, modelId));

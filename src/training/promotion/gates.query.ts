@@ -57,7 +57,6 @@ export function sideQuery(
     GROUP BY c.digest`;
 }
 
-/** Shortens a long key of a row, and appends its digest. */
 export const shownKey = (digest: string, key: string) =>
   key.length > KEY_LENGTH ? `${key.slice(0, KEY_LENGTH - 70)}… ${digest}` : key;
 

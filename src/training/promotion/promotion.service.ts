@@ -89,7 +89,6 @@ export class PromotionService {
     return this.judge(model, { step, against }, gate, context);
   }
 
-  /** Returns the aliases of a model and their history as JSON text. */
   async list({ project_id, model_id }: ModelAliasesQueryDto, caller: Caller): Promise<string> {
     const model = await this.findModel(project_id, model_id, caller);
     return this.aliases.list(project_id, model.id);

@@ -28,7 +28,6 @@ export const servingUpsert = (projectId: string, serving: ServingDto) => sql<{
   DO UPDATE SET upstream_model = excluded.upstream_model, expires_at = excluded.expires_at
   RETURNING expires_at`;
 
-/** Deletes expired records. */
 export const expiredDelete = (projectId: string, modelId: string) => sql`
   DELETE FROM served_checkpoints
   WHERE project_id = ${projectId} AND model_id = ${modelId}::uuid AND expires_at < now() - interval '1 hour'`;
@@ -126,7 +125,6 @@ export interface ServableModel {
   base_model: string;
 }
 
-/** Selects a page of models for servers. */
 export const servablePage = (query: ServableQueryDto, caller: Caller) => sql<ServableModel>`
   SELECT m.project_id, m.id, m.name, m.base_model FROM models m
   WHERE ${allOf(

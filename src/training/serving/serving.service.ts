@@ -40,7 +40,6 @@ export class ServingService {
     private readonly models: ModelsService,
   ) {}
 
-  /** Records that a checkpoint is served. */
   async begin(serving: ServingDto, caller: Caller): Promise<ServingAnswerDto> {
     const { projectId } = await this.models.find(serving.model_id, caller);
     this.assertServes(serving);
@@ -67,7 +66,6 @@ export class ServingService {
     if (gone > 0) this.database.note(projectId, MODELS);
   }
 
-  /** Returns a page of the models in the scopes of the key, for servers. */
   async servable(query: ServableQueryDto, caller: Caller): Promise<string> {
     const models = await this.database.query(servablePage(query, caller));
     const steps = new Map<string, ServableModelDto['steps']>(models.map(({ id }) => [id, []]));
@@ -90,7 +88,6 @@ export class ServingService {
     return rows.length === 0 ? null : rows;
   }
 
-  /** Lists the served checkpoints of a project, or of all projects in the scopes of the key. */
   list(caller: Caller, projectId: string | undefined, limit: number): Promise<ListedCheckpoint[]> {
     return this.database.query(listedQuery(caller, projectId, limit));
   }

@@ -25,6 +25,5 @@ export const dataPage = (query: TrainingDataQueryDto, caller: Caller): Sql<ListI
 export const dataLock = (projectId: string, id: string) =>
   sql`SELECT 1 FROM training_data d WHERE d.project_id = ${projectId} AND d.id = ${id} FOR SHARE`;
 
-/** Selects the jobs that train on the data with this URL. */
 export const jobsOfData = (projectId: string, url: string) => sql<{ id: string }>`
   SELECT j.id FROM training_jobs j WHERE j.project_id = ${projectId} AND j.training_data_url = ${url} ORDER BY j.id`;

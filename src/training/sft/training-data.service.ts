@@ -23,7 +23,6 @@ import { TrainingData } from './training-data.entity.js';
 const DATA_DELETE = auditAction('training_data.delete');
 export const JSONL = ['application/jsonl', 'application/x-ndjson', 'application/octet-stream'];
 
-/** Stores and deletes conversations that clients send for training. */
 @Injectable()
 export class TrainingDataService {
   constructor(

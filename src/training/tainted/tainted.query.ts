@@ -4,10 +4,8 @@ import { join, sql, type Sql } from '../../platform/query/sql.js';
 import { lookedUp } from '../../platform/query/plans.js';
 import { visibleIn } from '../../tracing/visible-calls.js';
 
-/** Largest number of rows of each list in an answer. */
 export const MAX_LISTED = 1000;
 
-/** Selects the builds that were made of calls. */
 export const buildsOfCalls = (projectId: string, calls: readonly string[]) => sql<{ id: string }>`
   SELECT DISTINCT i.build_id AS id FROM build_inputs i
   WHERE i.project_id = ${projectId} AND i.kind = 'call' AND i.id = ANY(${calls}::text[])
@@ -52,7 +50,6 @@ export const buildsMark = (projectId: string, builds: readonly string[]) => sql`
   UPDATE builds SET tainted_at = statement_timestamp()
   WHERE project_id = ${projectId} AND id = ANY(${builds}::uuid[]) AND tainted_at IS NULL`;
 
-/** Marks the jobs, and returns them. */
 export const jobsMark = (projectId: string, builds: readonly string[]) => sql<{
   model_id: string;
   step: number | null;

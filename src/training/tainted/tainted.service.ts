@@ -56,7 +56,6 @@ export class TaintedService {
     }
   }
 
-  /** Returns what is marked, or would be marked, as JSON text. */
   query(body: TaintedQueryDto): Promise<string> {
     const { project_id: projectId, call_ids, user_id } = body;
     if (call_ids && user_id)

@@ -50,7 +50,7 @@ export class DocumentOutline {
   }
 
   /**
-   * Handles the begin of a value. Returns the container that begins with it, and undefined for any other value.
+   * Handles the start of a value. Returns the container that begins with it, and undefined for any other value.
    * @throws ApiError `invalid_request` for a value that should be a container and is not
    */
   enter(firstByte: number): ContainerKind | undefined {
@@ -71,7 +71,6 @@ export class DocumentOutline {
     throw invalidRequest([{ path: this.printPlace(kind), message }]);
   }
 
-  /** Leaves the innermost container, and returns it. */
   leave(): ContainerKind {
     const kind = this.path.pop()!;
     this.inner = this.path.at(-1);

@@ -15,7 +15,6 @@ import { DocumentOutline, type ContainerKind } from './document-outline.js';
 import { LogMetrics } from './log-metrics.js';
 import { PayloadCutter } from '../payload-cutter.js';
 
-/** The row of a trajectory that is stored for queries. */
 export interface TrajectoryRow {
   id: string;
   groupIndex: number;

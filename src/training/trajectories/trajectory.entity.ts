@@ -1,7 +1,6 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** A trajectory as queries read it. */
 @ProjectTable('trajectories', { rows: 'data', counted: null, upload: 'batch_id' })
 @Index('trajectories_batch_idx', ['projectId', 'batchId'])
 export class TrajectoryRecord {

@@ -28,14 +28,12 @@ export const groupsRepeal = (project: string, batch: string, groups: number[]) =
   DELETE FROM trajectories
   WHERE project_id = ${project} AND batch_id = ${batch} AND group_index = ANY(${groups}::int[])`;
 
-/** Deletes all trajectories of batches. */
 export const trajectoriesDelete = (project: string, batches: string[]) =>
   sql`DELETE FROM trajectories WHERE project_id = ${project} AND batch_id = ANY(${batches}::uuid[])`;
 
 export const chunksDelete = (project: string, batches: string[]) =>
   sql`DELETE FROM body_chunks WHERE project_id = ${project} AND batch_id = ANY(${batches}::uuid[])`;
 
-/** Reads the next payload chunks of a batch after `seq`, in order. */
 export const payloadChunks = (project: string, batch: string, seq: number) => sql<{
   seq: number;
   text: Buffer;
@@ -43,7 +41,6 @@ export const payloadChunks = (project: string, batch: string, seq: number) => sq
   SELECT seq, text FROM body_chunks
   WHERE project_id = ${project} AND batch_id = ${batch} AND seq > ${seq} ORDER BY seq LIMIT 4`;
 
-/** Reads the next payload chunk of a batch after `seq`. */
 export const payloadChunk = (project: string, batch: string, seq: number) => sql<{
   seq: number;
   text: Buffer;

@@ -227,7 +227,6 @@ class UploadStaging<R extends BodyReader> {
     private readonly findProject: FindProject<R>,
   ) {}
 
-  /** Bytes of the body that are kept until the current trajectory has ended. */
   get heldBytes(): number {
     return this.reader.heldBytes;
   }
@@ -305,7 +304,6 @@ class UploadStaging<R extends BodyReader> {
     this.payloadHash = createHash('sha256');
   }
 
-  /** Deletes what a repeated key has repealed. */
   private async repeal(groups: (number | null)[]): Promise<void> {
     const { projectId, id } = this.upload;
     if (groups.includes(null)) {

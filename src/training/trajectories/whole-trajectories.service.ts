@@ -78,7 +78,6 @@ class Groups {
 
   constructor(private readonly query: <Row>(query: Sql<Row>) => Promise<Row[]>) {}
 
-  /** Returns the texts of the trajectories of a group. */
   async trajectories(projectId: string, batch: string, group: number) {
     if (this.batch === batch && this.last?.group === group) return this.last.texts;
     if (this.batch !== batch || group < this.line || !this.isAtHand(group))
@@ -90,7 +89,6 @@ class Groups {
     return texts;
   }
 
-  /** Returns true when the group begins in the text that is in memory. */
   private isAtHand(group: number): boolean {
     let at = 0;
     for (let line = this.line; line < group; line++) {
@@ -108,7 +106,6 @@ class Groups {
     this.text = Buffer.alloc(0);
   }
 
-  /** Reads up to the end of a group, and returns the group. */
   private async read(projectId: string, group: number): Promise<string> {
     const parts: Buffer[] = [];
     for (;;) {
