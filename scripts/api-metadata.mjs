@@ -9,7 +9,6 @@ import ts from 'typescript';
 const { tsConfigPath, plugins } = JSON.parse(readFileSync('nest-cli.json', 'utf8')).compilerOptions;
 const { options } = plugins.find(({ name }) => name === '@nestjs/swagger');
 const METADATA = resolve('src/metadata.ts');
-/** Name of the member that the plugin adds to a class. */
 const FACTORY = '_OPENAPI_METADATA_FACTORY';
 const EMPTY = 'export const metadata = async () => ({});';
 

@@ -39,7 +39,6 @@ export interface BuiltGroup {
   line: Buffer[];
   split: Split;
   trajectories: GroupTrajectory[];
-  /** Digests of the calls and the feedback that the group was made of. */
   inputs: BuildInputDigest[];
 }
 

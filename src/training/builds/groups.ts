@@ -3,7 +3,6 @@ import type { Reward } from './rewards.js';
 import type { Rollout } from './rollout.js';
 import type { Unit } from './unit-calls.js';
 
-/** A trajectory before it is written into a group. */
 export interface GroupTrajectory {
   unit: Unit;
   /** Index of the choice, when each choice of a call is a trajectory; else 0. */

@@ -182,7 +182,6 @@ function openAiChoices(list: unknown[], texts: string[]): Choice[] | null {
   return choices;
 }
 
-/** Returns the choice with another message, given as JSON text. */
 export function withMessage(choice: Choice, message: string): Choice {
   return {
     ...choice,

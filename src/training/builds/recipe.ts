@@ -22,7 +22,6 @@ export interface RewardTerm extends RecipeTermDto {
   metric: string;
 }
 
-/** A validated recipe with its defaults. */
 export interface Recipe {
   select: RecipeSelectDto;
   llm: RecipeLlmDto;

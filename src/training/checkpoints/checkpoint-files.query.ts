@@ -1,7 +1,6 @@
 // SQL for parts that may be sent twice, lists of parts, and bytes that are read as streams.
 import { sql, type Sql } from '../../platform/query/sql.js';
 
-/** A file that the trainer of a job has sent. */
 export interface FileKey {
   projectId: string;
   jobId: string;

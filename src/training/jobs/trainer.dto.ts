@@ -76,10 +76,12 @@ export class ClaimedDto {
   job_id!: string;
   /** `rl`: the payload contains trajectory groups. `sft`: the payload contains conversations, `{messages, tools?}`. */
   @ApiProperty({ enum: JOB_KINDS }) kind!: JobKind;
+  /** Name of the model. */
   model!: string;
   model_id!: string;
   project_id!: string;
   base_model!: string;
+  /** Step of the checkpoint to start from. */
   parent_step!: number;
   parent!: ParentDto;
   /** Files of an earlier attempt, to read with `jobs/{id}/file?of=state&name=`. */
@@ -167,6 +169,7 @@ export class CompletedDto {
 }
 
 export class PartQueryDto {
+  /** SHA-256 of the whole file that the part belongs to. */
   @IsSha256() file!: string;
   /** Index of the part in the file, from 0. */
   @IsInt() @Min(0) @Max(MAX_PARTS - 1) part!: number;

@@ -51,6 +51,7 @@ export class TrainingJobDto {
   @ApiProperty({ type: 'boolean', nullable: true }) made_step!: boolean | null;
   /** Reason why the job made no step. */
   @ApiProperty({ type: 'string', nullable: true }) no_step_reason!: string | null;
+  /** The checkpoint that the job made. */
   checkpoint!: JobCheckpointDto | null;
 }
 

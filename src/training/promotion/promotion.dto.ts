@@ -49,6 +49,7 @@ export class GateDto {
 export class GateStatisticsDto {
   mean_candidate!: number;
   mean_against!: number;
+  /** Mean of the differences of the rows. */
   difference!: number;
   confidence!: number;
   /** Interval of the mean difference. */
@@ -59,6 +60,7 @@ export class GateStatisticsDto {
   p_value!: number;
   min_difference!: number;
   test!: string;
+  /** The publication that describes the test. */
   source!: string;
   rows_better!: number;
   rows_worse!: number;

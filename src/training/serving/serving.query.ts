@@ -93,7 +93,6 @@ export const servedQuery = (
   { step, alias }: StepSelector,
 ): PreparedStatement<ServedStep> => ({ ...SERVED, values: [projectId, step, alias, name] });
 
-/** A served checkpoint of a project in the scopes of the key. */
 export interface ListedCheckpoint {
   project_id: string;
   name: string;

@@ -37,6 +37,7 @@ const IsBatchSize = () =>
 
 /** Settings of the training. The trainer chooses the settings that are absent. */
 export class SftConfigDto {
+  /** Rows of a gradient step. */
   @IsOptional()
   @IsBatchSize()
   @ApiProperty({

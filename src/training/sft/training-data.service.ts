@@ -64,7 +64,6 @@ export class TrainingDataService {
     return pageJson(await this.database.query(dataPage(query, caller)), query.limit);
   }
 
-  /** Deletes training data and the copies in jobs. Cancels jobs that have not ended. */
   async delete(id: string, caller: Caller): Promise<TrainingDataDeletedDto> {
     const { projectId } = await this.find(id, caller);
     return this.database.long(async () => {
