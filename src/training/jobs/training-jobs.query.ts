@@ -65,8 +65,8 @@ export const findSameSftJob = (
   ORDER BY j.id LIMIT 1`;
 
 /**
- * Finds the job of the model that repeats the training of another one, and has not ended or made a step that is not
- * tainted.
+ * Finds the job of the model that repeats the training of another one. The job has not ended, or has made a step that
+ * is not tainted.
  */
 export const findRetrain = (
   { projectId, id }: ModelKey,
