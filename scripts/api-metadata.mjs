@@ -1,5 +1,5 @@
-// The text of src/metadata.ts: what the plugin of @nestjs/swagger makes of the types and comments of DTOs and handlers, which swc does not
-// know. nest-cli.json has its options.
+// Makes the text of src/metadata.ts: what the plugin of @nestjs/swagger derives from the types and comments of DTOs
+// and handlers. swc cannot derive it. nest-cli.json contains the options of the plugin.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -9,7 +9,6 @@ import ts from 'typescript';
 const { tsConfigPath, plugins } = JSON.parse(readFileSync('nest-cli.json', 'utf8')).compilerOptions;
 const { options } = plugins.find(({ name }) => name === '@nestjs/swagger');
 const METADATA = resolve('src/metadata.ts');
-/** What the plugin adds to a class. */
 const FACTORY = '_OPENAPI_METADATA_FACTORY';
 const EMPTY = 'export const metadata = async () => ({});';
 
@@ -35,7 +34,7 @@ ${controllers}      ],
 `;
 }
 
-/** The service, as if this file were empty: else what is printed would depend on what was printed before. */
+/** Loads the sources of the service with an empty src/metadata.ts: the output must not depend on the last output. */
 function programWithoutMetadata() {
   const { config } = ts.readConfigFile(tsConfigPath, (file) => ts.sys.readFile(file));
   const { fileNames, options: ofProject } = ts.parseJsonConfigFileContent(
@@ -57,8 +56,8 @@ function programWithoutMetadata() {
 }
 
 /**
- * The plugin puts what it knows into the compiled classes, so they are compiled and asked. The documented ReadonlyVisitor does without, but
- * leaves out each number and list that a decorator names by a constant.
+ * Compiles the classes, and reads the metadata that the plugin adds to them. The documented ReadonlyVisitor needs no
+ * compilation, but leaves out each number and list that a decorator names by a constant.
  */
 async function modelsOf(program) {
   mkdirSync('dist', { recursive: true });
@@ -93,7 +92,7 @@ function model(file, module, names) {
 
 const BUILT_IN = new Map([String, Number, Boolean, Object, Date].map((type) => [type, type.name]));
 
-/** The expression of a value of the plugin's. */
+/** Prints a value of the plugin as an expression. */
 function literal(value, names) {
   if (Array.isArray(value)) return `[${value.map((item) => literal(item, names)).join(', ')}]`;
   if (typeof value === 'function') {
@@ -133,7 +132,7 @@ function controllersOf(program) {
     .join('');
 }
 
-/** What a file has, if it has something. */
+/** Prints the entry of a file; an empty text for a file without metadata. */
 const section = (file, lines) =>
   lines.length === 0
     ? ''

@@ -1,5 +1,5 @@
-// Builds dist/ unless it was built from the sources as they are now, or there are none, as in the image; `--write` records
-// that it was, and of which commit: SOURCE_COMMIT, else that of git, else `unknown`.
+// Builds dist/ unless it was built from the current sources. Does nothing without sources, as in the image. `--write`
+// records that dist/ was built from the current sources, and the commit: SOURCE_COMMIT, else git's, else `unknown`.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ if (existsSync(STAMP) && !existsSync('src')) process.exit(0);
 const hash = createHash('sha256');
 const sources = ['src', 'console/src', 'console/public']
   .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
-  .filter((entry) => entry.isFile() && entry.name !== 'schema.d.ts') // made of openapi.json
+  .filter((entry) => entry.isFile() && entry.name !== 'schema.d.ts') // generated from openapi.json
   .map((entry) => `${entry.parentPath}/${entry.name}`)
   .toSorted();
 for (const file of [
@@ -43,7 +43,7 @@ else if (!existsSync(STAMP) || JSON.parse(readFileSync(STAMP, 'utf8')).sources !
   process.exit(build.status ?? 1);
 }
 
-/** With `-dirty` behind it when a file of the commit was changed. */
+/** Returns the commit, with `-dirty` at its end when files of the commit were changed. */
 function commitOfSources() {
   const given = process.env.SOURCE_COMMIT;
   if (given) {
@@ -51,7 +51,7 @@ function commitOfSources() {
     console.error('SOURCE_COMMIT must be 1 to 64 letters, digits or any of . _ + -');
     process.exit(1);
   }
-  if (!existsSync('.git')) return 'unknown'; // git would answer for a repository around this folder
+  if (!existsSync('.git')) return 'unknown'; // git would use a repository around this folder
   const describe = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'];
   const { status, stdout } = spawnSync('git', describe, { encoding: 'utf8' });
   return status === 0 ? stdout.trim() : 'unknown';

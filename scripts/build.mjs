@@ -1,5 +1,6 @@
-// Makes dist/ anew: the service with swc, what nest-cli.json calls its assets, and the console with Vite, all at the same time. Types are
-// checked by `npm run check:types`; what the plugin of @nestjs/swagger needs types for is in src/metadata.ts (docs/adr/0073-build.md).
+// Builds dist/: the service with swc, the files that nest-cli.json lists as assets, and the console with Vite, all at
+// the same time. `npm run check:types` checks types. src/metadata.ts contains what the plugin of @nestjs/swagger
+// derives from types (docs/adr/0073-build.md).
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, relative } from 'node:path';
 import { transform } from '@swc/core';
@@ -37,7 +38,7 @@ async function compile(file) {
   writeFileSync(`${out}.map`, map);
 }
 
-/** Where it goes, with the folder made. */
+/** Returns the path of the output, and creates its folder. */
 function outOf(file) {
   const out = join(OUT, file);
   mkdirSync(dirname(out), { recursive: true });

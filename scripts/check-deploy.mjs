@@ -1,5 +1,6 @@
-// npm run check:deploy: whether what lies in deploy/ is right, as far as the tools that are here can tell; a line says what could not be
-// checked. `--write` makes deploy/kubernetes anew. CONTRIBUTING.md says where helm, the schema of Kubernetes and promtool come from.
+// npm run check:deploy checks the files in deploy/ with the tools that are installed, and prints a line for each
+// check that it could not do. `--write` writes deploy/kubernetes again. CONTRIBUTING.md names the sources of helm, of
+// the schema of Kubernetes and of promtool.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ const MANIFESTS = 'deploy/kubernetes/skein.yaml';
 const MANIFESTS_HEAD = `# The chart in deploy/helm/skein with its values as they are: npm run check:deploy -- --write makes it. Change the namespace,
 # make the Secrets that docs/operate/kubernetes.md names, and kubectl apply -f skein.yaml. The first new pod migrates the database.
 `;
-/** Of the schema below; a helm that Go has built knows none. */
+/** Arguments of `helm template`, with the version of the schema below: a helm that Go has built knows no version. */
 const TEMPLATE = ['template', 'skein', CHART, '--namespace', 'skein', '--kube-version', '1.34.0'];
 const problems = [];
 const unchecked = [];
@@ -24,7 +25,7 @@ const describe = ({ instancePath, keyword, message, params }) =>
     .map((value) => ` ${JSON.stringify(value)}`)
     .join('')} ${keyword}: ${message}`;
 
-/** Runs a program; what it says goes to the problems unless it ends well. */
+/** Runs a program. When it fails, its output becomes a problem. */
 function run(program, ...args) {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     encoding: 'utf8',
@@ -44,7 +45,7 @@ function documents(text, file) {
   return parsed.map((document) => document.toJS()).filter((document) => document !== null);
 }
 
-/** As helm lays values over others: null takes a value away. */
+/** Merges values as helm does: null removes a value. */
 function laidOver(below, above) {
   const merged = { ...below };
   for (const [name, value] of Object.entries(above)) {
@@ -82,7 +83,10 @@ const valuesFiles = () =>
     .filter((name) => name !== 'refused.yaml')
     .map((name) => `${CHART}/ci/${name}`);
 
-/** The schema of Kubernetes' own objects: KUBERNETES_OPENAPI, or that of the newest module of Kubernetes that Go has. */
+/**
+ * Returns a check of objects against the schema of Kubernetes: KUBERNETES_OPENAPI, or the schema in the newest module
+ * of Kubernetes in Go's cache. Returns null without a schema.
+ */
 function kubernetesSchema() {
   const modules = spawnSync('go', ['env', 'GOMODCACHE'], { encoding: 'utf8' }).stdout?.trim();
   const folder = modules && join(modules, 'k8s.io');
@@ -99,7 +103,7 @@ function kubernetesSchema() {
   if (!file) return null;
   const { definitions } = JSON.parse(readFileSync(file, 'utf8'));
   for (const definition of Object.values(definitions)) {
-    // Kubernetes drops a field that it does not know, so a misspelt one would do nothing.
+    // Kubernetes drops unknown fields, so a misspelt one would have no effect.
     if (definition.properties) definition.additionalProperties ??= false;
     for (const [name, property] of Object.entries(definition.properties ?? {}))
       if (property.format === 'int-or-string')
@@ -131,7 +135,7 @@ function kubernetesSchema() {
   };
 }
 
-/** What the schema of Kubernetes does not say. */
+/** Finds mistakes that the schema of Kubernetes does not cover. */
 function findMistakes({ kind, metadata, spec }, others) {
   const found = [];
   const pod = spec?.template?.spec;
@@ -182,7 +186,7 @@ function checkChart() {
     mkdirSync('deploy/kubernetes', { recursive: true });
     writeFileSync(MANIFESTS, made);
   }
-  // Versions of helm differ in blank lines.
+  // The output of helm versions differs in blank lines.
   const isSame =
     existsSync(MANIFESTS) &&
     isDeepStrictEqual(
@@ -196,7 +200,7 @@ const { appVersion } = documents(readFileSync(`${CHART}/Chart.yaml`, 'utf8'), 'C
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 if (appVersion !== version)
   problems.push(`appVersion of the chart is ${appVersion}, and not ${version}`);
-/** Each query of the dashboard as a rule, with numbers for what Grafana fills in. */
+/** Makes a rule of each query of the dashboard, with numbers in place of Grafana's variables. */
 function dashboardRules() {
   const { panels } = JSON.parse(readFileSync('deploy/grafana/skein.json', 'utf8'));
   const queries = panels
@@ -226,7 +230,7 @@ if (has('promtool', '--version')) {
   run('promtool', 'check', 'config', '--syntax-only', 'deploy/prometheus/prometheus.yaml');
 } else unchecked.push('promtool is not here, so no alert was tested');
 
-// Programs that the unit names need not be here.
+// The programs that the unit names need not be installed.
 if (has('systemd-analyze', '--version')) {
   const { stderr } = spawnSync('systemd-analyze', ['verify', 'deploy/systemd/skein.service'], {
     encoding: 'utf8',

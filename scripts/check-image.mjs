@@ -1,12 +1,12 @@
-// npm run check:image [-- IMAGE]: starts the service from the image as an operator would: read-only, without a right, as a user without a
-// name. Where no daemon of Docker answers, or the images that it is built from are not to be had, a line says that this was not done.
-// CHECK_IMAGE_ARGS has more arguments of `docker build`.
+// npm run check:image [-- IMAGE] starts the service from the image as an operator would: read-only, without
+// capabilities, and as a user without a name. When no Docker daemon answers, or the base images cannot be pulled, it
+// only prints that the check was not done. CHECK_IMAGE_ARGS contains more arguments for `docker build`.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const NAME = 'skein-check-image';
-/** Beside the base, and in all as a registry sends it. */
+/** Largest size of the image without its base, and of the whole image, compressed as a registry sends it. */
 const MOST_OWN_BYTES = 110_000_000;
 const MOST_COMPRESSED_BYTES = 250_000_000;
 
@@ -75,7 +75,7 @@ assert(
 );
 
 const LOCKED = ['--read-only', '--cap-drop=ALL', '--security-opt=no-new-privileges'];
-/** A user id that /etc/passwd does not know. */
+/** A user id that is not in /etc/passwd. */
 const USER = ['--user', '12345:0'];
 const VOLUME = `${NAME}-data`;
 const start = (...more) =>
@@ -100,7 +100,7 @@ const isReady = async () => {
   // the port is open before the service listens, and `fetch` may wait for an answer that is lost
   return (await Promise.race([answer, sleep(2000)]))?.ok;
 };
-/** Asks it to stop; its exit code. */
+/** Stops the container, and returns its exit code. */
 const stop = () => {
   made('stop', '--time', '30', NAME);
   return state().ExitCode;
@@ -141,7 +141,7 @@ try {
   for (const ms of [0, 50, 150, 300, 600, 1000]) {
     start(...volume);
     await sleep(ms);
-    made('stop', '--time', '120', NAME); // then it is killed, with 137
+    made('stop', '--time', '120', NAME); // after 120 s docker kills it, with exit code 137
     assert([0, 143].includes(state().ExitCode), `SIGTERM ${ms} ms after its start ends it`);
     remove();
   }

@@ -1,5 +1,6 @@
 // Checks that comments and docs are written in plain words (CONTRIBUTING.md, "How we write"). Prints each fault as
-// `file:line: message`, and ends with 1 when there is one. Arguments limit the check to files whose paths begin with one of them.
+// `file:line: message`, and exits with 1 when it finds one. Arguments limit the check to files whose paths begin with
+// one of them.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import ts from 'typescript';
@@ -30,7 +31,7 @@ function read(file) {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return undefined; // deleted, but not yet committed
+    return undefined; // deleted, but the deletion is not committed yet
   }
 }
 
@@ -56,7 +57,7 @@ const isExportedType = (node) =>
   node.name !== undefined &&
   node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
 
-/** Comments with the lines they begin in. Line comments that follow each other without a gap are one. */
+/** Returns the comments with their first lines. Consecutive line comments are one comment. */
 function scriptComments(source, text) {
   const ranges = new Map();
   const note = (found) => found?.forEach((range) => ranges.set(range.pos, range));
@@ -164,7 +165,7 @@ function checkComments(file, comments) {
   }
 }
 
-/** Blocks of text without code, tables, headings and front matter. */
+/** Returns paragraphs of Markdown without code, tables, headings and HTML comments. */
 function paragraphs(text) {
   let isCode = false;
   const lines = text.split('\n').map((one, i) => {
@@ -178,7 +179,7 @@ function paragraphs(text) {
   return splitParagraphs(lines);
 }
 
-/** A blank line, an item of a list and a tag each begin a new paragraph. */
+/** Splits lines into paragraphs. A blank line, a list item and a tag each begin a new paragraph. */
 function splitParagraphs(lines) {
   const blocks = [[]];
   for (const one of lines) {

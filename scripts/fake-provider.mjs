@@ -1,10 +1,10 @@
-// Answers as OpenAI, Anthropic and Google do. Only the ids differ from answer to answer, as those of providers do.
-// The tool `weather` is called once where it is offered.
-// A program of its own, it prints where it listens:  node scripts/fake-provider.mjs
+// Answers requests as OpenAI, Anthropic and Google do. Answers differ only in their ids, as those of providers do.
+// Calls the tool `weather` once when a request offers it. `node scripts/fake-provider.mjs` runs it as a server of its
+// own, and prints the address.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 
-/** As OpenAI counts: cached tokens are among those of the prompt, reasoning among those of the answer. */
+/** Usage as OpenAI counts it: the prompt's tokens include cached ones, and the answer's tokens include reasoning. */
 const usage = {
   prompt_tokens: 20,
   completion_tokens: 8,
@@ -12,7 +12,10 @@ const usage = {
   prompt_tokens_details: { cached_tokens: 4 },
   completion_tokens_details: { reasoning_tokens: 3 },
 };
-/** The same as Anthropic counts: those that were read from and written to the cache stand beside the others. */
+/**
+ * Usage as Anthropic counts it, with the same tokens: those read from and written to the cache are counted
+ * separately.
+ */
 const anthropicUsage = {
   input_tokens: 14,
   cache_creation_input_tokens: 2,
@@ -22,11 +25,11 @@ const anthropicUsage = {
 const TEXT = 'It is sunny.';
 const ARGUMENTS = '{"city":"Rome"}';
 
-/** Coding agents offer tools of their own, which are not called. */
+/** Returns true when the tool `weather` is offered. Tools of coding agents are not called. */
 const offersWeather = (tools) =>
   tools?.some((tool) => (tool.function ?? tool).name === 'weather') ?? false;
 
-/** Calls the tool when there is one that was not called yet. */
+/** Makes a chat completion. Calls the tool if it is offered and was not called yet. */
 function chatCompletion({ tools, functions, messages, stream, stream_options }) {
   const isCall =
     offersWeather(tools ?? functions) &&
@@ -68,7 +71,7 @@ function chatCompletion({ tools, functions, messages, stream, stream_options }) 
   ].map((data) => ({ data }));
 }
 
-/** Of the Responses API. */
+/** Makes an answer of the Responses API. */
 function response({ tools, input, stream }) {
   const isCall =
     offersWeather(tools) &&
@@ -141,7 +144,7 @@ function response({ tools, input, stream }) {
   ].map((data, sequence_number) => ({ event: data.type, data: { ...data, sequence_number } }));
 }
 
-/** Of Anthropic's Messages API. */
+/** Makes an answer of Anthropic's Messages API. */
 function message({ tools, messages, stream, model }) {
   const offered = tools?.find(({ name }) => name === 'weather' || name === 'Bash');
   const wasCalled = messages.some(
@@ -201,7 +204,7 @@ const embeddings = () => ({
   usage: { prompt_tokens: 5, total_tokens: 5 },
 });
 
-/** Google counts thoughts beside the answer: 20 + 8 + 3 = 31. */
+/** Usage as Google counts it: thoughts are counted besides the answer, 20 + 8 + 3 = 31. */
 const googleUsage = {
   promptTokenCount: 20,
   candidatesTokenCount: 8,
@@ -210,7 +213,7 @@ const googleUsage = {
   cachedContentTokenCount: 4,
 };
 
-/** Gemini's `generateContent`, and `streamGenerateContent` as one event. */
+/** Makes an answer of Gemini's `generateContent`, or of `streamGenerateContent` as one event. */
 function generateContent({ tools, contents }, isStream) {
   const declared = tools?.flatMap(({ functionDeclarations }) => functionDeclarations ?? []) ?? [];
   const wasCalled = contents.some(({ parts }) => parts.some((part) => part.functionResponse));
@@ -240,7 +243,7 @@ const ANSWERS = [
 ];
 
 /**
- * Answers a request for a model; false when it is for something else.
+ * Answers a request for a model. Returns false for any other request.
  *
  * @param {{ url?: string }} request
  */

@@ -1,5 +1,6 @@
-// Writes what is derived from the code: src/metadata.ts, openapi.json, schema.sql, and the hashes of new migrations. With --check it writes
-// nothing and fails when that is stale. It always fails when a migration differs from its hash.
+// Writes what is derived from the code: src/metadata.ts, openapi.json, schema.sql, and the hashes of new migrations.
+// With `--check` it writes nothing, and fails when one of them is stale. It always fails when a migration differs
+// from its hash.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -54,7 +55,7 @@ function printInto(file, text) {
   else writeFileSync(file, text);
 }
 
-/** @param {string} url of a database without tables */
+/** @param {string} url of an empty database */
 async function schema(url) {
   const dataSource = await new DataSource(dataSourceOptions(url)).initialize();
   await migrate(dataSource);
@@ -66,8 +67,8 @@ async function schema(url) {
 }
 
 const MIGRATIONS = 'src/platform/database/migrations';
-const HASHES = 'scripts/migrations.sha256'; // as sha256sum writes it
-/** The hash of each migration that has landed, by the name of its file. */
+const HASHES = 'scripts/migrations.sha256'; // in the format of sha256sum
+/** Hashes of the migrations that must not change, keyed by file name. */
 const hashes = new Map();
 for (const line of readFileSync(HASHES, 'utf8').split('\n')) {
   const [hash, name] = line.split('  ');

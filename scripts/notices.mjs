@@ -1,11 +1,12 @@
-// node scripts/notices.mjs > NOTICES: the licences of everything that runs, with their texts, as the packages in node_modules have them.
-// To be run before scripts/slim.mjs, with the packages of the console. Exits with 1 if a package tells no licence.
+// node scripts/notices.mjs > NOTICES prints the licences of all packages that run, with the texts in node_modules.
+// Run it before scripts/slim.mjs, with the packages of the console installed. Exits with 1 when a package has no
+// licence.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
 
-/** The packages of the console are for its build; what its sources import comes to browsers in a bundle. */
+/** Packages that the sources of the console import. The build bundles them, and browsers receive them. */
 const sources = readdirSync('console/src', { recursive: true, encoding: 'utf8' })
   .filter((file) => /(?<![.]spec)[.]tsx?$/.test(file))
   .map((file) => readFileSync(join('console/src', file), 'utf8'));
@@ -13,7 +14,7 @@ const bundled = Object.keys(packages.console.devDependencies).filter((name) =>
   sources.some((text) => text.includes(`from '${name}'`) || text.includes(`from '${name}/`)),
 );
 
-/** A file of the package, or the end of its readme. */
+/** Returns the licence files of a package, or the end of its readme. */
 function licenceText(folder) {
   const named = (pattern) => readdirSync(folder).filter((file) => pattern.test(file));
   const read = (file) => readFileSync(join(folder, file), 'utf8').trim();
@@ -34,7 +35,7 @@ const folders = new Set(
 );
 for (const name of bundled) folders.add(`node_modules/${name}`);
 for (const folder of [...folders].toSorted()) {
-  if (!existsSync(join(folder, 'package.json'))) continue; // of another platform
+  if (!existsSync(join(folder, 'package.json'))) continue; // a package for another platform
   const { name, version, license, licenses } = JSON.parse(
     readFileSync(join(folder, 'package.json'), 'utf8'),
   );

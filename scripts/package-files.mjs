@@ -1,5 +1,5 @@
-// Writes what `npm pack` puts beside the build, before it packs: NOTICES, the licences of everything that runs with their texts, and
-// sbom.cdx.json, the packages that run as CycloneDX 1.5, in the versions of package-lock.json. Asks no registry.
+// Writes the files that `npm pack` adds to the build. NOTICES contains the licences of all packages that run.
+// sbom.cdx.json lists these packages in CycloneDX 1.5, with the versions of package-lock.json. Needs no registry.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -19,10 +19,10 @@ const sbom = JSON.parse(
     '--sbom-format=cyclonedx',
     '--sbom-type=application',
     '--package-lock-only',
-    '--legacy-peer-deps', // an optional peer of a package of the development may have another version
+    '--legacy-peer-deps', // an optional peer of a development package may have another version
   ),
 );
-// With --omit=dev npm 11 leaves out what packages of the development need too, such as ajv.
+// With --omit=dev, npm 11 also leaves out packages that development packages need too, such as ajv.
 const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
 const running = new Set(
   Object.entries(packages)
@@ -30,7 +30,7 @@ const running = new Set(
     .map(([folder, { version }]) => `${folder.split('node_modules/').at(-1)}@${version}`),
 );
 const root = sbom.metadata.component;
-root.name = 'skein'; // npm takes the name of the folder
+root.name = 'skein'; // npm uses the name of the folder
 sbom.components = sbom.components.filter(({ name, version }) => running.has(`${name}@${version}`));
 const kept = new Set([root, ...sbom.components].map((component) => component['bom-ref']));
 sbom.dependencies = sbom.dependencies

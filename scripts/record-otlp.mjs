@@ -1,8 +1,12 @@
-// Records what instrumentations export, as the fixtures of src/doors/otel/conventions.spec.ts. Starts a receiver of OTLP (HTTP and
-// gRPC) and a model server that always answers the same (fake-provider.mjs), and runs a program against both:
-//   node scripts/record-otlp.mjs <name> <command> [<argument> …]      writes test/fixtures/otlp/<name>.json
-// The file holds the spans and the calls that they become, and log records that carry messages and what these tell of the calls:
-// read those before you commit them. With a name alone only what they become is made again. The programs are in test/fixtures/otlp/programs/; each says what to install.
+// Records the telemetry that instrumentations export, as fixtures of src/doors/otel/conventions.spec.ts. Starts an OTLP
+// receiver (HTTP and gRPC) and a model server that always gives the same answers (fake-provider.mjs), and runs a
+// program against both. The command writes test/fixtures/otlp/<name>.json:
+//
+//   node scripts/record-otlp.mjs <name> <command> [<argument> …]
+//
+// The file contains the spans, and the calls that they become. It also contains log records with messages, and the
+// parts of calls that they become. Read these before you commit them. With a name alone, the script only makes the
+// results again. The programs are in test/fixtures/otlp/programs/; each lists the packages to install.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -80,7 +84,7 @@ async function recorded() {
 }
 
 const file = `test/fixtures/otlp/${name}.json`;
-/** What is long says nothing, and what is said of the machine is not ours to keep. */
+/** Shortens long texts, and removes attributes that describe the machine. */
 function shortened(_key, value) {
   if (typeof value === 'string' && value.length > 4000) return `${value.slice(0, 200)}…`;
   const isOfMachine = (item) => /^(host|process|os)\./.test(item?.key);

@@ -1,8 +1,11 @@
-// Records what a client sends for requests to models, as the fixtures of test/tracing/usage-clients.e2e-spec.ts. Starts a model server
-// that always answers the same, and a proxy before a running service (WIRE_DIALECT=weave), and runs a program:
+// Records the data that a client sends for requests to models, as fixtures of test/tracing/usage-clients.e2e-spec.ts.
+// Starts a model server that always gives the same answers, and a proxy in front of a running service
+// (WIRE_DIALECT=weave), and runs a program. The command writes test/fixtures/usage/<name>.json:
+//
 //   SKEIN_URL=http://127.0.0.1:3000 SKEIN_API_KEY=skn_… node scripts/record-usage.mjs <name> <command> [<argument> …]
-// writes test/fixtures/usage/<name>.json. The programs are in test/fixtures/usage/programs/; each says what to install. Read what
-// was recorded before you commit it.
+//
+// The programs are in test/fixtures/usage/programs/; each lists the packages to install. Read the recorded data before
+// you commit it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +18,7 @@ const [name, command, ...args] = process.argv.slice(2);
 const { SKEIN_URL = 'http://127.0.0.1:3000', SKEIN_API_KEY: key = '' } = process.env;
 const CALLS = /\/calls\/complete|\/call\/upsert_batch|\/v1\/traces|\/ingestion/;
 
-/** Usage as the providers document it; the prices are worked out in the test. */
+/** Answers with usage as the providers document it. The test computes the prices. */
 /** @type {[path: string, answer: (n: number) => object][]} */
 const ANSWERS = [
   [
@@ -117,7 +120,7 @@ const models = await listening(async (request, response) => {
   response.end(JSON.stringify(found ? found[1](++answered) : {}));
 });
 
-/** What is said of the machine is not ours to keep. */
+/** Members that describe the machine. They are not recorded. */
 const OF_MACHINE = new Set(['sys_version', 'os_name', 'os_version', 'os_release']);
 const HOPS = new Set([
   'host',

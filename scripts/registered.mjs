@@ -1,6 +1,6 @@
-// Refuses a build that leaves a module, a controller, an entity or a migration out of the list that makes it count: nothing else of the
-// build would miss it. Each is a class of a file by that name, which its list imports and names. Also refuses an src/metadata.ts that
-// describes a class which is gone, with which the service would not start.
+// Refuses a build in which a module, a controller, an entity or a migration is missing from its list: no other step
+// of the build would find this. A class counts when its list imports it and names it. Also refuses a src/metadata.ts
+// that describes a class that no longer exists, because the service would not start with it.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 const sources = readdirSync('src', { recursive: true, withFileTypes: true })

@@ -1,4 +1,5 @@
--- The schema of a database as one text, for schema.sql: what the migrations and the SQL files of the features have made of it.
+-- Prints the schema of a database as one text, for schema.sql: the result of the migrations and of the SQL files of
+-- the features.
 WITH own AS (
   SELECT c.oid, c.relname, c.relkind, c.reloptions FROM pg_class c
   WHERE c.relnamespace = current_schema()::regnamespace AND c.relname NOT IN ('migrations', 'sql_files')
@@ -33,7 +34,7 @@ WITH own AS (
   UNION ALL
   SELECT 3, t.relname, c.relname, pg_get_indexdef(c.oid) || ';'
   FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN own t ON t.oid = i.indrelid
-  WHERE t.relkind IN ('r', 'p') AND c.relname NOT LIKE 'calls\_field\_%' -- those that admins declare
+  WHERE t.relkind IN ('r', 'p') AND c.relname NOT LIKE 'calls\_field\_%' -- without the indexes that admins declare
     AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))
   UNION ALL
   SELECT 4, '', relname, 'CREATE VIEW ' || relname || E' AS\n' || pg_get_viewdef(oid) FROM own WHERE relkind = 'v'

@@ -1,6 +1,6 @@
-// Takes out of node_modules what is not needed to run: declarations, source maps, sources of libraries, static
-// libraries, tests, documents, builds for other platforms, and the compiler that some packages list as a peer. For images only.
-// node scripts/slim.mjs node_modules
+// Removes from node_modules what the service does not need to run: declarations, source maps, sources of libraries,
+// static libraries, tests, documents, builds for other platforms, and the compiler that some packages list as a peer.
+// For images only: node scripts/slim.mjs node_modules
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -8,12 +8,12 @@ const [, , root] = process.argv;
 const FILES = /\.(map|d\.[cm]?ts|[cm]?ts|tsx|a|la|h|md|markdown|flow|tsbuildinfo)$/i;
 const LICENSES = /^(licen[cs]e|notice|copying)/i;
 const FOLDERS = /^(__tests__|tests?|docs?|examples?|benchmarks?|\.github|man|pkgconfig)$/;
-/** Only needed to build, or by browsers. */
+/** Packages that only builds or browsers need. */
 const PACKAGES = ['typescript', '@types', 'typeorm/browser'];
-/** Folders of those names are code here, not tests or documents. */
+/** Returns true when the folder is a package. A package with one of the names above is code, not tests or documents. */
 const isPackage = (parent) => /(^|\/)node_modules(\/@[^/]+)?$/.test(parent);
 
-/** Where packages have a build for each platform: `prebuilds/linux-x64`. */
+/** Returns true for the folder of another platform in a package with one build for each: `prebuilds/linux-x64`. */
 const isOfOthers = (folder, name) =>
   folder.endsWith('/prebuilds') && !name.startsWith(`${process.platform}-${process.arch}`);
 

@@ -1,5 +1,5 @@
 /**
- * How swc turns TypeScript into JavaScript, for the build and for the tests: as tsc does with tsconfig.json.
+ * Options with which swc compiles TypeScript for the build and for the tests, as tsc does with tsconfig.json.
  * @type {import('@swc/core').JscConfig}
  */
 export const jsc = {

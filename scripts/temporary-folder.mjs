@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * What `work` answers, which has a folder of its own meanwhile.
+ * Runs `work` with a temporary folder, deletes the folder, and returns the result of `work`.
  * @template T
  * @param {(folder: string) => T | Promise<T>} work
  * @returns {Promise<T>}

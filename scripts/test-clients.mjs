@@ -1,10 +1,14 @@
-// Runs the tests of the published clients, with the versions that are pinned and with the newest ones, and prints as one table what was
-// run with which version. With --write the table goes into docs/clients/README.md; what was not run keeps its rows there.
+// Runs the tests of the published clients, with the pinned versions and with the newest ones. Prints a table of the
+// tests and the versions that they ran with. With --write the table goes into docs/clients/README.md; tests that did
+// not run keep their rows in it.
+//
 //   npm run test:clients -- [--pinned] [--only <words of a file>] [--write] [--trainers]
-// Each set of packages gets an environment of its own in node_modules/.cache. Where Python 3.11, Node 22 (for some) or a registry is missing,
-// says so and runs the others. PYTHON names another Python. SKEIN_CLIENTS_VENV, SKEIN_OTLP_VENV and SKEIN_OTLP_NPM name what is there
-// already, for the pinned versions. With --trainers, which needs Python 3.12, trainers read the exports of a build too: PyTorch and
-// they take 8 GB, in an environment of their own, or in SKEIN_TRAINERS_VENV.
+//
+// Each set of packages gets its own environment in node_modules/.cache. Without Python 3.11, Node 22 (for some tests)
+// or a registry, the script prints which tests it skips, and runs the others. PYTHON names another Python.
+// SKEIN_CLIENTS_VENV, SKEIN_OTLP_VENV and SKEIN_OTLP_NPM name existing environments for the pinned versions. With
+// --trainers, which needs Python 3.12, trainers also read the exports of a build. With PyTorch they take 8 GB, in an
+// environment of their own, or in SKEIN_TRAINERS_VENV.
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
@@ -31,9 +35,9 @@ const { values: options } = parseArgs({
 const PAGE = 'docs/clients/README.md';
 const CACHE = resolve('node_modules/.cache');
 const python = process.env.PYTHON ?? 'python3';
-/** What several versions of one package want is kept apart from the others. */
+/** Older versions of packages, each installed into its own folder, keyed by their names in the tests. */
 const APART = { 'langfuse 2': ['langfuse-2', 'langfuse==2.60.10'] };
-/** Packages of the programs in test/clients, which are dependencies of development at their pinned versions. */
+/** Packages that the programs in test/clients use. Their pinned versions are development dependencies. */
 const OF_PROGRAMS = [
   'langfuse',
   'weave',
@@ -53,7 +57,7 @@ const pipOf =
   (...args) =>
     run(`${venv}/bin/python`, ['-m', 'pip', 'install', '--quiet', ...args]);
 
-/** Null, and a line that says why, where something cannot be had. */
+/** Runs `make`. When it fails, prints why, and returns null. */
 function attempt(what, make) {
   try {
     return make();
@@ -77,7 +81,7 @@ function venvOf(name, minor, install) {
   return folder;
 }
 
-/** The packages of a file with their versions, or without, which is the newest. */
+/** Returns the packages of a file with their versions, or without versions for the newest ones. */
 const requirements = (file, isNewest) =>
   isNewest ? lines(file).map((line) => line.replace(/==[^;\s]+/, '')) : ['-r', file];
 
@@ -86,7 +90,7 @@ const clientsVenv = (isNewest) =>
     const wanted = requirements('test/clients/requirements.txt', isNewest);
     const how = isNewest ? ['--upgrade'] : [];
     assertDone(pip(...how, ...new Set(wanted)), 'the packages cannot be installed');
-    // what is used of TRL needs no PyTorch, which it would bring along
+    // the used part of TRL needs no PyTorch, which would be installed as a dependency
     assertDone(pip('--no-deps', 'trl==1.16.0'), 'TRL cannot be installed');
     for (const [apart, version] of Object.values(APART))
       if (!existsSync(join(folder, apart)))
@@ -100,7 +104,7 @@ const otlpVenv = (isNewest) =>
     assertDone(pip(...how, ...wanted), 'the packages cannot be installed');
   });
 
-/** Frameworks of agents, each beside the instrumentations that users put on it. */
+/** Installs frameworks of agents with the instrumentations that users combine with them. */
 const agentsVenv = (isNewest) =>
   venvOf(isNewest ? 'skein-agents-newest' : 'skein-agents', 11, (pip) => {
     const wanted = requirements('test/clients/agents-requirements.txt', isNewest);
@@ -112,7 +116,7 @@ const trainersVenv = () => {
   assertDone(options.trainers, 'add -- --trainers, which installs 8 GB');
   return venvOf('skein-trainers', 12, (pip) => {
     assertDone(pip('-r', 'test/clients/trainers.txt'), 'the packages cannot be installed');
-    // what is used of it needs no renderer
+    // the used part of the cookbook needs no renderer
     assertDone(pip('--no-deps', 'tinker-cookbook==0.6.1'), 'the cookbook cannot be installed');
   });
 };
@@ -127,7 +131,7 @@ function npmInstall(folder, packages) {
 
 const newest = (name) => `${name.replace(/(?<=.)@.*$/, '')}@latest`;
 
-/** A folder with one for each program, since their packages do not agree. */
+/** Makes a folder for each program, because their packages conflict. */
 function otlpFolder(isNewest) {
   assertDone(Number(process.versions.node.split('.')[0]) >= 22, 'it needs Node 22');
   const folder = join(CACHE, isNewest ? 'skein-otlp-npm-newest' : 'skein-otlp-npm');
@@ -141,7 +145,7 @@ function otlpFolder(isNewest) {
   return folder;
 }
 
-/** The programs of test/clients beside the newest versions of their packages. */
+/** Makes a folder with the programs of test/clients and the newest versions of their packages. */
 function programsFolder() {
   const folder = join(CACHE, 'skein-clients-npm-newest');
   npmInstall(folder, OF_PROGRAMS.map(newest));
@@ -152,7 +156,6 @@ function programsFolder() {
 
 const given = (name, isNewest) => (isNewest ? undefined : process.env[name]);
 
-/** What the tests are told of. */
 const environmentOf = (isNewest) => ({
   SKEIN_CLIENTS_VENV:
     given('SKEIN_CLIENTS_VENV', isNewest) ??
@@ -172,7 +175,10 @@ const environmentOf = (isNewest) => ({
     : (process.env.SKEIN_TRAINERS_VENV ?? attempt('the trainers are', trainersVenv)),
 });
 
-/** The version of a package that a group of tests is named after: `PyPI weave`, `npm weave`, `PyPI langfuse 2`. */
+/**
+ * Returns the version of the package that a group of tests is named after: `PyPI weave`, `npm weave`,
+ * `PyPI langfuse 2`.
+ */
 function versionOf(client, environment, ownVenv) {
   const [registry, ...words] = client.split(' ');
   const [name] = words;
@@ -198,7 +204,7 @@ function npmVersion(name, { SKEIN_CLIENTS_NPM, SKEIN_OTLP_NPM }) {
 
 const OUTCOMES = { passed: 'passed', failed: 'FAILED', pending: 'not run' };
 
-/** Ratios that the programs of a run wrote, by the name of their test: `expectStatistics` of test/support/client.ts. */
+/** Reads the ratios that `expectStatistics` of test/support/client.ts has written, keyed by the name of the test. */
 const ratiosIn = (file) =>
   new Map(
     (existsSync(file) ? lines(file) : []).map((line) => {
@@ -207,7 +213,10 @@ const ratiosIn = (file) =>
     }),
   );
 
-/** Rows of the table: client, version, what was run, statistics beside the worked-out price, result. */
+/**
+ * Runs the tests, and returns the rows of the table: client, version, name of the test, ratio to the worked-out
+ * price, result.
+ */
 function rowsOf(isNewest) {
   const environment = environmentOf(isNewest);
   const folder = mkdtempSync(join(tmpdir(), 'skein-clients-'));
@@ -255,7 +264,7 @@ const [, before, written, after] =
 const [pinned, latest] = [rowsOf(false), options.pinned ? [] : rowsOf(true)];
 const keyOf = ([client, , title]) => `${client} ${title}`;
 const isRun = (row) => row.at(-1) !== OUTCOMES.pending;
-/** A package whose newest version is the pinned one was run twice, and stands there once. */
+/** Rows of the tests that ran. A package whose newest version is the pinned one ran twice, and gets one row. */
 const ran = new Map([...pinned, ...latest].filter(isRun).map((row) => [row.join('|'), row]));
 const hasRun = new Set([...ran.values()].map(keyOf));
 const kept = written

@@ -1,6 +1,6 @@
 """
-Tokens a second of engine local beside a plain PEFT loop: the same model, LoRA, sequences, loss (PPO's clip) and
-optimizer, in one process, in turns. The model has random weights, so no network is needed.
+Measures tokens per second of engine local and of a plain PEFT loop, with the same model, LoRA, sequences, loss (PPO's
+clip) and optimizer. Both run in one process, in turns. The model has random weights, so no network is needed.
 
     python trainer/bench.py --size 0.5b --sequences 64 --prompt 256 --completion 512
 """
@@ -81,7 +81,7 @@ def a_model(size: str, device: torch.device, dtype: torch.dtype) -> LlamaForCaus
 
 
 def a_payload(given: argparse.Namespace, vocabulary: int) -> list[dict[str, Any]]:
-    """Groups as Skein hands them out: lengths vary as those of answers do, from a tenth to twice the mean."""
+    """Makes groups as Skein sends them. The lengths of answers vary from a tenth to about twice the mean."""
     draw = random.Random(0)
     groups: list[dict[str, Any]] = []
     for _ in range(given.sequences // given.group):
@@ -107,7 +107,7 @@ def a_payload(given: argparse.Namespace, vocabulary: int) -> list[dict[str, Any]
 
 
 class PlainLoop:
-    """What one writes first: padded batches, all logits, PEFT's adapter, AdamW."""
+    """A simple training loop: padded batches, all logits, PEFT's adapter, AdamW."""
 
     def __init__(self, model: LlamaForCausalLM, config: Config, batch: int, device: torch.device):
         lora = LoraConfig(r=8, lora_alpha=16, target_modules=TARGETS, task_type="CAUSAL_LM")
@@ -148,7 +148,10 @@ class PlainLoop:
 def measure(
     runs: dict[str, Callable[[], Any]], rounds: int, is_on_gpu: bool
 ) -> tuple[dict[str, list[float]], dict[str, float]]:
-    """Seconds of each run, in turns, and the most GiB allocated. One that needs too much memory is left out."""
+    """
+    Measures the seconds of each run, in turns, and the largest memory in GiB. A run that needs too much memory is
+    left out.
+    """
     times: dict[str, list[float]] = {name: [] for name in runs}
     memory: dict[str, float] = {}
     for round_ in range(rounds + 1):
@@ -167,7 +170,7 @@ def measure(
             if is_on_gpu:
                 torch.cuda.synchronize()
                 memory[name] = torch.cuda.max_memory_allocated() / 2**30
-            if round_ > 0:  # the first one warms up
+            if round_ > 0:  # the first round warms up
                 times[name].append(time.perf_counter() - start)
     return times, memory
 

@@ -1,7 +1,7 @@
-/** More room than this is given back when the buffer is emptied. */
+/** Capacity above this is released when the buffer is emptied. */
 const KEPT_BYTES = 1024 * 1024;
 
-/** Bytes that are added bit by bit. Copies, so that no slice keeps the whole chunk of the network it came from. */
+/** Collects bytes piece by piece. Copies them, so that no slice keeps a whole network chunk in memory. */
 export class ByteBuffer {
   private room = Buffer.allocUnsafe(1024);
   length = 0;
@@ -12,12 +12,12 @@ export class ByteBuffer {
     this.length += bytes.length;
   }
 
-  /** Valid until the next change. */
+  /** The bytes without a copy. Valid until the next change. */
   get bytes(): Buffer {
     return this.room.subarray(0, this.length);
   }
 
-  /** A copy of the bytes; the buffer is empty then. */
+  /** Returns a copy of the bytes, and empties the buffer. */
   take(): Buffer {
     const taken = Buffer.from(this.bytes);
     this.clear();

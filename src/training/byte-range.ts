@@ -3,13 +3,12 @@ import { StreamableFile } from '@nestjs/common';
 import { invalidRequest } from '../platform/errors.js';
 import type { Context } from '../platform/http/context.js';
 
-/** Bytes from `start` up to, but not with, `end`. */
+/** Bytes from `start` up to `end`, which is not included. */
 export interface ByteRange {
   start: number;
   end: number;
 }
 
-/** What a stream of bytes is a part of. */
 export interface RangedStream {
   stream: Readable;
   range: ByteRange;
@@ -17,8 +16,9 @@ export interface RangedStream {
 }
 
 /**
- * The bytes that the header `Range` asks for; all without one. A header of another form (several ranges, another unit) is
- * ignored, as HTTP allows. @throws ApiError `invalid_request` for a range that begins behind the end
+ * Reads the byte range of the header `Range`; all bytes without one. A header in another form (several ranges,
+ * another unit) is ignored, as HTTP allows.
+ * @throws ApiError `invalid_request` for a range that begins after the end
  */
 export function readRange({ headers }: Context, bytes: number): ByteRange {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '') ?? [];
@@ -29,7 +29,7 @@ export function readRange({ headers }: Context, bytes: number): ByteRange {
   throw invalidRequest([{ path: 'Range', message: `must begin within the ${bytes} bytes` }]);
 }
 
-/** The answer: 206 with `Content-Range` for a part, 200 for all. */
+/** Returns the answer: 206 with `Content-Range` for a part, 200 for all bytes. */
 export function rangedAnswer(
   { response }: Context,
   { stream, range, bytes }: RangedStream,
@@ -44,7 +44,7 @@ export function rangedAnswer(
   return new StreamableFile(stream, { type, length: end - start });
 }
 
-/** The bytes of a range, of pieces that begin at byte `at`. */
+/** Yields the bytes of a range. The first piece begins at byte `at`. */
 export async function* sliceRange(
   pieces: AsyncIterable<Buffer>,
   { start, end }: ByteRange,

@@ -1,10 +1,11 @@
-// SQL: advisory locks.
+// SQL for advisory locks.
 import { lock, lockShared, textLock } from '../platform/database/advisory-locks.js';
 import type { Sql } from '../platform/query/sql.js';
 
 /**
- * What was made of a project's calls. Deletions of calls share it. Who adds to what was made takes it exclusively: a new build, its
- * job, and a checkpoint that may stand on purged calls. Who also locks a model does so first.
+ * Protects the data derived from a project's calls. Deletions of calls share the lock. A transaction that adds
+ * derived data takes it exclusively: a new build, the job of a build, or a checkpoint that may be trained on purged
+ * calls. Lock order: the model first, then this lock.
  */
 const DERIVED = textLock(0x6275696c);
 

@@ -3,13 +3,13 @@ import { IsInt, Matches, Max, Min } from 'class-validator';
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 
-/** Files of one manifest. */
+/** Largest number of files of one manifest. */
 export const MAX_FILES = 1000;
-/** Of all files of a job. */
+/** Largest number of parts of all files of a job. */
 export const MAX_PARTS = 10_000;
 
 export const MAX_FILE_NAME = 256;
-/** Parts of names that `/` joins; none begins with a dot, so that a name is safe to write below a folder. */
+/** Path segments joined by `/`. No segment begins with a dot, so a name is safe to write below a folder. */
 const FILE_NAME = /^(?=.{1,256}$)[\w-][\w.-]*(\/[\w-][\w.-]*)*$/;
 const SHA256 = /^[0-9a-f]{64}$/;
 
@@ -28,14 +28,14 @@ export const IsSha256 = () =>
     ApiProperty({ type: 'string', minLength: 64, maxLength: 64 }),
   );
 
-/** A file of a manifest: the bytes of its parts, in order, are as many as this and have this digest. */
+/** A file of a manifest. Its parts together have this size and this digest. */
 export class ManifestFileDto {
   @IsFileName() name!: string;
   @IsInt() @Min(0) @Max(Number.MAX_SAFE_INTEGER) size_bytes!: number;
   @IsSha256() sha256!: string;
 }
 
-/** A list of them in a body. */
+/** Declares the items of a list of files in a body. */
 export const ManifestItem = () => Type(() => ManifestFileDto);
 
 export class CheckpointFileQueryDto {

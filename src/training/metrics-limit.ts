@@ -1,6 +1,6 @@
 import { ApiError } from '../platform/errors.js';
 
-/** Of one checkpoint. Lists of checkpoints show them all. */
+/** Limits of the metrics of one checkpoint. Lists of checkpoints contain all metrics. */
 export const MAX_METRICS = 1000;
 export const MAX_METRICS_BYTES = 65_536;
 

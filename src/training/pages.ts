@@ -3,16 +3,18 @@ import { ApiExtraModels, getSchemaPath } from '@nestjs/swagger';
 import { ApiError } from '../platform/errors.js';
 import { ApiJsonResponse } from '../platform/http/api-answers.js';
 
-/** One item of a list: its id, and itself as JSON text. */
 export interface ListItem {
   id: string;
   json: string;
 }
 
-/** Items of a page when the request names no `limit`. */
+/** Items of a page when the request has no `limit`. */
 export const PAGE_SIZE = 20;
 
-/** A cursor page as JSON text. `items` holds one more than the page when there are more, or `found` says how many there are. */
+/**
+ * Prints a cursor page as JSON text. When more items exist, `items` contains one more than the page, or `found` is
+ * their number.
+ */
 export function pageJson(items: ListItem[], limit = PAGE_SIZE, found = items.length): string {
   const shown = items.slice(0, limit);
   const [first, last] = [shown.at(0)?.id ?? '', shown.at(-1)?.id ?? ''];
@@ -24,13 +26,13 @@ const isUuid = (value: unknown): value is string => typeof value === 'string' &&
 
 export const noSuch = (what: string) => new ApiError('not_found', `there is no such ${what}`);
 
-/** @throws ApiError `not_found` when the id has not the shape of one. */
+/** @throws ApiError `not_found` when the id is not a UUID */
 export function checkedId(value: unknown, what: string): string {
   if (!isUuid(value)) throw noSuch(what);
   return value;
 }
 
-/** The handler answers a page of these as JSON text. */
+/** Declares that a handler returns a page of these items as JSON text. */
 export const ApiPage = (item: NewableFunction) =>
   applyDecorators(
     ApiExtraModels(item),

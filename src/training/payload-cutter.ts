@@ -1,21 +1,21 @@
 import { ByteBuffer } from './byte-buffer.js';
 
-/** A chunk is cut when its text reaches this size. */
+/** Text length at which a chunk is cut. */
 const CHUNK_BYTES = 1024 * 1024;
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const BLANK = 0x20;
 
-/** A piece of a payload, and how many groups end before it. */
+/** A piece of a payload, and the number of groups that end before it. */
 export interface PayloadChunk {
   text: Buffer;
   groupsBefore: number;
 }
 
 /**
- * Makes the payload of a body as it comes, in chunks: what a trainer reads is JSONL, the groups as they were sent, each
- * on a line of its own. Memory is one chunk and what was not taken yet.
+ * Makes the payload of a body while it arrives, in chunks. Trainers read JSONL: the groups as they were sent, each on
+ * its own line. Memory: one chunk, and the chunks that the caller has not taken yet.
  */
 export class PayloadCutter {
   chunks: PayloadChunk[] = [];
@@ -23,31 +23,28 @@ export class PayloadCutter {
   private groupsBefore = 0;
   private readonly text = new ByteBuffer();
 
-  /** Bytes of a group. */
   addGroup(bytes: Uint8Array): void {
     this.add(bytes, (start) => this.blankLineBreaks(start));
   }
 
-  /** After the last byte of a group. */
   endLine(): void {
     this.text.append(Uint8Array.of(LINE_FEED));
     this.groups++;
   }
 
-  /** A line as it was sent, with its line break if it has one. */
+  /** Adds a line as it was sent, with its line break if it has one. */
   addLine(bytes: Uint8Array): void {
     this.add(bytes);
     this.groups++;
   }
 
-  /** What is left becomes a chunk. */
   cut(): void {
     if (this.text.length > 0)
       this.chunks.push({ text: this.text.take(), groupsBefore: this.groupsBefore });
     this.groupsBefore = this.groups;
   }
 
-  /** The groups so far do not count. Chunks that were taken already are the taker's to delete. */
+  /** Discards all groups so far. The caller deletes the chunks that it has taken already. */
   repeal(): void {
     this.text.clear();
     this.chunks = [];
@@ -63,7 +60,7 @@ export class PayloadCutter {
     }
   }
 
-  /** In a group a raw line break stands between tokens only, where a blank says the same. */
+  /** Replaces line breaks with blanks. Inside a group, raw line breaks occur between JSON tokens only. */
   private blankLineBreaks(start: number): void {
     const { bytes } = this.text;
     for (let at = start; at < bytes.length; at++)

@@ -1,13 +1,13 @@
 import { IsInt, IsOptional, IsUUID, Matches, Max, Min } from 'class-validator';
 import { PROJECT_PART, PROJECT_PART_RULE } from '../platform/http/dto.js';
 
-/** The entity or the project of `<entity>/<project>`. */
+/** Validates the entity or the project of `<entity>/<project>`. */
 export const IsProjectPart = () =>
   Matches(new RegExp(`^${PROJECT_PART}$`), {
     message: `must ${PROJECT_PART_RULE}`,
   });
 
-/** `after` is the exclusive id of the last item seen. */
+/** A request for a page. `after` is the id of the last item of the page before. */
 export class PageQueryDto {
   @IsOptional() @IsUUID() after?: string;
   @IsOptional() @IsInt() @Min(1) @Max(100) limit?: number;

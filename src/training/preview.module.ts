@@ -14,7 +14,7 @@ import { ServingController } from './serving/serving.controller.js';
 import { ServingService } from './serving/serving.service.js';
 import { UploadsService } from './trajectories/uploads.service.js';
 
-/** Models under training: what they did, the jobs that train them, and the trainers that run the jobs. */
+/** Models that are trained: their logs, the jobs that train them, and the trainers that run the jobs. */
 @Module({
   controllers: [ModelsController, TrainingJobsController, TrainerController, ServingController],
   providers: [

@@ -1,4 +1,4 @@
-// SQL: parts of the statements of models and jobs, and a lock.
+// SQL that models and jobs share, and a lock.
 import type { Caller } from '../platform/auth/caller.js';
 import { sql, type Sql } from '../platform/query/sql.js';
 import type { Model } from './models/model.entity.js';
@@ -6,13 +6,13 @@ import type { ProjectPageQueryDto } from './preview.dto.js';
 
 export type ModelKey = Pick<Model, 'projectId' | 'id'>;
 
-/** Whether the project of a row is in the caller's scopes: ids are looked up in all projects. */
+/** True when the project of a row is in the caller's scopes. Ids are looked up in all projects. */
 export function isReached(projectId: Sql, { scopes }: Caller): Sql {
   if (scopes.includes('*')) return sql`TRUE`;
   return sql`(${projectId} = ANY(${scopes}::text[]) OR split_part(${projectId}, '/', 1) || '/*' = ANY(${scopes}::text[]))`;
 }
 
-/** Whether a row is of the entity and the project that the request names. Both together are one project, and use its index. */
+/** True when a row belongs to the requested entity and project. Both together name one project, and use its index. */
 export function isAskedFor(
   projectId: Sql,
   { entity, project }: ProjectPageQueryDto,
@@ -22,7 +22,10 @@ export function isAskedFor(
   return project ? sql`split_part(${projectId}, '/', 2) = ${project}` : undefined;
 }
 
-/** A transaction that adds to a model locks this row first, so that its steps and jobs are checked one after the other. */
+/**
+ * Locks a model. A transaction that adds to a model takes this lock first, so that steps and jobs are checked one
+ * after the other.
+ */
 export const modelLock = (project: string, id: string) => sql`
   SELECT 1 FROM models m
   WHERE m.project_id = ${project} AND m.id = ${id} AND m.deleted_at IS NULL FOR NO KEY UPDATE`;

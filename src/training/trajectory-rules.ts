@@ -4,11 +4,11 @@ import { isDateTime } from '../platform/http/dto.js';
 import type { Violation } from '../platform/errors.js';
 
 /*
- * The rules for bodies with trajectory groups, as JSON Schemas in the dialect of OpenAPI: they are checked and published.
- * They say the types of the fields that the service understands. Fields of other names pass.
+ * The rules for bodies with trajectory groups, as JSON Schemas in the dialect of OpenAPI. They are used for checks
+ * and published. They define the types of the fields that the service knows. Fields with other names are accepted.
  */
 
-/** What a refusal says after "must be". As a symbol it stays out of the document. */
+/** The text after "must be" in an error message. A symbol as key keeps it out of the OpenAPI document. */
 const MUST_BE = Symbol('must be');
 
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
@@ -31,7 +31,7 @@ const arrayRule = (items: Schema) => mustBe('an array', { type: 'array', items }
 
 const TEXT = mustBe('a string', { type: 'string' });
 const TEXT_OR_NULL = mustBe('a string or null', { type: 'string', nullable: true });
-/** A null in place of a number is what JSON makes of NaN. */
+/** Accepts null, which JSON.stringify prints for NaN. */
 const NUMBER = mustBe('a number', { type: 'number', nullable: true });
 const BOOLEAN = mustBe('a boolean', { type: 'boolean', nullable: true });
 const METRIC = mustBe('a number or a boolean', { anyOf: [NUMBER, BOOLEAN] });
@@ -40,7 +40,7 @@ const LIST = arrayRule({ description: 'Any JSON value.' });
 const LIST_OR_NULL = mustBe('an array or null', { ...LIST, nullable: true });
 const CONTENT = mustBe('a string, null or an array of parts', { anyOf: [TEXT_OR_NULL, LIST] });
 
-/** A choice is told from a message by its key `message`. */
+/** A choice differs from a message by its key `message`. */
 const HAS_MESSAGE = { required: ['message'] };
 const TURNS = {
   ...arrayRule({
@@ -52,7 +52,7 @@ const TURNS = {
   description: 'Chat messages, and whole choices (with the key `message`), in any order.',
 };
 
-/** An exchange of another protocol than chat completions is kept unread. */
+/** Rules for chat completions. Exchanges of other protocols are stored unread. */
 const CHAT = object({
   request: object({ messages: arrayRule(refTo('ChatMessageDto')), tools: LIST_OR_NULL }),
   response: object({ choices: arrayRule(refTo('ChoiceDto')) }),
@@ -82,7 +82,7 @@ const TRAJECTORY: Record<string, Schema> = {
   }),
 };
 
-/** What the service adds to a trajectory that it answers. */
+/** Fields that the service adds to a trajectory in an answer. */
 const STORED_FIELDS: Record<string, Schema> = {
   id: { type: 'string', format: 'uuid' },
   model_id: { type: 'string', format: 'uuid' },
@@ -95,14 +95,14 @@ const STORED_FIELDS: Record<string, Schema> = {
   created_at: { type: 'string', format: 'date-time' },
 };
 
-/** What an absent field of a trajectory is stored as, beside its `start_time`. */
+/** Values that are stored for absent fields of a trajectory, except `start_time`. */
 export const DEFAULTS = Object.entries(TRAJECTORY).flatMap(([name, schema]) =>
   'default' in schema ? [[name, schema.default] as const] : [],
 );
 
 export const SPLIT = /^[\w.-]{1,64}$/;
 
-/** By their names in the OpenAPI document. */
+/** Schemas, keyed by their names in the OpenAPI document. */
 export const TRAJECTORY_SCHEMAS = {
   ChatMessageDto: object(
     {
@@ -156,14 +156,14 @@ export const TRAJECTORY_SCHEMAS = {
   ),
 };
 
-/** What is read of a trajectory that keeps the rules. */
+/** The fields of a valid trajectory that the service reads. */
 export interface CheckedTrajectory {
   reward?: number | null;
   metrics?: MetricValues;
   start_time?: string | null;
 }
 
-/** The same of a group. */
+/** The fields of a valid group that the service reads. */
 export interface CheckedGroup {
   exceptions?: unknown[];
   metrics?: MetricValues;
@@ -173,13 +173,13 @@ export type MetricValues = Record<string, number | boolean | null>;
 
 const ajv = new Ajv({
   strict: false,
-  strictNumbers: false, // 1e999 is Infinity
+  strictNumbers: false, // JSON.parse reads 1e999 as Infinity, which is accepted
   validateSchema: false,
   verbose: true,
   formats: { 'date-time': isDateTime },
 }).addSchema({ components: { schemas: TRAJECTORY_SCHEMAS } }, '');
 
-/** Where the value at `place` breaks the rules, and how; undefined where it keeps them. */
+/** Returns a violation of a schema by a value, or undefined for a valid value. `place` is the path of the value. */
 export function findViolation(
   name: keyof typeof TRAJECTORY_SCHEMAS,
   value: unknown,
@@ -188,7 +188,7 @@ export function findViolation(
   const isValid = ajv.getSchema(refTo(name).$ref)!;
   if (isValid(value)) return undefined;
   const error = isValid.errors!.findLast(({ parentSchema }) => MUST_BE in parentSchema!)!;
-  isValid.errors = null; // they hold on to the value
+  isValid.errors = null; // the errors keep a reference to the value
   let path = place;
   let at: unknown = value;
   for (const step of error.instancePath.split('/').slice(1)) {

@@ -1,1 +1,1 @@
-"""Trains models on the jobs of a Skein."""
+"""Trains models on the training jobs of Skein."""

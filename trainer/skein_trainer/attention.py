@@ -1,4 +1,4 @@
-"""Attention over sequences that lie side by side in one row: each sees itself alone, and nothing is padded."""
+"""Attention over sequences that lie side by side in one row without padding. Each sequence sees only itself."""
 
 import inspect
 from typing import Any
@@ -10,14 +10,14 @@ from transformers import AttentionInterface
 
 try:
     from torch.nn.attention.varlen import varlen_attn
-except ImportError:  # an older torch
+except ImportError:  # older versions of torch lack it
     varlen_attn = None
 
 NAME = "skein_packed"
 
 
 class Bounds:
-    """Where the sequences of the row under way begin and end. It is run forwards and backwards before the next one."""
+    """The bounds of the sequences in the current row. A row runs forwards and backwards before the next one."""
 
     def __init__(self) -> None:
         self.ends: list[int] = []
@@ -70,7 +70,7 @@ def by_sequence(query: Tensor, key: Tensor, value: Tensor, scaling: float | None
 
 
 def by_kernel(query: Tensor, key: Tensor, value: Tensor, scaling: float | None) -> Tensor:
-    """One kernel for all sequences; its options have other names in other versions of torch."""
+    """Computes all sequences with one kernel. Its options have different names in different versions of torch."""
     assert varlen_attn is not None
     options: dict[str, Any] = {"scale": scaling} if "scale" in VARLEN else {}
     if "is_causal" in VARLEN:
@@ -91,7 +91,7 @@ VARLEN = set(inspect.signature(varlen_attn).parameters) if varlen_attn else set[
 
 
 def choose_kernel(device: torch.device, dtype: torch.dtype, heads: tuple[int, int, int]) -> str:
-    """Takes the kernel where it computes what the loop over sequences does, with its gradient."""
+    """Selects the kernel when its results and gradients equal those of the loop over sequences."""
     BOUNDS.has_varlen = False
     if not varlen_attn or device.type != "cuda" or dtype == torch.float32:
         return "sdpa"
@@ -108,7 +108,7 @@ def choose_kernel(device: torch.device, dtype: torch.dtype, heads: tuple[int, in
             results.append([out] + [each.grad for each in inputs if each.grad is not None])
         if all(torch.allclose(a.float(), b.float(), rtol=0.1, atol=0.1) for a, b in zip(*results, strict=True)):
             BOUNDS.has_varlen = True
-    except Exception as error:  # a kernel that this device or this torch does not have
+    except Exception as error:  # the device or this torch lacks the kernel
         print(f"attention by sequence: {error}")
     return "varlen" if BOUNDS.has_varlen else "sdpa"
 

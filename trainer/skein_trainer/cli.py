@@ -1,4 +1,4 @@
-"""`skein-train`: claims jobs and trains them, until it is told to stop."""
+"""`skein-train`: claims jobs and trains them until it is stopped."""
 
 # ruff: noqa: PLC0415  an engine is imported with what it needs alone
 
@@ -86,7 +86,7 @@ def main() -> None:
             if job:
                 worker.run(job)
             else:
-                ranks.share(None)  # the others do not wait for ever
+                ranks.share(None)  # so that the other ranks do not wait for ever
             if given.once:
                 break
     except KeyboardInterrupt:

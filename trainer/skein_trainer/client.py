@@ -1,4 +1,7 @@
-"""The protocol between a trainer and a Skein: claims, leases, payloads, files. Standard library only."""
+"""
+The client side of the protocol between a trainer and Skein: claims, leases, payloads, files. Needs only the standard
+library.
+"""
 
 import gzip
 import hashlib
@@ -28,19 +31,19 @@ Json = dict[str, Any]
 
 
 class LeaseLost(Exception):
-    """The job is no longer ours: stop, report nothing."""
+    """The lease of the job is lost: stop, and report nothing."""
 
 
 class CancelRequested(Exception):
-    """A client cancelled the job."""
+    """A client has cancelled the job."""
 
 
 class Refused(Exception):
-    """The service refused a request for good."""
+    """The service has refused a request, and a retry would not help."""
 
 
 class Window(io.RawIOBase):
-    """Some bytes of a file, for a body that is streamed."""
+    """A range of a file, as the body of a streamed request."""
 
     def __init__(self, file: BinaryIO, start: int, size: int):
         self.file, self.start, self.size = file, start, size
@@ -72,7 +75,7 @@ class Skein:
         headers: dict[str, str] | None = None,
         timeout: float = 600,
     ) -> HTTPResponse:
-        """Tries again when the service is away or asks for it. A 409 means that the lease is lost."""
+        """Sends a request. Retries when the service is away or busy. A 409 means that the lease is lost."""
         sent = {"Authorization": "Bearer " + self.key, **(headers or {})}
         if isinstance(body, Window):
             sent |= {"Content-Type": BYTES, "Content-Length": str(body.size)}
@@ -111,7 +114,7 @@ class Skein:
 
 
 class Job:
-    """A claimed job. A thread keeps its lease; `check` raises when there is no point in going on."""
+    """A claimed job. A thread renews its lease. `check` raises when the lease is lost or the job is cancelled."""
 
     def __init__(self, skein: Skein, claim: Json):
         self.skein, self.claim = skein, claim
@@ -139,7 +142,7 @@ class Job:
             except LeaseLost as error:
                 self.lost = error
                 return
-            except Exception as error:  # the lease may still hold when the service is back
+            except Exception as error:  # the lease may still be valid when the service is back
                 print(f"heartbeat: {error}", file=sys.stderr)
 
     def check(self) -> None:
@@ -152,14 +155,14 @@ class Job:
         return self.skein.post(f"{self.path}/{name}", body, self.headers)
 
     def report(self, kind: str, data: Json) -> None:
-        """Events are numbered, so that sending one again is harmless."""
+        """Sends an event. Events are numbered, so that sending one twice is harmless."""
         self.seq += 1
         answer = self.post("events", {"events": [{"seq": self.seq, "type": kind, "data": data}]})
         self.is_cancelled = self.is_cancelled or answer["cancel_requested"]
         self.check()
 
     def groups(self) -> Iterator[Json]:
-        """The trajectory groups or rows, one after the other: memory is one. The bytes are checked at the end."""
+        """Yields the trajectory groups or rows, with one in memory. The digest of all bytes is checked at the end."""
         payload = self.claim["payload"]
         with Download(self.skein, payload["url"], self.headers) as source:
             with gzip.GzipFile(fileobj=source, mode="rb") as lines:
@@ -170,14 +173,14 @@ class Job:
             source.assert_is(payload["bytes"], payload["sha256"])
 
     def fetch(self, of: str, files: Iterable[Json], folder: Path) -> None:
-        """Writes files of the parent, or of the state, below a folder; each appears when it is whole."""
+        """Writes files of the parent or of the state below a folder. A file appears when it is complete."""
         for file in files:
             self.check()
             query = urllib.parse.urlencode({"of": of, "name": file["name"]})
             fetch_file(self.skein, f"{self.path}/file?{query}", file, folder, self.headers)
 
     def send(self, folder: Path) -> list[Json]:
-        """Sends the files of a folder, but parts that are there already; answers their manifest."""
+        """Sends the files of a folder, except the parts that Skein has already. Returns their manifest."""
         with self.skein.open("GET", f"{self.path}/parts", headers=self.headers) as response:
             known = {(part["file"], part["part"]) for part in json.load(response)["data"]}
         manifest: list[Json] = []
@@ -197,7 +200,9 @@ class Job:
 
 
 def fetch_file(skein: Skein, path: str, file: Json, folder: Path, headers: dict[str, str] | None = None) -> None:
-    """Writes a file of a manifest below a folder; it appears when it is whole, with the digest that it is to have."""
+    """
+    Writes a file of a manifest below a folder. It appears when it is complete and has the digest of the manifest.
+    """
     target = folder / file["name"]
     target.parent.mkdir(parents=True, exist_ok=True)
     half = target.with_name(target.name + ".half")
@@ -214,7 +219,9 @@ def digest_of(path: Path) -> str:
 
 
 class Download(io.RawIOBase):
-    """A body that counts and hashes what is read of it, and goes on with a `Range` where a connection broke."""
+    """
+    A response body that counts and hashes the bytes that are read. Continues with a `Range` when a connection breaks.
+    """
 
     def __init__(self, skein: Skein, path: str, headers: dict[str, str]):
         self.skein, self.path, self.headers = skein, path, headers
@@ -229,7 +236,7 @@ class Download(io.RawIOBase):
         while True:
             try:
                 data = self.response.read(None if size < 0 else size)
-                left = self.response.length  # of the body: a connection that is closed early leaves some
+                left = self.response.length  # bytes left of the body; a connection that is closed early leaves some
                 if not data and left and size != 0:
                     raise IncompleteRead(data, left)
                 break

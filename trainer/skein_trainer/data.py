@@ -1,4 +1,4 @@
-"""From trajectory groups and conversations to sequences of tokens, and from these to what a loss takes."""
+"""Converts trajectory groups and conversations into sequences of tokens, and these into the inputs of a loss."""
 
 import json
 import math
@@ -15,41 +15,40 @@ LossName = Literal["cispo", "ppo", "grpo", "sft", "dpo", "kto"]
 LOSSES = ("cispo", "ppo", "grpo", "sft", "dpo", "kto")
 TOKEN_ID = "token_id:"
 
-#: Messages and tools to ids, and whether they end where the model is to answer.
+#: Converts messages and tools to token ids. The flag is true when the ids end where the model begins its answer.
 Tokenise = Callable[[list[Json], list[Json] | None, bool], list[int]]
 
 
 @dataclass
 class Config:
-    """What a job says of its training, as far as it is understood; other members are passed over."""
+    """The known settings of a job's training. Other members are ignored."""
 
     loss_fn: LossName = "cispo"
     learning_rate: float = 5e-6
-    #: One for each gradient step, in place of that; jobs say both as `learning_rate`.
+    #: One rate for each gradient step, instead of `learning_rate`. Jobs send both as `learning_rate`.
     learning_rates: list[float] = field(default_factory=list)
     #: Sequences of a gradient step; all when absent.
     batch_size: int | None = None
     num_epochs: int = 1
-    #: How far the ratio may be below and above 1; by default 0.2 and the same, and 1 and 4 for CISPO.
+    #: Largest distance of the ratio below and above 1. Default 0.2 for both; 1 and 4 for CISPO.
     epsilon: float | None = None
     epsilon_high: float | None = None
-    #: The most that the ratio of the trainer's first probabilities to the sampler's counts; none when absent.
+    #: Largest ratio of the trainer's first probabilities to the sampler's that counts; no limit when absent.
     truncated_importance_sampling: float | None = None
-    #: Rewards are measured in deviations of their group.
+    #: Divide advantages by the standard deviation of the group.
     scale_rewards: bool = True
-    #: Of DPO and KTO.
+    #: The beta of DPO and KTO.
     beta: float = 0.1
-    #: KTO: rewards above are desirable.
+    #: For KTO: rewards above this value are desirable.
     threshold: float = 0.0
-    #: Tokens that run through the model at once.
     packed_sequence_length: int = 8192
     max_grad_norm: float = 1.0
     weight_decay: float = 0.0
     gradient_checkpointing: bool = True
     seed: int = 0
-    #: In another order for each epoch, where there are several batches.
+    #: Shuffle the examples of each epoch when it has several batches.
     shuffle: bool = True
-    #: Of a conversation: which messages of the assistant are trained.
+    #: Messages of the assistant that are trained in a conversation.
     assistant_turns: Literal["all", "last"] = "all"
 
     def __post_init__(self) -> None:
@@ -65,14 +64,14 @@ class Config:
                 raise ValueError(f"{name}: must be a number above 0")
 
     def at(self, step: int) -> "Config":
-        """With the learning rate of a gradient step, counted from 0."""
+        """Returns the config with the learning rate of a gradient step, counted from 0."""
         if not self.learning_rates:
             return self
         if step >= len(self.learning_rates):
             raise ValueError(
                 f"learning_rate: has {len(self.learning_rates)} rates, fewer than there are gradient steps"
             )
-        one = copy(self)  # a schedule may end with 0
+        one = copy(self)  # without validation: a schedule may end with 0
         one.learning_rate, one.learning_rates = self.learning_rates[step], []
         return one
 
@@ -86,7 +85,7 @@ class Config:
 
     @staticmethod
     def of_job(claim: Json) -> "Config":
-        """Of a job on conversations, `config` counts more than `experimental_config`."""
+        """Reads the settings of a job. For a job on conversations, `config` overrides `experimental_config`."""
         given = claim["experimental_config"] or {}
         if claim.get("kind") != "sft":
             return Config.of(given)
@@ -94,25 +93,25 @@ class Config:
         return Config.of({**SFT, **given, **asked, "loss_fn": "sft"})
 
 
-#: What a job on conversations does not say: rates and batches are those of clients that leave it to the server.
+#: Defaults of jobs on conversations. Rates and batches are those of clients that leave them to the server.
 SFT: Json = {"learning_rate": 5e-5, "batch_size": 2, "shuffle": False}
 
 
 @dataclass
 class Sequence:
-    """Tokens of one history: those of the prompts and tools, and the sampled ones, which are trained."""
+    """The tokens of one history: tokens of prompts and tools, and sampled tokens, which are trained."""
 
     ids: list[int] = field(default_factory=list)
     mask: list[bool] = field(default_factory=list)
-    #: The sampler's, at the trained tokens; NaN where it recorded none.
+    #: Log-probabilities of the sampler for the trained tokens; NaN when it recorded none.
     logprobs: list[float] = field(default_factory=list)
-    #: The trainer's own at the start of the job, of the trained tokens; empty where no loss needs them.
+    #: Log-probabilities of the trainer for the trained tokens at the start of the job; empty when no loss needs them.
     start: list[float] = field(default_factory=list)
     reward: float = 0.0
     advantage: float = 0.0
 
     def extend(self, ids: list[int], logprobs: list[float] | None) -> None:
-        """Appends tokens; they are trained if they have log-probabilities."""
+        """Appends tokens. Tokens with log-probabilities are trained."""
         self.ids += ids
         self.mask += [logprobs is not None] * len(ids)
         self.logprobs += logprobs if logprobs is not None else [math.nan] * len(ids)
@@ -123,17 +122,20 @@ class Sequence:
 
     @property
     def sampled(self) -> list[float]:
-        """The sampler's log-probabilities of the trained tokens. The first token of a sequence has none before it."""
+        """
+        Returns the sampler's log-probabilities of the trained tokens. The first token is left out: no token precedes
+        it.
+        """
         pairs = zip(self.logprobs[1:], self.mask[1:], strict=True)
         return [value for value, is_trained in pairs if is_trained]
 
 
-#: Sequences that a loss takes together: a chosen and a rejected one, those of a conversation, or one alone.
+#: Sequences that a loss uses together: a chosen and a rejected one, all sequences of a conversation, or a single one.
 Example = list[Sequence]
 
 
 class Reader:
-    """Reads groups, and counts what it could not use."""
+    """Reads groups, and counts choices and groups that cannot be used."""
 
     def __init__(self, config: Config, tokenise: Tokenise):
         self.config, self.tokenise = config, tokenise
@@ -165,7 +167,7 @@ class Reader:
             self.without_signal += 1
 
     def _advantages(self, rewards: list[float]) -> list[float]:
-        """Against the mean of the group: a policy gradient with the group as its baseline (GRPO, arXiv 2402.03300)."""
+        """Returns rewards relative to the mean of their group, which is the baseline (GRPO, arXiv 2402.03300)."""
         if len(rewards) < 2 or max(rewards) == min(rewards):
             return [0.0] * len(rewards)
         mean = statistics.fmean(rewards)
@@ -173,7 +175,7 @@ class Reader:
         return [(reward - mean) / scale for reward in rewards]
 
     def _add_pair(self, groups: list[list[Sequence]]) -> None:
-        """The best and the worst of a group, each as the sequence that its trajectory ends with."""
+        """Adds the pair of the best and the worst trajectory. Each is represented by its last sequence."""
         last = sorted((sequences[-1] for sequences in groups if sequences), key=lambda sequence: sequence.reward)
         if len(last) > 1 and last[-1].reward > last[0].reward:
             self.examples.append([last[-1], last[0]])
@@ -195,7 +197,7 @@ class Reader:
                     self.unreadable += 1
                     continue
                 prompt, completion, logprobs = tokens
-                if prompt[: len(current.ids)] != current.ids:  # the engine saw other tokens: a sequence of its own
+                if prompt[: len(current.ids)] != current.ids:  # the engine received other tokens: begin a new sequence
                     sequences.append(current)
                     current = Sequence()
                 current.extend(prompt[len(current.ids) :], None)
@@ -206,7 +208,10 @@ class Reader:
     def _tokens(
         self, choice: Json, messages: list[Json], tools: list[Json] | None
     ) -> tuple[list[int], list[int], list[float]] | None:
-        """The prompt, what was sampled, and its log-probabilities. None where the template cannot tell them apart."""
+        """
+        Returns the prompt, the sampled tokens, and their log-probabilities. None when the chat template cannot
+        separate them.
+        """
         content = (choice.get("logprobs") or {}).get("content") or []
         logprobs = [math.nan if token.get("logprob") is None else float(token["logprob"]) for token in content]
         prompt, completion = choice.get("prompt_token_ids"), choice.get("token_ids")
@@ -226,7 +231,7 @@ class Reader:
         return prompt, completion, logprobs
 
     def notes(self) -> Iterator[tuple[str, str]]:
-        """Levels and texts."""
+        """Yields pairs of a level and a text."""
         if self.retokenised:
             yield (
                 "warning",
@@ -241,7 +246,7 @@ class Reader:
             yield "info", f"{self.without_signal} groups were left out: their rewards do not differ"
 
     def reason(self) -> str:
-        """Why there is nothing to train."""
+        """Returns the reason why nothing can be trained."""
         if not self.rewards:
             return "the job has no trajectories with a reward"
         if self.without_signal:
@@ -281,7 +286,9 @@ class RowReader(Reader):
 
 
 def histories(trajectory: Json) -> Iterator[tuple[list[Json], list[Json] | None]]:
-    """Messages and choices in order. A captured exchange is a history of its own."""
+    """
+    Yields the histories of a trajectory: messages and choices in order. A captured exchange is a history of its own.
+    """
     for exchange in (trajectory.get("exchanges") or {}).get("chat_completions", []):
         request, response = exchange["request"], exchange["response"]
         prompt = response.get("prompt_token_ids")
@@ -293,7 +300,10 @@ def histories(trajectory: Json) -> Iterator[tuple[list[Json], list[Json] | None]
 
 
 def packs(examples: list[Example], length: int) -> list[list[Example]]:
-    """Examples side by side, up to so many tokens; a longer one is alone. Long ones come first: few gaps."""
+    """
+    Packs examples side by side, up to `length` tokens. A longer example is alone. Long ones are placed first, to
+    leave few gaps.
+    """
     rows: list[tuple[int, list[Example]]] = []
     for example in sorted(examples, key=lambda one: -tokens_of(one)):
         size = tokens_of(example)
@@ -310,7 +320,7 @@ def tokens_of(example: Example) -> int:
 
 
 def template_of(load: Callable[[], Any]) -> Tokenise:
-    """The chat template of a tokenizer, which is loaded when it is needed first."""
+    """Returns a function that applies the chat template of a tokenizer. The tokenizer is loaded at the first use."""
     loaded: list[Any] = []
 
     def tokenise(messages: list[Json], tools: list[Json] | None, is_prompt: bool) -> list[int]:
@@ -327,7 +337,9 @@ def template_of(load: Callable[[], Any]) -> Tokenise:
 
 
 def for_template(message: Json) -> Json:
-    """Templates print the arguments of tool calls themselves, and want objects, as inference engines give them."""
+    """
+    Converts arguments of tool calls to objects. Chat templates print them, and inference engines pass objects too.
+    """
     calls = message.get("tool_calls")
     if not calls:
         return message
@@ -335,7 +347,7 @@ def for_template(message: Json) -> Json:
     for call in calls:
         function = dict(call.get("function") or {})
         if isinstance(function.get("arguments"), str):
-            with suppress(ValueError):  # what the model wrote may be no JSON: it stays a text
+            with suppress(ValueError):  # the model may have written text that is not JSON: it stays a string
                 function["arguments"] = json.loads(function["arguments"] or "{}")
         told.append({**call, "function": function})
     return {**message, "tool_calls": told}

@@ -1,4 +1,4 @@
-"""What a worker needs of an engine. `local` trains in this process; others may ask a service."""
+"""The interface of engines. `local` trains in this process; others may use a service."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from skein_trainer.data import Config, Example, Tokenise
 
 @dataclass
 class Lora:
-    """Of a model without a parent that says more."""
+    """Settings of the LoRA of a model whose parent has none."""
 
     rank: int = 8
     alpha: int = 16
@@ -23,22 +23,22 @@ class Engine(Protocol):
 
     def start(self, folder: Path | None, config: Config, uri: str | None = None) -> None:
         """
-        Loads the files of a checkpoint, or what its trainer put elsewhere, or the state of an attempt; without these,
-        begins with the base model. @raises ValueError for a checkpoint of another engine
+        Loads the files of a checkpoint, a checkpoint that its trainer stored elsewhere, or the state of an attempt.
+        Without any of these, begins with the base model. Raises ValueError for a checkpoint of another engine.
         """
         ...
 
     def prepare(self, examples: list[Example], config: Config) -> None:
-        """Notes what the losses need of the policy as it is now."""
+        """Stores the values that the losses need of the policy before training."""
         ...
 
     def step(self, examples: list[Example], config: Config) -> dict[str, float]:
-        """One gradient step; answers its metrics."""
+        """Makes one gradient step, and returns its metrics."""
         ...
 
     def save(self, folder: Path, is_state: bool = False) -> Json:
         """
-        Writes the files of a checkpoint or of a state, and answers what those who start from them have to know. With a
-        `uri`, the checkpoint is there, and the files are for `start` alone.
+        Writes the files of a checkpoint or of a state. Returns the settings that a trainer or server needs to start
+        from them. With a `uri`, the checkpoint is stored at the URI, and only `start` needs the files.
         """
         ...

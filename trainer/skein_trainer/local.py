@@ -18,7 +18,7 @@ from skein_trainer.engine import Lora
 from skein_trainer.losses import Batch, loss_of, means, needs_start, pack_of
 from skein_trainer.ranks import Ranks
 
-#: Tokens whose logits exist at once.
+#: Number of tokens whose logits are in memory at once.
 LOGITS_AT_ONCE = 2048
 ADAPTER = "adapter_model.safetensors"
 OPTIMIZER = "optimizer.safetensors"
@@ -26,8 +26,8 @@ OPTIMIZER = "optimizer.safetensors"
 
 class LocalEngine:
     """
-    The base model stays as it is, in bf16 on a GPU and float32 on a CPU. The adapter computes in the same type; the
-    optimizer has a copy of it in float32, which checkpoints keep.
+    Trains a LoRA on an unchanged base model, in bf16 on a GPU and in float32 on a CPU. The adapter computes in the
+    same type. The optimizer has a copy of the adapter in float32, which checkpoints contain.
     """
 
     def __init__(self, base: str | torch.nn.Module, lora: Lora, ranks: Ranks):
@@ -49,7 +49,7 @@ class LocalEngine:
         self._assert_plain_head()
         self.model: PeftModel | None = None
 
-    # a checkpoint
+    # Checkpoints
 
     def start(self, folder: Path | None, config: Config, uri: str | None = None) -> None:
         if self.model is not None:
@@ -81,7 +81,7 @@ class LocalEngine:
         self._publish()
         self.optimizer = torch.optim.AdamW(
             [{"params": list(self.masters.values())}],
-            lr=0.0,  # each step has its own
+            lr=0.0,  # each step sets its own rate
             betas=(0.9, 0.99),
             weight_decay=config.weight_decay,
         )
@@ -98,7 +98,7 @@ class LocalEngine:
         )
 
     def _publish(self) -> None:
-        """The model computes with what the optimizer has."""
+        """Copies the optimizer's weights into the model."""
         with torch.no_grad():
             for name, p in self.params.items():
                 p.copy_(self.masters[name])
@@ -111,11 +111,11 @@ class LocalEngine:
                 self.optimizer.state[master] = {**state, "step": stored[f"{key}.step"].reshape(()).cpu().clone()}
 
     def save(self, folder: Path, is_state: bool = False) -> Json:
-        """In the format of PEFT, and the optimizer's state beside it."""
+        """Writes the adapter in the format of PEFT, and the state of the optimizer."""
         assert self.model
         folder.mkdir(parents=True, exist_ok=True)
         about = cast(LoraConfig, self.model.peft_config["default"])
-        # a set has no order, and equal checkpoints are to have equal bytes
+        # a set has no order, but equal checkpoints must have equal bytes
         about.target_modules = sorted(about.target_modules or ())
         about.save_pretrained(str(folder))
         named = {name.replace(".default", ""): master for name, master in self.masters.items()}
@@ -135,10 +135,13 @@ class LocalEngine:
             "dtype": str(self.dtype).removeprefix("torch."),
         }
 
-    # log-probabilities
+    # Log-probabilities
 
     def _assert_plain_head(self) -> None:
-        """Log-probabilities are computed of the trained tokens alone: the head must be all that follows the body."""
+        """
+        Checks that nothing follows the head of the model. Log-probabilities are computed from the head, for trained
+        tokens only.
+        """
         ids = torch.arange(4, device=self.device).unsqueeze(0) % self.base.config.vocab_size
         BOUNDS.set([4], self.device)
         with torch.no_grad():
@@ -150,7 +153,7 @@ class LocalEngine:
             raise ValueError("the base model changes its logits behind its head, which engine local does not know")
 
     def logprobs(self, examples: list[Example], config: Config) -> list[list[float]]:
-        """Of the trained tokens of each sequence, in the order of the examples."""
+        """Returns the log-probabilities of the trained tokens of each sequence, in the order of the examples."""
         found: dict[int, list[float]] = {}
         with torch.no_grad():
             for row in packs(examples, config.packed_sequence_length):
@@ -160,7 +163,7 @@ class LocalEngine:
                     found[id(sequence)], values = values[: sequence.trained_tokens], values[sequence.trained_tokens :]
         return [found[id(sequence)] for example in examples for sequence in example]
 
-    # training
+    # Training
 
     def prepare(self, examples: list[Example], config: Config) -> None:
         if not needs_start(examples, config):
@@ -187,7 +190,7 @@ class LocalEngine:
         self.ranks.add(grads)
         values = torch.stack([value.float() for value in sums.values()]) if sums else torch.zeros(0, device=self.device)
         names = self.ranks.share(list(sums))
-        if not sums:  # a rank without a row
+        if not sums:  # a rank that has no row
             values = torch.zeros(len(names), device=self.device)
         self.ranks.add([values])
         for master, grad in zip(self.masters.values(), grads, strict=True):
@@ -220,12 +223,12 @@ class LocalEngine:
 
 
 def body_of(base: Any) -> Any:
-    """A model without its head."""
+    """Returns a model without its head."""
     return getattr(base, base.base_model_prefix)
 
 
 def trained_logprobs(base: Any, sequences: list[Sequence]) -> Tensor:
-    """Of the trained tokens of sequences that lie side by side."""
+    """Returns the log-probabilities of the trained tokens of sequences that lie side by side."""
     device = base.device
     lengths = [len(sequence.ids) for sequence in sequences]
     ids = torch.tensor([token for sequence in sequences for token in sequence.ids], device=device)
@@ -239,7 +242,7 @@ def trained_logprobs(base: Any, sequences: list[Sequence]) -> Tensor:
         input_ids=ids.unsqueeze(0), position_ids=positions.unsqueeze(0), use_cache=False
     ).last_hidden_state[0]
     targets = mask.nonzero()[:, 0]
-    before = hidden[targets - 1]  # a token is predicted where the one before stands
+    before = hidden[targets - 1]  # the state of a token predicts the next token
     head = base.get_output_embeddings()
 
     def logprobs(states: Tensor, tokens: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The losses, on the log-probabilities of the trained tokens of one pack."""
+"""The losses, computed from the log-probabilities of the trained tokens of a pack."""
 
 import math
 from dataclasses import dataclass
@@ -9,18 +9,19 @@ from torch.nn import functional as F
 
 from skein_trainer.data import Config, Example, Sequence
 
-#: Below and above 1: PPO's clip, and the bounds of CISPO's weights (arXiv 2506.13585), which has none below.
+#: Largest distances below and above 1: PPO's clip, and the bounds of CISPO's weights (arXiv 2506.13585). CISPO has no
+#: lower bound.
 CLIPS = {"ppo": (0.2, 0.2), "grpo": (0.2, 0.2), "cispo": (1.0, 4.0)}
 
 
 @dataclass
 class Batch:
-    """What all packs of a gradient step share: a loss is a sum over packs."""
+    """Counts that all packs of a gradient step share. A loss is a sum over packs."""
 
     tokens: int
     sequences: int
     examples: int
-    #: KTO: how far the policy has moved on average.
+    #: For KTO: the mean distance that the policy has moved.
     kl: float = 0.0
 
 
@@ -28,12 +29,13 @@ class Batch:
 class Pack:
     """The trained tokens of a pack, one after the other."""
 
-    #: The number of the sequence that a token belongs to.
+    #: Index of the sequence of each token.
     owner: Tensor
-    #: The sampler's log-probabilities, NaN where there are none, and the trainer's own at the start of the job.
+    #: Log-probabilities of the sampler, NaN when it recorded none; `start` has those of the trainer at the start of
+    #: the job.
     sampled: Tensor
     start: Tensor
-    #: Of the sequences.
+    #: Values of each sequence.
     advantages: Tensor
     rewards: Tensor
 
@@ -58,7 +60,7 @@ def pack_of(sequences: list[Sequence], device: torch.device) -> Pack:
 
 
 def needs_start(examples: list[Example], config: Config) -> bool:
-    """Whether the loss needs log-probabilities of the policy as it is at the start."""
+    """Returns true when the loss needs log-probabilities of the policy at the start of the job."""
     if config.loss_fn in ("dpo", "kto"):
         return True
     if config.loss_fn == "sft":
@@ -68,7 +70,7 @@ def needs_start(examples: list[Example], config: Config) -> bool:
 
 
 def clip_bounds(config: Config) -> tuple[float, float]:
-    """How far a ratio may be below and above 1."""
+    """Returns the largest distances of a ratio below and above 1."""
     low, high = CLIPS[config.loss_fn]
     low = low if config.epsilon is None else config.epsilon
     high = (high if config.epsilon is None else low) if config.epsilon_high is None else config.epsilon_high
@@ -76,7 +78,7 @@ def clip_bounds(config: Config) -> tuple[float, float]:
 
 
 def loss_of(config: Config, new: Tensor, pack: Pack, batch: Batch) -> tuple[Tensor, Metrics]:
-    """The share of the pack in the loss of the batch, and sums for its metrics."""
+    """Returns the share of the pack in the loss of the batch, and sums for its metrics."""
     if config.loss_fn == "sft":
         return -new.sum() / batch.tokens, {}
     if config.loss_fn in ("dpo", "kto"):
@@ -103,7 +105,7 @@ def policy_gradient(config: Config, new: Tensor, pack: Pack, batch: Batch) -> tu
         "kl": (old - new).detach().sum(),
         "off_policy": (ratio != 1).sum(),
     }
-    if cap:  # the trainer's kernels are not the sampler's: arXiv 2508.09874 (truncated importance sampling)
+    if cap:  # trainer and sampler have different kernels: arXiv 2508.09874 (truncated importance sampling)
         weight = torch.where(known, (pack.start - pack.sampled).exp(), torch.ones_like(new)).clamp(max=cap)
         metrics["sampler_weight"] = weight.sum()
         gain = gain * weight
@@ -130,7 +132,7 @@ def preference(config: Config, new: Tensor, pack: Pack, batch: Batch) -> tuple[T
     }
 
 
-#: What sums are divided by to be means.
+#: Divides sums by their counts.
 def means(sums: dict[str, float], batch: Batch) -> dict[str, float]:
     counts = {"loss": 1, "margin": batch.examples, "accuracy": batch.examples, "moved": batch.sequences}
     return {name: value / counts.get(name, batch.tokens) for name, value in sums.items()}

@@ -1,4 +1,4 @@
-"""The processes that train together under torchrun. Rank 0 alone speaks with Skein."""
+"""The processes that train together under torchrun. Only rank 0 communicates with Skein."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Ranks:
-    """One process alone needs no torch here: an engine may do without."""
+    """The group of the training processes. A single process needs no torch, because an engine may do without it."""
 
     def __init__(self, device: torch.device | None = None):
         self.size = int(os.environ.get("WORLD_SIZE", "1"))
@@ -30,7 +30,7 @@ class Ranks:
         return self.rank == 0
 
     def share(self, value: Any) -> Any:
-        """What rank 0 has."""
+        """Returns the value of rank 0 on every rank."""
         if self.size == 1:
             return value
         box = [value]
@@ -38,7 +38,7 @@ class Ranks:
         return box[0]
 
     def add(self, tensors: list[Tensor]) -> None:
-        """Each becomes the sum over all ranks."""
+        """Replaces each tensor by its sum over all ranks."""
         if self.size == 1 or not tensors:
             return
         flat = import_module("torch").cat([tensor.reshape(-1) for tensor in tensors])

@@ -1,4 +1,4 @@
-"""`skein-serve`: loads finished LoRAs into vLLM, and tells Skein's gateway what it may ask for."""
+"""`skein-serve`: loads finished LoRAs into vLLM, and reports to Skein's gateway which ones it serves."""
 
 import argparse
 import json
@@ -23,7 +23,9 @@ LABEL = re.compile(r'(?:running|waiting)_lora_adapters="([^"]*)"')
 
 
 class Vllm:
-    """The part of vLLM's API that changes its LoRAs; it is started with VLLM_ALLOW_RUNTIME_LORA_UPDATING=True."""
+    """
+    The part of vLLM's API that changes its LoRAs. vLLM must be started with VLLM_ALLOW_RUNTIME_LORA_UPDATING=True.
+    """
 
     def __init__(self, url: str, key: str | None = None):
         self.url = url.rstrip("/").removesuffix("/v1")
@@ -45,7 +47,9 @@ class Vllm:
         self.ask("/v1/unload_lora_adapter", {"lora_name": name})
 
     def in_use(self) -> set[str] | None:
-        """The LoRAs with requests; None where the engine does not say. The newest of the series counts."""
+        """
+        Returns the LoRAs that have requests; None when the engine does not report them. The newest series counts.
+        """
         series = [(float(at), labels) for labels, at in ADAPTERS.findall(self.ask("/metrics"))]
         if not series:
             return None
@@ -60,7 +64,7 @@ class Checkpoint:
 
     @property
     def name(self) -> str:
-        """What the engine calls it. Names of models may be equal in several projects; ids are not."""
+        """Returns the name at the engine. Model names may be equal in several projects, but ids are unique."""
         return f"{self.model_id}-step{self.step}"
 
 
@@ -68,25 +72,26 @@ class Checkpoint:
 class Settings:
     provider: str
     folder: Path
-    #: What the engine calls the base model, which is step 0; by default as Skein does.
+    #: Name of the base model, which is step 0, at the engine; by default its name in Skein.
     engine_model: str | None = None
     base_models: tuple[str, ...] = ()
     newest: int = 2
     ttl_s: int = 90
-    #: How long requests for a LoRA may take that is to go, where the engine does not say what is in use.
+    #: Seconds that requests for a LoRA may take before it is unloaded, when the engine does not report which LoRAs
+    #: are in use.
     grace_s: float = 600
 
 
 class Server:
-    """Each `tick` compares what should be served with what is, and does the difference."""
+    """Keeps vLLM and the gateway up to date: each `tick` compares the wanted checkpoints with the served ones."""
 
     def __init__(self, skein: Skein, engine: Vllm, settings: Settings):
         self.skein, self.engine, self.settings = skein, engine, settings
-        #: When the gateway has to be told again.
+        #: Times at which the report to the gateway must be renewed.
         self.ready: dict[Checkpoint, float] = {}
-        #: LoRAs that nobody new is sent to, and since when.
+        #: LoRAs that get no new requests, and the times since when.
         self.leaving: dict[str, float] = {}
-        #: Checkpoints that are no LoRA, or that the engine or the gateway refused, and when to try again.
+        #: Checkpoints that are not LoRAs, or that the engine or the gateway refused, and the times of the next try.
         self.refused: dict[Checkpoint, float] = {}
 
     def tick(self) -> None:
@@ -106,7 +111,7 @@ class Server:
         self.unload({one.name for one in wanted}, loaded)
 
     def wanted(self) -> list[Checkpoint]:
-        """Of each model the newest steps, those with an alias, and step 0, which is the base model."""
+        """Returns, for each model, the newest steps, those with an alias, and step 0, which is the base model."""
         found: list[Checkpoint] = []
         for base_model in self.settings.base_models or (None,):
             after = None
@@ -148,7 +153,9 @@ class Server:
         self.ready[checkpoint] = time.monotonic() + self.settings.ttl_s / 3
 
     def fetch(self, checkpoint: Checkpoint) -> Path:
-        """The folder with the files of a LoRA. What is there already with its digest is not fetched again."""
+        """
+        Returns the folder with the files of a LoRA. Files that exist with the right digest are not fetched again.
+        """
         path = f"/v1/preview/trainer/models/{checkpoint.model_id}/checkpoints/{checkpoint.step}"
         with self.skein.open("GET", f"{path}/files") as response:
             files = [file for file in json.load(response)["files"] if file["name"] in NEEDED]
@@ -162,11 +169,11 @@ class Server:
         return folder
 
     def end(self, checkpoint: Checkpoint) -> None:
-        """No new requests; those under way go on."""
+        """Ends new requests. Requests under way continue."""
         del self.ready[checkpoint]
         try:
             self.skein.post("/v1/preview/trainer/serving/end", self.key_of(checkpoint))
-        except Refused as error:  # the model was deleted
+        except Refused as error:  # happens when the model was deleted
             print(f"{checkpoint.name}: {error}", file=sys.stderr, flush=True)
 
     def unload(self, wanted: set[str], loaded: set[str]) -> None:
@@ -177,7 +184,7 @@ class Server:
         for name in sorted(gone):
             since = self.leaving.setdefault(name, time.monotonic())
             waits = time.monotonic() - since < self.settings.grace_s if in_use is None else name in in_use
-            # the gateway may have chosen it just before it was told
+            # the gateway may have chosen it just before the report
             if waits or time.monotonic() - since < min(5, self.settings.grace_s):
                 continue
             self.engine.unload(name)
@@ -232,7 +239,7 @@ def main() -> None:
         while True:
             try:
                 server.tick()
-            except (Refused, LeaseLost, OSError) as error:  # what is not renewed expires
+            except (Refused, LeaseLost, OSError) as error:  # reports that are not renewed expire
                 print(f"{error}", file=sys.stderr, flush=True)
             time.sleep(given.every)
     except KeyboardInterrupt:

@@ -1,7 +1,7 @@
 """
-Trains on a server of the Tinker protocol: a hosted one, or SkyRL. The SDK (`pip install './trainer[tinker]'`) takes the
-address and the key from TINKER_BASE_URL and TINKER_API_KEY. Losses and their clips are ours; the tensors are the
-server's.
+Trains on a server of the Tinker protocol: a hosted one, or SkyRL. The SDK (`pip install './trainer[tinker]'`) reads
+the address and the key from TINKER_BASE_URL and TINKER_API_KEY. This engine defines the losses and their clips; the
+server keeps the tensors.
 """
 
 import importlib
@@ -20,7 +20,7 @@ from skein_trainer.data import Config, Example, Sequence, template_of, tokens_of
 from skein_trainer.engine import Lora
 from skein_trainer.losses import Batch, clip_bounds, loss_of, means, needs_start, pack_of
 
-#: Losses that servers compute themselves. Of the others we compute the gradient on the log-probabilities.
+#: Losses that servers compute themselves. For the others, this engine computes the gradient on the log-probabilities.
 OF_SERVERS = {"sft": "cross_entropy", "ppo": "ppo", "cispo": "cispo"}
 STATE = "tinker.json"
 PREFIX = "tinker://"
@@ -50,14 +50,16 @@ class TinkerEngine:
             made = self.service.create_training_client_from_state_with_optimizer(path)
         else:
             raise ValueError(f"the parent is at {path}, which is no checkpoint of the Tinker protocol")
-        self.client = made.result() if hasattr(made, "result") else made  # newer SDKs answer a future
+        self.client = made.result() if hasattr(made, "result") else made  # newer SDKs return a future
 
     def _new_session(self) -> None:
-        """A server keeps the models of a session while it lasts, and has room for few of them."""
-        with suppress(Exception):  # one that cannot be ended runs out
+        """
+        Begins a new session. A server keeps the models of a session until it ends, and has room for few of them.
+        """
+        with suppress(Exception):  # a session that cannot be closed expires
             if hasattr(self.service, "close"):
                 self.service.close("success").result()
-            elif self.service:  # an older SDK
+            elif self.service:  # older SDKs
                 self.service.holder.close()
         self.service = self.sdk.ServiceClient()
 
@@ -104,7 +106,7 @@ class TinkerEngine:
             beta2=0.99,
             eps=1e-8,
             weight_decay=config.weight_decay,
-            # servers add up what we take the mean of
+            # servers sum over tokens, and this engine takes the mean
             grad_clip_norm=config.max_grad_norm * (batch.tokens if is_of_server else 1),
         )
         self.client.optim_step(adam).result()
@@ -118,12 +120,15 @@ class TinkerEngine:
         }
 
     def _datum(self, sequence: Sequence, loss_fn: str) -> Any:
-        """Position i of a datum predicts token i + 1: inputs are all tokens but the last, targets all but the first."""
+        """
+        Makes a datum. Its position i predicts token i + 1: inputs are all tokens but the last, targets all but the
+        first.
+        """
         mask = sequence.mask[1:]
         inputs: dict[str, list[float]] = {"target_tokens": list(sequence.ids[1:])}
         if loss_fn == "cross_entropy":
             inputs["weights"] = [float(is_trained) for is_trained in mask]
-        else:  # an advantage of 0 is what masks a token
+        else:  # an advantage of 0 masks a token
             pack = pack_of([sequence], CPU)
             old = iter(torch.where(pack.sampled.isnan(), pack.start, pack.sampled).tolist())
             inputs["logprobs"] = [next(old) if is_trained else 0.0 for is_trained in mask]

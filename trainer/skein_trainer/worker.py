@@ -1,4 +1,4 @@
-"""One job from claim to end. Rank 0 speaks with Skein; the others do the same steps."""
+"""Runs a job from the claim to its end. Rank 0 communicates with Skein; the other ranks make the same steps."""
 
 import json
 import random
@@ -18,18 +18,18 @@ PROGRESS = "progress.json"
 
 
 class Stop:
-    """Rank 0 ends."""
+    """Sent to the other ranks when rank 0 ends."""
 
 
 @dataclass
 class Work:
-    """What every rank needs of a job."""
+    """The data of a job that every rank needs."""
 
     config: Config
     examples: list[Example]
-    #: What rank 0 has fetched, for the others: an adapter is small.
+    #: Files that rank 0 has fetched for the other ranks: an adapter is small.
     files: dict[str, bytes]
-    #: Where the parent is, if its files are elsewhere.
+    #: Location of the parent, if Skein does not store its files.
     uri: str | None
 
 
@@ -38,7 +38,7 @@ class Worker:
         self.engine, self.ranks, self.folder, self.state_seconds = engine, ranks, folder, state_seconds
 
     def run(self, job: Job) -> None:
-        """Of rank 0. Whatever goes wrong is reported, unless the job is no longer ours."""
+        """Runs a job on rank 0. Reports every failure, unless the lease is lost."""
         print(f"job {job.id}, attempt {job.claim['attempt']}", flush=True)
         with job, tempfile.TemporaryDirectory(dir=self.folder) as scratch:
             try:
@@ -53,13 +53,13 @@ class Worker:
                 report = {"error_message": repr(error), "retryable": isinstance(error, OSError)}
                 try:
                     job.post("fail", report)
-                except Exception as lost:  # then the lease runs out, and the job is tried again
+                except Exception as lost:  # the lease then expires, and the job is tried again
                     print(f"could not report it: {lost}", file=sys.stderr)
                 if self.ranks.size > 1:
-                    raise  # the other ranks wait for this one: torchrun starts them all again
+                    raise  # the other ranks wait for this one: torchrun restarts all of them
 
     def follow(self, work: Work) -> None:
-        """Of the other ranks."""
+        """Runs a job on the other ranks."""
         with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
             for name, content in work.files.items():
                 path = Path(scratch) / name
@@ -77,9 +77,9 @@ class Worker:
             reader.add(group)
         num_steps = sum(1 for _ in batches_of(reader.examples, config))
         if reader.examples:
-            config.at(num_steps - 1)  # a list of rates that is too short
+            config.at(num_steps - 1)  # raises an error when the list of rates is too short
         num_sequences = sum(len(example) for example in reader.examples)
-        # clients count the gradient steps of a job on conversations up to this number
+        # clients expect this number of gradient steps for a job on conversations
         job.report("training_started", {"num_sequences": num_steps if is_sft else num_sequences})
         for level, text in reader.notes():
             job.report("note", {"level": level, "text": text})
@@ -110,7 +110,10 @@ class Worker:
         return job.post("complete", {"metrics": {**last, **reader.metrics()}, "checkpoint": checkpoint})
 
     def _steps(self, work: Work, scratch: Path) -> Iterator[tuple[int, dict[str, float]]]:
-        """How many gradient steps are done, and what the last one says. Those before a state are skipped."""
+        """
+        Yields the number of gradient steps so far, and the metrics of the last one. Skips the steps before a saved
+        state.
+        """
         config, examples = work.config, work.examples
         parent, state = scratch / "parent", scratch / "state"
         self.engine.start(parent if parent.exists() else None, config, work.uri)
@@ -125,7 +128,7 @@ class Worker:
 
 
 def batches_of(examples: list[Example], config: Config) -> Iterator[list[Example]]:
-    """The same ones for each attempt."""
+    """Yields the batches, which are the same for each attempt."""
     size = config.batch_size or len(examples)
     for epoch in range(config.num_epochs):
         order = list(examples)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 
 class Engine(Protocol):
-    #: Of the base model.
+    #: Name of the base model.
     name: str
     #: Names of the LoRAs that are loaded.
     adapters: set[str]
@@ -19,7 +19,7 @@ class Engine(Protocol):
 
 
 def choice_of(index: int, ids: list[int], said: list[tuple[str, float]], asked: dict[str, Any]) -> dict[str, Any]:
-    """A choice that says these tokens, each with its log-probability."""
+    """Makes a choice of these tokens, each with its log-probability."""
     content = [{"token": token, "logprob": value, "bytes": None, "top_logprobs": []} for token, value in said]
     return {
         "index": index,

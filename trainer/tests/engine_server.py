@@ -1,5 +1,5 @@
 """
-An inference engine for the tests, in the place of vLLM: it loads LoRAs of PEFT into a model of transformers by vLLM's
+An inference engine for the tests, instead of vLLM. It loads LoRAs of PEFT into a model of transformers with vLLM's
 API, and answers chat completions with log-probabilities and token ids.
 
     python trainer/tests/engine_server.py --base <folder> --port 8000

@@ -1,6 +1,6 @@
 """
-What an agent does around a trainer, for the tests of the repository: takes the newest checkpoint out of Skein,
-samples with it, scores the answers, submits them as a job and waits for its end.
+Acts as an agent around a trainer, for the tests of the repository: loads the newest checkpoint from Skein, samples
+with it, scores the answers, submits them as a job, and waits for its end.
 
     python trainer/tests/learner.py --base <folder> --model <id> --rounds 16 [--shuffle]
 """
@@ -29,7 +29,7 @@ from skein_trainer.engine import Lora  # noqa: E402
 from skein_trainer.local import LocalEngine  # noqa: E402
 from skein_trainer.ranks import Ranks  # noqa: E402
 
-#: The letters that are right behind each prompt: about a fourth of all.
+#: The rewarded letters for each prompt: about a fourth of all letters.
 WANTED = {"a?": "0123456789", "b?": "klmnopqrst", "c?": "abcdefghij", "d?": "uvwxyz?: "}
 ANSWERS, LENGTH = 16, 3
 CONFIG = {"loss_fn": "cispo", "learning_rate": 0.01}
@@ -89,7 +89,10 @@ class Learner:
         return groups
 
     def note_logprobs(self, groups: list[dict[str, Any]]) -> None:
-        """As a sampler notes them that computes exactly as the trainer does: with the same rows side by side."""
+        """
+        Records log-probabilities as a sampler would that computes exactly as the trainer does: with the same rows
+        side by side.
+        """
         reader = Reader(self.config, self.engine.tokenise)
         for group in groups:
             reader.add(group)

@@ -1,8 +1,8 @@
 """
-A model that needs no torch: how likely each letter is in an answer, by the letter that the prompt begins with. Its
+A model that needs no torch. It stores how likely each letter is in an answer, by the first letter of the prompt. Its
 tokens are characters, and its "LoRA" is the table of logits, in the files that a LoRA of PEFT has.
 
-`skein-train --engine letters:LettersEngine` trains it. As a program it is an inference engine in the place of vLLM:
+`skein-train --engine letters:LettersEngine` trains it. As a program it is an inference engine instead of vLLM:
 
     python trainer/tests/letters.py --port 8000
 """
@@ -33,7 +33,7 @@ ADAPTER = "adapter_model.safetensors"
 
 
 def tokenise(messages: list[Json], tools: list[Json] | None, is_prompt: bool) -> list[int]:
-    """As the chat template of `tiny.py`."""
+    """Tokenises as the chat template of `tiny.py` does."""
     ids: list[int] = []
     for message in messages:
         is_said = message["role"] == "assistant"
@@ -53,7 +53,7 @@ class Table:
             self.logits = [list(values[at : at + size]) for at in range(0, size * size, size)]
 
     def write(self, folder: Path) -> None:
-        """In the format of safetensors."""
+        """Writes the table in the format of safetensors."""
         size = len(TOKENS)
         about = {"logits": {"dtype": "F64", "shape": [size, size], "data_offsets": [0, 8 * size * size]}}
         header = json.dumps(about).encode()
@@ -69,7 +69,7 @@ class Table:
 
 
 class LettersEngine:
-    """Follows the gradient of the policy."""
+    """An engine that follows the gradient of the policy."""
 
     def __init__(self, base: str, lora: Lora):
         self.tokenise = tokenise
@@ -79,7 +79,7 @@ class LettersEngine:
         self.table = Table(folder)
 
     def prepare(self, examples: list[Example], config: Config) -> None:
-        """The losses need nothing of the policy at the start."""
+        """Does nothing: the losses need no values of the policy at the start."""
 
     def step(self, examples: list[Example], config: Config) -> dict[str, float]:
         sequences = [sequence for example in examples for sequence in example]
@@ -110,7 +110,7 @@ def trained(sequence: Sequence) -> Iterator[int]:
 
 
 class Sampler:
-    """What vLLM does, for `engine_api.py`."""
+    """Samples from the tables, as vLLM does, for `engine_api.py`."""
 
     def __init__(self, name: str):
         self.name = name

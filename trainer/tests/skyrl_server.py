@@ -1,6 +1,6 @@
 """
-Starts SkyRL's server of the Tinker protocol from an installed `skyrl[jax,tinker]`, on a CPU. It starts its engine by
-`uv run`; here both run in this Python.
+Starts SkyRL's server of the Tinker protocol from an installed `skyrl[jax,tinker]`, on a CPU. SkyRL starts its engine
+with `uv run`; this program runs both in the same Python environment.
 
     python trainer/tests/skyrl_server.py <folder of the base model> <port> <folder for its files>
 """
@@ -22,7 +22,8 @@ def main() -> None:
     from skyrl.tinker import api  # noqa: PLC0415
     from skyrl.tinker.config import config_to_argv  # noqa: PLC0415
 
-    # The module that is run has other names than the one imported here: it takes these.
+    # Replaces the command with which SkyRL starts its engine. The API is imported, and not run as a module: a module
+    # that runs as `__main__` would not see the replacement.
     def engine_command(_: list[str], config: typing.Any) -> list[str]:
         return [sys.executable, __file__, ENGINE, *config_to_argv(config)]
 
@@ -43,7 +44,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    typing.TypedDict = typing_extensions.TypedDict  # pydantic wants this one before Python 3.12
+    typing.TypedDict = typing_extensions.TypedDict  # pydantic needs this one before Python 3.12
     if sys.argv[1] == ENGINE:
         sys.argv = sys.argv[1:]
         runpy.run_module(ENGINE, run_name="__main__", alter_sys=True)

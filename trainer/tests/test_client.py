@@ -1,4 +1,6 @@
-"""Downloads over connections that break. What Skein itself does is in test/training/really-trains.long-spec.ts."""
+"""
+Tests downloads over connections that break. test/training/really-trains.long-spec.ts tests the trainer against Skein.
+"""
 
 import hashlib
 import threading
@@ -13,7 +15,7 @@ CONTENT = bytes(range(256)) * 400
 
 
 class Breaking(BaseHTTPRequestHandler):
-    """Announces all that is left, sends a part of it, and closes. Is away at first."""
+    """Announces all remaining bytes, sends a part of them, and closes the connection. The first request fails."""
 
     asked: list[str | None] = []  # noqa: RUF012
 

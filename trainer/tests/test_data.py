@@ -1,4 +1,4 @@
-"""From groups to sequences."""
+"""Tests the conversion of groups into sequences."""
 
 import math
 

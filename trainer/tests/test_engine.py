@@ -1,4 +1,4 @@
-"""Engine local against what PEFT and the formulas say."""
+"""Tests engine local against PEFT and against the formulas of the papers."""
 
 import json
 import math
@@ -36,7 +36,7 @@ def examples() -> list[Example]:
 
 
 def record(engine: LocalEngine, given: list[Example], config: Config, shift: float = 0.0) -> None:
-    """The sampler's log-probabilities: those of the policy, moved a little."""
+    """Sets the sampler's log-probabilities to those of the policy, slightly shifted."""
     values = engine.logprobs(given, config)
     for i, (one, found) in enumerate(zip([each for example in given for each in example], values, strict=True)):
         shifted = iter([value + shift * (-1) ** i for value in found])
@@ -44,7 +44,7 @@ def record(engine: LocalEngine, given: list[Example], config: Config, shift: flo
 
 
 def moved(engine: LocalEngine, config: Config) -> None:
-    """An adapter that does something: the first one is zero."""
+    """Starts with an adapter that changes the model: a new one is zero."""
     engine.start(None, config)
     generator = torch.Generator().manual_seed(7)
     for master in engine.masters.values():
@@ -53,7 +53,7 @@ def moved(engine: LocalEngine, config: Config) -> None:
 
 
 def plain_logprobs(model: torch.nn.Module, one: Sequence) -> torch.Tensor:
-    """As one computes them first: a sequence alone, all logits."""
+    """Computes log-probabilities in the simplest way: each sequence alone, with all logits."""
     ids = torch.tensor([one.ids])
     logits = model(input_ids=ids, use_cache=False).logits[0, :-1]
     all_of = torch.log_softmax(logits, dim=-1).gather(1, ids[0, 1:, None])[:, 0]
@@ -61,7 +61,7 @@ def plain_logprobs(model: torch.nn.Module, one: Sequence) -> torch.Tensor:
 
 
 def reference(engine: LocalEngine) -> torch.nn.Module:
-    """A model with the attention of transformers and the same adapter."""
+    """Returns a model with the attention of transformers and the same adapter."""
     assert engine.model
     model = get_peft_model(a_model(), engine.model.peft_config["default"])
     wanted = dict(engine.masters)
@@ -89,7 +89,7 @@ def test_packs_hold_every_example_once_and_up_to_their_length():
 
 
 def expected_loss(config: Config, new: list[torch.Tensor], given: list[Example]) -> torch.Tensor:
-    """The formulas of the papers, a sequence at a time."""
+    """Computes the formulas of the papers, one sequence at a time."""
     sequences = [one for example in given for one in example]
     total = sum(one.trained_tokens for one in sequences)
     losses: list[torch.Tensor] = []

@@ -1,4 +1,4 @@
-"""`skein-serve` between a small Skein that notes what it is told, and an engine that loads LoRAs with PEFT."""
+"""Tests `skein-serve` with a small Skein that records requests, and an engine that loads LoRAs with PEFT."""
 
 import json
 import threading
@@ -27,7 +27,7 @@ API = "/v1/preview/trainer"
 
 
 class SmallSkein(BaseHTTPRequestHandler):
-    """The routes that a server of models asks for; `steps` and `files` are what a test sets."""
+    """The routes that a server of models requests. A test sets `steps` and `files`."""
 
     steps: list[dict[str, Any]]
     files: Path
@@ -109,7 +109,7 @@ def test_the_newest_and_those_with_an_alias_are_served_and_others_go(skein: type
     server.tick()
     assert told(skein) == [("serving", 1, f"{MODEL}-step1"), ("serving", 0, "tiny")]
     server.tick()
-    assert told(skein) == []  # it is renewed when a third of its time is over
+    assert told(skein) == []  # it is renewed after a third of its time
     server.ready = dict.fromkeys(server.ready, 0.0)
     server.tick()
     assert [(path, step) for path, step, _ in told(skein)] == [("serving", 1), ("serving", 0)]

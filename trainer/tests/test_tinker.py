@@ -1,4 +1,6 @@
-"""Engine tinker against SkyRL, where `skyrl[jax,tinker]` is installed: it trains the tiny model with JAX on a CPU."""
+"""
+Tests engine tinker against SkyRL, if `skyrl[jax,tinker]` is installed. It trains the tiny model with JAX on a CPU.
+"""
 
 import importlib.util
 import os
@@ -26,7 +28,7 @@ pytestmark = pytest.mark.skipif(not has_skyrl, reason="skyrl[jax,tinker] is not 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The folder of the base model that a server trains."""
+    """Starts a server, and returns the folder of the base model that it trains."""
     folder = tmp_path_factory.mktemp("skyrl")
     made = write_base(folder / "base")
     with socket.socket() as free:
@@ -65,7 +67,7 @@ def test_two_steps_are_those_of_our_losses_and_a_state_goes_on(base: str, loss_f
     engine.start(None, config)
     engine.prepare(given, config)
     first = engine.step(given, config)
-    # the adapter is zero at first: the base model, with our tokens and masks, gives our loss
+    # a new adapter is zero: the base model, with our tokens and masks, gives our loss
     shared = {"loss", "ratio", "kl", "margin", "num_trained_tokens", "num_tokens", "reward"} & set(expected)
     assert {name: first[name] for name in shared} == pytest.approx({name: expected[name] for name in shared}, abs=1e-4)
     second = engine.step(given, config)
@@ -95,7 +97,7 @@ def test_checkpoints_of_other_engines_are_refused(base: str, tmp_path: Path):
 
 
 def test_a_job_ends_the_session_of_the_one_before(base: str):
-    """A server unloads what belongs to a session that sends no more heartbeats."""
+    """Checks that a server unloads the models of a session without heartbeats."""
     from skein_trainer.tinker_engine import TinkerEngine  # noqa: PLC0415
 
     engine = TinkerEngine(base, Lora())

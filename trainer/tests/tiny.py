@@ -1,4 +1,4 @@
-"""A model that a test makes: a Llama of fewer than 200,000 random parameters, whose tokens are characters."""
+"""A model for tests: a Llama with fewer than 200,000 random parameters, whose tokens are characters."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def a_model(**changes: Any) -> LlamaForCausalLM:
 
 
 def write_base(folder: Path) -> str:
-    """The model and its tokenizer, as one downloads them."""
+    """Writes the model and its tokenizer in the format of downloaded models."""
     a_model().save_pretrained(str(folder))
     a_tokenizer().save_pretrained(str(folder))
     return str(folder)

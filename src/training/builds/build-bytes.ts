@@ -6,17 +6,17 @@ import type { Split } from './groups.js';
 
 const gzip = promisify(zlib.gzip);
 const gunzip = promisify(zlib.gunzip);
-/** The fastest level, as bodies with trajectory groups are kept. */
+/** The fastest level. Bodies with trajectory groups are stored with it too. */
 const LEVEL = { level: 1 };
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Size of a piece for a reader. A reader that takes none for some seconds is slow. */
+/** Bytes handed to a reader at once. A reader that takes no piece for `STALLED_AFTER_MS` is cut. */
 const PIECE_BYTES = 256 * 1024;
 
 const LINE_FEED = 0x0a;
 const COMMA = Buffer.from(',');
 
-/** Packs lines into chunks of about one MiB, each of one side. */
+/** Packs lines into gzip chunks of about one MiB. A chunk holds lines of one side of the split only. */
 export class Packer {
   seq = 0;
   private readonly text = new ByteBuffer();
@@ -43,7 +43,7 @@ export class Packer {
 
 type Packed = AsyncIterable<Pick<PackedChunk, 'text'>>;
 
-/** The bytes of chunks in pieces. */
+/** Unpacks chunks, and yields their bytes in pieces of at most `PIECE_BYTES`. */
 export async function* unpackChunks(chunks: Packed): AsyncGenerator<Buffer> {
   for await (const { text } of chunks) {
     const bytes = await gunzip(text);
@@ -52,7 +52,7 @@ export async function* unpackChunks(chunks: Packed): AsyncGenerator<Buffer> {
   }
 }
 
-/** The lines of chunks, each without its line break. Memory is one line. */
+/** Yields the lines of chunks without their line breaks. Holds one line in memory. */
 export async function* cutLines(chunks: Packed): AsyncGenerator<Buffer> {
   const rest = new ByteBuffer();
   for await (const bytes of unpackChunks(chunks)) {
@@ -66,7 +66,7 @@ export async function* cutLines(chunks: Packed): AsyncGenerator<Buffer> {
   }
 }
 
-/** The lines of chunks as the elements of an array, in pieces and without its brackets. */
+/** Yields the lines of chunks as the elements of a JSON array, in pieces and without the brackets. */
 export async function* toJsonArray(chunks: Packed): AsyncGenerator<Buffer> {
   let isBehindLine = false;
   for await (const bytes of unpackChunks(chunks)) {
@@ -81,7 +81,7 @@ export async function* toJsonArray(chunks: Packed): AsyncGenerator<Buffer> {
   }
 }
 
-/** Rows as lines, in pieces. */
+/** Puts each row on a line, and yields the lines in pieces of at most `PIECE_BYTES`. */
 export async function* joinPieces(rows: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const piece = new ByteBuffer();
   for await (const row of rows) {

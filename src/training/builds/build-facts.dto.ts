@@ -1,20 +1,20 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { LINT_CODES, type LintCode } from './recipe.dto.js';
 
-/** What became of the units that a recipe finds. */
+/** The outcome of the units that a recipe selects. */
 export class BuildCountsDto {
   units!: number;
-  /** Still running, or not settled. */
+  /** Units that still run, or were active less than `select.settle_s` seconds ago. */
   waiting!: number;
-  /** No feedback yet. */
+  /** Units without the feedback that the reward needs. */
   unlabelled!: number;
-  /** Failed, and the recipe skips those. */
+  /** Units that failed, when `reward.exception` is `skip`. */
   failed!: number;
-  /** Without a call of the policy. */
+  /** Units without a call of the policy. */
   empty!: number;
-  /** In a group that is too small. */
+  /** Units without a group key, or in a group that is too small. */
   ungrouped!: number;
-  /** Left out for a lint. */
+  /** Units that are left out because of a lint. */
   dropped!: number;
   trajectories!: number;
   groups!: number;
@@ -28,11 +28,11 @@ export class LintDto {
   count!: number;
   /** Ids of calls. */
   examples!: string[];
-  /** What was found is left out of the build. */
+  /** Set when the build leaves out what the lint found. */
   @ApiPropertyOptional({ type: 'boolean', enum: [true] }) is_dropped?: true;
 }
 
-/** The setting of a recipe that leaves out the most units, and a value with which it would not. */
+/** The setting of the recipe that leaves out the most units, and a value that would keep them. */
 export class HintDto {
   setting!: string;
   @ApiProperty({
@@ -46,7 +46,7 @@ export class HintDto {
     ],
   })
   value!: unknown;
-  /** Units that are left out by it. */
+  /** Number of units that the setting leaves out. */
   units!: number;
 }
 
@@ -67,25 +67,24 @@ export class RewardFactsDto {
   std_dev!: number | null;
   min!: number | null;
   max!: number | null;
-  /** The mean of the evaluation side; the others are of both. */
+  /** Mean reward of the evaluation side. The other values cover both sides. */
   eval_mean!: number | null;
-  /** Groups in which all rewards are equal: nothing is learnt from them. */
+  /** Groups whose rewards are all equal. Training learns nothing from them. */
   equal_groups!: number;
   histogram!: BinDto[];
 }
 
-/** How often each name occurs. */
 const TALLY = { type: 'object', additionalProperties: { type: 'integer' } } as const;
 
-/** The facts to look at before training, but for the rewards. */
+/** Figures to check before training, without the rewards. */
 export class PreviewFactsDto {
-  /** Means of the single terms of the reward. */
+  /** Mean of each term of the reward. */
   @ApiProperty({ type: 'object', additionalProperties: { type: 'number' } })
   metrics!: Record<string, number>;
   tokens!: SpreadDto;
   turns!: SpreadDto;
   @ApiProperty(TALLY) group_sizes!: Record<string, number>;
-  /** Trajectories by what they hold. */
+  /** Number of trajectories by model. */
   @ApiProperty(TALLY) models!: Record<string, number>;
   @ApiProperty(TALLY) dialects!: Record<string, number>;
   @ApiProperty(TALLY) finish_reasons!: Record<string, number>;
@@ -93,7 +92,7 @@ export class PreviewFactsDto {
   several_histories!: number;
 }
 
-/** The facts to look at before training. */
+/** Figures to check before training. */
 export class BuildFactsDto extends PreviewFactsDto {
   rewards!: RewardFactsDto;
 }

@@ -10,6 +10,6 @@ export class BuildInput {
   @PrimaryColumn('text', { collation: 'C' })
   kind!: 'call' | 'feedback';
   @PrimaryColumn('text', { collation: 'C' }) id!: string;
-  /** Over its stored texts, in hex. */
+  /** SHA-256 of its stored texts, in hex. */
   @Column({ type: 'text', collation: 'C' }) sha256!: string;
 }

@@ -8,7 +8,7 @@ export class BuildJob {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('uuid', { name: 'build_id' }) buildId!: string;
   @PrimaryColumn('uuid', { name: 'job_id' }) jobId!: string;
-  /** What was logged of the evaluation side; null when it is empty. */
+  /** The log batch with the evaluation side; null when that side is empty. */
   @Column('uuid', { name: 'log_batch_id', nullable: true }) logBatchId!: string | null;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
   @Column('timestamptz', { name: 'erased_at', nullable: true }) erasedAt!: Date | null;

@@ -30,9 +30,14 @@ import { readRecipe } from './recipe.js';
 
 const BUILD_EXPORT = auditAction('build.export');
 
-/** Of desirable to undesirable examples, or the other way: beyond it TRL's documentation asks for weights. */
+/**
+ * Largest ratio of desirable to undesirable examples, or the inverse. Above it, TRL's documentation recommends
+ * weights.
+ */
 const MAX_IMBALANCE = 4 / 3;
-/** Builds that a process hands on at once: an export that is not for ART holds a group. */
+/**
+ * Submits and exports that a process runs at once. An export in a format other than `art` holds one group in memory.
+ */
 const AT_ONCE = 3;
 
 /** Hands builds to trainers: as training jobs, or as files. */
@@ -46,9 +51,9 @@ export class BuildOutputsService {
   ) {}
 
   /**
-   * Queues a training job with the training side of a build, and logs the evaluation side. `retrains` is the job whose training it
-   * does again.
-   * @throws Busy when too many builds are handed on
+   * Queues a training job with the training side of a build, and logs the evaluation side. `retrains` is the id of
+   * the job whose training the new job repeats.
+   * @throws Busy when too many builds are submitted or exported at once
    */
   submit(
     body: BuildSubmitDto,
@@ -82,18 +87,25 @@ export class BuildOutputsService {
     return { job_id: id };
   }
 
-  /** In the transaction that makes the job. @throws ApiError when the build has been erased */
+  /**
+   * Records the job of a build, in the transaction that creates the job.
+   * @throws ApiError when the build has been erased
+   */
   private async noteJob(
     projectId: string,
     buildId: string,
     job: { id: string; logBatchId: string | null },
   ): Promise<void> {
-    await this.database.query(derivedDataLock(projectId)); // an erasing has either ended, or will find the job
+    // a concurrent erasing has either ended, or will find the job
+    await this.database.query(derivedDataLock(projectId));
     await this.find(projectId, buildId);
     await this.database.query(jobInsert(projectId, buildId, job));
   }
 
-  /** The good conversations of the training side, as JSONL. `note` runs in the transaction that makes a job of them. */
+  /**
+   * Returns the conversations of the training side with a good reward, as JSONL. `note` runs in the transaction that
+   * creates a job from them.
+   */
   async sftSource(projectId: string, buildId: string) {
     const build = await this.find(projectId, buildId);
     const { threshold } = readRecipe(JSON.parse(build.recipe), 'recipe').reward;
@@ -104,7 +116,10 @@ export class BuildOutputsService {
     };
   }
 
-  /** The groups of one side as the member `trajectory_groups` of a body; empty when there are none. */
+  /**
+   * Yields a body whose member `trajectory_groups` holds the groups of one side. Yields nothing when that side is
+   * empty.
+   */
   private async *readBody(
     build: BuildRow,
     { projectId, split }: { projectId: string; split: Split },
@@ -121,8 +136,9 @@ export class BuildOutputsService {
   }
 
   /**
-   * An export in pieces, and the lints of its format.
-   * @throws ApiError when one of these is an error by the recipe, Busy when too many builds are handed on
+   * Returns an export in pieces, and the lints of its format.
+   * @throws ApiError when the recipe declares one of these lints an error, Busy when too many builds are exported at
+   * once
    */
   async export(
     body: BuildExportDto,
@@ -174,7 +190,10 @@ export class BuildOutputsService {
     return { pieces: this.watch(pieces, slot), lints };
   }
 
-  /** Frees the slot when the reader has read or left. A reader that takes nothing is cut, sooner while another key waits. */
+  /**
+   * Frees the slot when the reader has finished or left. Cuts a reader that takes nothing for `STALLED_AFTER_MS`, or
+   * sooner while another key waits.
+   */
   private watch(pieces: AsyncIterable<Buffer>, slot: ConnectionSlot): Readable {
     let stalled: NodeJS.Timeout | undefined;
     const taken = async function* () {
@@ -197,7 +216,10 @@ export class BuildOutputsService {
     });
   }
 
-  /** Read some at a time: a slow reader holds no connection. @throws Error when the build was erased meanwhile */
+  /**
+   * Reads a few chunks at a time, so that a slow reader holds no connection.
+   * @throws Error when the build was erased during the read
+   */
   private async *readChunks(
     projectId: string,
     { id, num_chunks }: BuildRow,
@@ -211,7 +233,7 @@ export class BuildOutputsService {
     }
   }
 
-  /** @throws ApiError `not_found`, or `conflict` when it was erased */
+  /** @throws ApiError `not_found`, or `conflict` when the build was erased */
   private async find(projectId: string, id: string): Promise<BuildRow> {
     const [build] = await this.database.query(buildQuery(projectId, id));
     if (!build) throw new ApiError('not_found', 'there is no such build in the project');
@@ -221,7 +243,10 @@ export class BuildOutputsService {
   }
 }
 
-/** What an export leaves out or loses, which its header says: rows are made once to know it. */
+/**
+ * Finds the lints of an export: what it leaves out or loses. The response header contains them, so all rows are
+ * converted once before the first row is sent.
+ */
 async function exportLints(
   format: ConvertedFormat,
   groups: AsyncIterable<Buffer>,

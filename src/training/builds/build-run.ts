@@ -21,12 +21,12 @@ import { type Rollout, makeRollout } from './rollout.js';
 import { hashParts } from './history-messages.js';
 import type { UnitWithMembers, Unit, UnitCalls } from './unit-calls.js';
 
-/** The text of one group: it is one line, which a trainer reads whole. */
+/** Characters of one group. A trainer reads the line of a group as a whole. */
 const MAX_GROUP_LENGTH = 64 * 1024 * 1024;
-/** Characters of a line that are made bytes at once, and hashed. */
+/** Characters that are encoded and hashed at once, between two pauses of the event loop. */
 const PART_LENGTH = 256 * 1024;
 
-/** A unit that will be in a group, if nothing is wrong with it. */
+/** A unit that joins a group unless a lint leaves it out. */
 export interface LabelledUnit {
   unit: Unit;
   hasFailed: boolean;
@@ -34,13 +34,11 @@ export interface LabelledUnit {
   split: Split;
 }
 
-/** A group as it is kept. */
 export interface BuiltGroup {
-  /** In parts, with its line break. */
+  /** The line of JSON with its line break, in parts. */
   line: Buffer[];
   split: Split;
   trajectories: GroupTrajectory[];
-  /** What went in: texts of calls, and feedback. */
   inputs: BuildInputDigest[];
 }
 
@@ -54,14 +52,14 @@ export interface BuildInputDigest {
 export interface BuildPlan {
   projectId: string;
   recipe: Recipe;
-  /** Where the recipe stands in the request. */
+  /** Path of the recipe in the request, for error messages. */
   path: string;
   untrained: UnitSelection['untrained'];
-  /** The build whose units are made anew. */
+  /** Id of an erased build. Only its units are built again. */
   of?: string;
-  /** Takes the groups, in their order. */
+  /** Receives the groups in their order. */
   take: (group: BuiltGroup) => Promise<void>;
-  /** Asked now and then; throws when there is nobody to build for. */
+  /** Called at each pause of the event loop. Throws when the client has left or its key was revoked. */
   goOn?: () => Promise<void>;
 }
 
@@ -83,7 +81,6 @@ interface GroupInProgress {
   length: number;
 }
 
-/** A unit that will be in a group, with what is said on it. */
 type ScoredUnit = LabelledUnit & {
   parents: ReadonlyMap<string, string | null>;
   said: UnitFeedback[];
@@ -96,7 +93,7 @@ interface TrajectoryPart {
   histories: History[];
 }
 
-/** One build under way: what was counted and found so far, and the group at hand. */
+/** Collects the counts and lints of one build, and the group that is being built. */
 export class BuildRun {
   readonly counts: BuildCountsDto = {
     units: 0,
@@ -116,7 +113,7 @@ export class BuildRun {
   private readonly census = new BuildStatistics();
   private readonly digest = createHash('sha256');
   private readonly seen = new Set<string>();
-  /** On which side each prompt and each thread stands. */
+  /** The side of the split of each prompt and thread that is in the build. */
   private readonly sides = new Map<string, Split>();
   private readonly turn = new EventLoopTurn();
   private group: GroupInProgress | undefined;
@@ -128,7 +125,7 @@ export class BuildRun {
     this.lints = new Lints(plan.recipe.lints);
   }
 
-  /** Lets others have their turn. Throws when the caller has left. */
+  /** Pauses for other requests when the event loop turn is over. Throws when the client has left. */
   async goOn(): Promise<void> {
     if (!this.turn.isOver) return;
     await this.plan.goOn?.();
@@ -143,7 +140,10 @@ export class BuildRun {
     return !isWaiting && !hasTooMany;
   }
 
-  /** Whether the unit has a reward, or with credit by turn one of its turns. Its feedback is evaluated here, once. */
+  /**
+   * Returns true when the unit has a reward. With `credit: 'turn'`, a reward for one of its turns is enough.
+   * Evaluates the feedback of the unit once.
+   */
   hasReward({ unit, members }: UnitWithMembers, said: UnitFeedback[]): boolean {
     const { recipe } = this.plan;
     const { hasFailed, parents, candidates, unread } = members;
@@ -172,7 +172,6 @@ export class BuildRun {
     return false;
   }
 
-  /** Counts a unit that was not given a group. */
   hasNoKey(): void {
     this.counts.ungrouped++;
     this.hints.add('no_key');
@@ -216,7 +215,7 @@ export class BuildRun {
     } else if (!this.isRefused(labelled, rollout)) this.add(labelled, rollout, read.texts);
   }
 
-  /** Notes what is wrong with a unit. True when it has to be left out. */
+  /** Notes the lints of a unit. Returns true when the unit has to be left out. */
   private isRefused({ unit, split }: LabelledUnit, rollout: Rollout): boolean {
     const { maxSteps } = this.plan.recipe;
     const [oldest] = rollout.steps;
@@ -231,7 +230,8 @@ export class BuildRun {
     this.seen.add(canonical);
     const dropping = findings.filter(({ code, call }) => {
       const isDropped = this.lints.note(code, [call]);
-      return isDropped || code === 'token_inexact'; // what a recipe asks for is not warned of
+      // only found when the recipe sets `build.token_exact`, so the unit is always dropped
+      return isDropped || code === 'token_inexact';
     });
     if (dropping.length > 0) this.drop(dropping[0]!.code);
     return dropping.length > 0;
@@ -270,7 +270,10 @@ export class BuildRun {
     group.inputs.push(...inputs.map((input) => ({ ...input, unitId: unit.id })));
   }
 
-  /** What becomes a trajectory of its own: the unit, each choice of a call, or what each score rewards. */
+  /**
+   * Yields the parts of a unit that each become a trajectory: the whole unit, each choice of a call, or the calls
+   * that a score rewards.
+   */
   private *partsOf(
     { parents, said }: ScoredUnit,
     { histories, calls }: Rollout,
@@ -290,7 +293,7 @@ export class BuildRun {
     }
   }
 
-  /** The group at hand, if it goes into the build. */
+  /** Ends the current group. Returns null when the group is left out of the build. */
   async endGroup(): Promise<BuiltGroup | null> {
     const { key, split, trajectories, units, inputs } = this.group!;
     this.group = undefined;
@@ -322,7 +325,7 @@ export class BuildRun {
     return { line, split, trajectories, inputs };
   }
 
-  /** The bytes of a line in parts, counted into the digest. */
+  /** Encodes a line in parts, and adds them to the digest of the build. */
   private async packLine(texts: Iterable<string>): Promise<Buffer[]> {
     const line: Buffer[] = [];
     let text = '';
@@ -354,13 +357,13 @@ const sumBy = <T>(list: readonly T[], number: (item: T) => number): number =>
 const historyLength = ({ turns, tools }: History): number =>
   sumBy(turns, ({ length }) => length) + (tools?.length ?? 0);
 
-/** What must not stand on both sides. */
+/** Returns the keys that must not be on both sides of the split: the prompt and the thread. */
 const splitSides = ({ root: { thread_id } }: Unit, { promptKey }: Rollout): string[] => [
   `prompt ${promptKey}`,
   ...(thread_id ? [`thread ${thread_id}`] : []),
 ];
 
-/** What is wrong with a group as a whole. */
+/** Returns the lints of a group as a whole. */
 function groupCodes(trajectories: readonly GroupTrajectory[]): LintCode[] {
   const differ = (of: (trajectory: GroupTrajectory) => unknown) =>
     new Set(trajectories.map(of)).size > 1;

@@ -3,7 +3,7 @@ import type { Split, GroupTrajectory } from './groups.js';
 
 const BINS = 10;
 
-/** Counts what goes into a build: some numbers for each trajectory. */
+/** Computes the figures of a build. Keeps a few numbers for each trajectory. */
 export class BuildStatistics {
   private readonly rewards: number[] = [];
   private readonly evalRewards: number[] = [];
@@ -72,7 +72,7 @@ export class BuildStatistics {
   }
 }
 
-/** How often each name occurred: the most frequent ones. */
+/** Counts up to 1,000 distinct names, and returns the 50 most frequent. */
 class NameCounts {
   private readonly found = new Map<string, number>();
 
@@ -99,7 +99,7 @@ function spread(numbers: number[]): SpreadDto {
   };
 }
 
-/** Bins of equal width from the lowest to the highest; one bin when they are the same. */
+/** Counts rewards in bins of equal width from the lowest to the highest; in one bin when all are equal. */
 function makeHistogram(sorted: readonly number[]): BinDto[] {
   const [min, max] = [sorted[0], sorted.at(-1)];
   if (min === undefined || max === undefined) return [];

@@ -1,7 +1,7 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** Where a trajectory of a build came from, and its reward. */
+/** The origin and the reward of a trajectory of a build. */
 @ProjectTable('build_units', { rows: 'data', counted: null })
 @Index('build_units_unit_idx', ['projectId', 'unitId'])
 export class BuildUnit {

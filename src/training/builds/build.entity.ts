@@ -4,7 +4,7 @@ import { changeKind } from '../../platform/database/changes.js';
 
 export const BUILDS = changeKind('builds');
 
-/** What a recipe made of the data at one moment. */
+/** The result of a recipe at one moment. */
 @ProjectTable('builds', { rows: 'data', counted: {} })
 @Index('builds_created_idx', ['projectId', 'createdAt', 'id'])
 export class Build {
@@ -12,13 +12,13 @@ export class Build {
   @PrimaryColumn('uuid') id!: string;
   @Column({ type: 'text', name: 'recipe_name', collation: 'C' }) recipeName!: string;
   @Column({ type: 'text', name: 'recipe_digest', collation: 'C' }) recipeDigest!: string;
-  /** As it was published: the object may be deleted since. */
+  /** The recipe as it was published. The object may have been deleted since. */
   @Column('json') recipe!: unknown;
   @Column({ type: 'text', collation: 'C' }) mode!: 'all' | 'new';
   @Column('int', { name: 'builder_version' }) builderVersion!: number;
-  /** The moment of its snapshot. */
+  /** Time of the snapshot that the build was made from. */
   @Column('timestamptz', { name: 'as_of' }) asOf!: Date;
-  /** SHA-256 of its groups, and of what went in, in hex. They stay when it is erased. */
+  /** SHA-256 of the groups, in hex. It stays when the build is erased, as does `manifestDigest`. */
   @Column({ type: 'text', collation: 'C' }) digest!: string;
   @Column({ type: 'text', name: 'manifest_digest', collation: 'C' }) manifestDigest!: string;
   @Column('int', { name: 'num_chunks' }) numChunks!: number;
@@ -27,8 +27,10 @@ export class Build {
   @Column('json') facts!: unknown;
   @Column({ type: 'text', name: 'user_id', collation: 'C' }) userId!: string;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
-  /** When its bytes were erased, because a call that went in was. */
+  /** Time when the groups were erased, because a call of the build was deleted or purged. */
   @Column('timestamptz', { name: 'erased_at', nullable: true }) erasedAt!: Date | null;
-  /** When a call that went in was purged: what was trained on the build is marked then. */
+  /**
+   * Time when a call of the build was purged. Jobs and checkpoints trained on the build are marked at that time too.
+   */
   @Column('timestamptz', { name: 'tainted_at', nullable: true }) taintedAt!: Date | null;
 }

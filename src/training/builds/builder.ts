@@ -12,18 +12,18 @@ import { asOfQuery, latestStepQuery, type RootRow, type UnitSelection } from './
 import type { UnitWithMembers, Unit } from './unit-calls.js';
 import { type GroupKeyPath, UnitsService } from './units.service.js';
 
-/** Changes with what equal data is made into; builds of different versions are not compared. */
+/** Increases when the same data would give a different build. Builds of different versions are not compared. */
 export const BUILDER_VERSION = 2;
 
-/** Roots whose keys and turns are looked at by one statement. */
+/** Roots whose keys and turns one statement reads. */
 const ROOTS_AT_ONCE = 50;
 
-/** The same before its side is known. */
 type KeyedUnit = Omit<LabelledUnit, 'split'> & SplitUnit;
 
 /**
- * Makes trajectory groups of recorded calls: first keys and rewards of all units, then one group after the other. Runs
- * in a transaction of the caller, which must see one snapshot. Memory is some hundred bytes a unit, and one group.
+ * Builds trajectory groups from recorded calls: first the keys and rewards of all units, then one group after the
+ * other. Runs in a transaction of the caller, which must see one snapshot. Memory: some hundred bytes for each unit,
+ * and one group.
  */
 @Injectable()
 export class Builder {
@@ -32,7 +32,6 @@ export class Builder {
     private readonly units: UnitsService,
   ) {}
 
-  /** @throws ApiError, InvalidQuery when the recipe cannot be used */
   async build(plan: BuildPlan): Promise<BuildResult> {
     const { projectId, recipe } = plan;
     const { condition, keys } = this.units.check(projectId, recipe, plan.path);
@@ -50,14 +49,13 @@ export class Builder {
     return { as_of: now!.as_of, ...run.result() };
   }
 
-  /** Of the policy's own checkpoints; staleness is judged by it. */
+  /** Reads the newest step of the policy. The lint `stale_policy` compares with it. */
   private async newestStep(projectId: string, { llm: { policy } }: Recipe): Promise<number | null> {
     if (policy === null) return null;
     const [model] = await this.database.query(latestStepQuery(projectId, policy));
     return model?.step ?? null;
   }
 
-  /** The units that have a reward, with their keys. */
   private async readLabels(
     selection: UnitSelection,
     { roots, keys, run }: { roots: RootRow[]; keys: GroupKeyPath[]; run: BuildRun },
@@ -120,7 +118,7 @@ export class Builder {
   }
 }
 
-/** The first key that has a value; null when that is the prompt, or none has one. */
+/** Returns the first group key that has a value. Null when the first one is the prompt, or no key has a value. */
 function groupKey({ root }: Unit, keys: GroupKeyPath[]): string | null {
   let at = 0;
   for (const { name, value } of keys) {
@@ -131,13 +129,16 @@ function groupKey({ root }: Unit, keys: GroupKeyPath[]): string | null {
   return null;
 }
 
-/** The thread or the user that the recipe splits by; null where it splits by groups alone, or the unit has none. */
+/**
+ * Returns the thread, the user or the other value that the recipe splits by. Null when it splits by groups alone, or
+ * the unit has no such value.
+ */
 function splitKey({ root }: Unit, { by }: RecipeSplitDto): string | null {
   if (by === 'thread') return root.thread_id || null;
   return by === 'group' ? null : (root.keys.at(-1) ?? null);
 }
 
-/** Groups in their order, the units of each in theirs: the training side first, then by code point. */
+/** Groups units by key. The training side comes first, then groups are ordered by key, and units by start time. */
 function groupLabelled(labelled: LabelledUnit[]): LabelledUnit[][] {
   const groups = groupBy(labelled, ({ key }) => key);
   const inOrder = [...groups.values()].map((group) =>

@@ -15,8 +15,9 @@ import { TaintedService } from '../tainted/tainted.service.js';
 import { BUILDS } from './build.entity.js';
 
 /**
- * Erases the groups of builds that hold deleted or erased calls, and their copies in jobs and logs. Digests, counts
- * and manifests stay, so that the lineage remains known. Where calls are purged, what was trained on the builds is marked.
+ * Erases the groups of builds that contain deleted or erased calls, and their copies in jobs and logs. Digests,
+ * counts and manifests stay, so that the lineage remains known. When calls are purged, jobs and checkpoints trained
+ * on the builds are marked as tainted.
  */
 @Injectable()
 export class BuildsErasing {
@@ -34,8 +35,8 @@ export class BuildsErasing {
   }
 
   /**
-   * Erases a new build if calls of its snapshot have been deleted since. A concurrent deletion has either seen the
-   * build, or is waited for here.
+   * Erases a new build when calls of its snapshot have been deleted since. A concurrent deletion has either seen the
+   * build, or this method waits for it.
    */
   async forgetGone(projectId: string, buildId: string): Promise<void> {
     await this.database.transaction(async () => {

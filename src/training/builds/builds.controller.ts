@@ -43,14 +43,14 @@ export class BuildsController {
     private readonly lineage: LineageService,
   ) {}
 
-  /** Says what a build would be: counts, rewards, lints, some groups and the digest. Stores nothing. */
+  /** Previews a build: counts, rewards, lints, some groups and the digest. Stores nothing. */
   @Operation('build/preview', 'reader')
   @ApiJsonResponse({ type: BuildPreviewedDto })
   async preview(@Body() body: BuildPreviewDto, @Ctx() context: Context): Promise<string> {
     return await this.builds.preview(body, context);
   }
 
-  /** Makes trajectory groups of recorded calls by a recipe, and keeps them. */
+  /** Builds trajectory groups from recorded calls with a recipe, and stores them. */
   @Operation('build/create', 'writer')
   @IdempotentInHandler()
   async create(@Body() body: BuildCreateDto, @Ctx() context: Context): Promise<BuildCreatedDto> {
@@ -59,7 +59,7 @@ export class BuildsController {
     return created;
   }
 
-  /** Makes the training side of a build a training job of a model, and logs the evaluation side. */
+  /** Queues a training job of a model with the training side of a build, and logs the evaluation side. */
   @Operation('build/submit', 'writer')
   @Idempotent()
   submit(@Body() body: BuildSubmitDto, @Ctx() { caller }: Context): Promise<BuildSubmittedDto> {
@@ -67,8 +67,8 @@ export class BuildsController {
   }
 
   /**
-   * Streams a build in the form of a trainer, one JSON object per line. The header `x-build-lints` has the lints of the
-   * format.
+   * Streams a build in the format of a trainer, one JSON object per line. The header `x-build-lints` contains the
+   * lints of the format.
    */
   @Operation('build/export', 'reader')
   @ApiJsonLines(
@@ -96,7 +96,10 @@ export class BuildsController {
     return jsonArray(await this.builds.query(body), context, 'builds');
   }
 
-  /** Says what came of calls, and where a checkpoint came from: edges between calls, builds, jobs and checkpoints. */
+  /**
+   * Lists the edges between calls, builds, jobs and checkpoints: what calls were used for, and what a checkpoint was
+   * trained on.
+   */
   @Operation('lineage/query', 'reader')
   @ApiOkResponse({ type: LineageAnswerDto })
   queryLineage(@Body() body: LineageQueryDto): Promise<LineageAnswerDto> {
@@ -104,7 +107,7 @@ export class BuildsController {
   }
 }
 
-/** Headers hold ASCII only; ids of calls may hold anything. */
+/** Escapes all characters outside ASCII: headers hold ASCII only, but ids of calls may hold anything. */
 const asciiJson = (value: unknown): string =>
   JSON.stringify(value).replaceAll(
     /[^\x20-\x7e]/g,

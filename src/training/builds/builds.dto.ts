@@ -45,33 +45,36 @@ const MAX_LISTED = 1000;
 
 const IsTexts = () => applyDecorators(IsOptional(), IsTextList(MAX_LISTED, MAX_REF));
 
-/** Exactly one of `recipe` and `recipe_ref`. */
+/** A request with exactly one of `recipe` and `recipe_ref`. */
 export class BuildPreviewDto {
   @IsProjectId() project_id!: string;
-  /** A recipe that is not published yet: docs/training.md. */
+  /** A recipe that is not published yet. See docs/training.md. */
   @IsOptional() @IsJsonObject() recipe?: object | null;
-  /** Ref of a published one, in the same project. Its digest may be `latest`. */
+  /** Ref of a published recipe in the same project. Its digest may be `latest`. */
   @IsOptional() @IsText(MAX_REF) recipe_ref?: string | null;
-  /** Only units that no succeeded job of the recipe and the model has trained. */
+  /** `new` takes only units that no succeeded job of the recipe and the model has trained. */
   @IsOptional() @IsIn(['all', 'new']) mode?: 'all' | 'new' | null;
-  /** Groups to show. */
+  /** Number of groups to show. */
   @IsOptional() @IsInt() @Min(0) @Max(20) samples?: number | null;
 }
 
 export class BuildCreateDto {
   @IsProjectId() project_id!: string;
-  /** Ref of a published recipe, in the same project. Its digest may be `latest`. */
+  /** Ref of a published recipe in the same project. Its digest may be `latest`. */
   @IsText(MAX_REF, { min: 1 }) recipe_ref!: string;
-  /** `new`: only units that no succeeded job of a recipe of this name has trained, of the model that `llm.policy` names. */
+  /**
+   * `new` takes only units that no succeeded job has trained yet. Jobs count when their recipe has this name, and
+   * their model is the one that `llm.policy` names.
+   */
   @IsIn(['all', 'new']) mode!: 'all' | 'new';
-  /** Lints of level error that are known and accepted. */
+  /** Lints of level error that the client accepts. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(LINT_CODES.length)
   @IsIn(LINT_CODES, { each: true })
   @ApiPropertyOptional({ type: 'string', isArray: true, enum: LINT_CODES, nullable: true })
   accept?: LintCode[] | null;
-  /** The digest that a preview answered: another one is refused. */
+  /** The digest that a preview returned. A build with another digest is refused. */
   @IsOptional() @IsText(64) expected_digest?: string | null;
 }
 
@@ -85,7 +88,7 @@ export class BuildPreviewedDto {
   /** Null when no setting of the recipe leaves out a unit. */
   @ApiProperty({ type: HintDto, allOf: [{ $ref: getSchemaPath(HintDto) }], nullable: true })
   hint!: HintDto | null;
-  /** Groups, as they would be trained. */
+  /** Groups as they would be trained. */
   @ApiProperty({ type: 'array', items: refTo('TrajectoryGroupDto') }) samples!: object[];
   /** SHA-256 of the groups, in hex. */
   digest!: string;
@@ -95,7 +98,7 @@ export class BuildCreatedDto {
   build_id!: string;
   as_of!: string;
   digest!: string;
-  /** SHA-256 over the calls and the feedback that went in. */
+  /** SHA-256 over the calls and the feedback that the build was made of. */
   manifest_digest!: string;
   counts!: BuildCountsDto;
   lints!: LintDto[];
@@ -117,11 +120,11 @@ export class BuildExportDto {
   @IsIn(FORMATS) @ApiProperty({ enum: FORMATS }) format!: ExportFormat;
   @IsOptional() @IsIn(['train', 'eval', 'all']) split?: 'train' | 'eval' | 'all' | null;
   /**
-   * In place of the recipe's `reward.threshold`. `openai-sft` and `trl-sft` leave out trajectories with a lower reward, and
-   * `trl-kto` labels them false.
+   * Replaces `reward.threshold` of the recipe. `openai-sft` and `trl-sft` leave out trajectories with a lower reward,
+   * and `trl-kto` labels them false.
    */
   @IsOptional() @IsNumber() min_reward?: number | null;
-  /** Of `openai-dpo`, `trl-dpo` and `tinker-preference`: pairs whose rewards lie closer are left out. */
+  /** For `openai-dpo`, `trl-dpo` and `tinker-preference`: pairs whose rewards differ by less are left out. */
   @IsOptional() @IsNumber() @Min(0) min_margin?: number | null;
 }
 
@@ -139,15 +142,15 @@ export class BuildsQueryDto extends PageDto {
   @SortBy(['id', 'created_at', 'as_of', 'recipe_name', 'digest']) sort_by?: Sort[] | null;
 }
 
-/** A training job that was made of a build. */
+/** A training job that was made from a build. */
 export class BuildJobDto {
   job_id!: string;
-  /** These are null when the model of the job was deleted. */
+  /** `model_id`, `status` and `step` are null when the model of the job was deleted. */
   model_id!: string | null;
   @ApiProperty({ enum: JOB_STATUSES, nullable: true }) status!: string | null;
-  /** Of the checkpoint that it made. */
+  /** Step of the checkpoint that the job made. */
   step!: number | null;
-  /** When the groups were erased with their calls. */
+  /** Time when the groups were erased, because calls of the build were deleted or purged. */
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) erased_at!: string | null;
 }
 
@@ -167,7 +170,7 @@ export class BuildDto {
   jobs!: BuildJobDto[];
   @ApiProperty({ type: 'string' }) [WIRE.userId]!: string;
   @ApiProperty({ type: 'string', format: 'date-time' }) created_at!: string;
-  /** When the groups were erased with their calls. */
+  /** Time when the groups were erased, because calls of the build were deleted or purged. */
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) erased_at!: string | null;
 }
 
@@ -175,7 +178,7 @@ export class BuildsAnswerDto {
   builds!: BuildDto[];
 }
 
-/** Exactly one of `call_ids`, `feedback_ids`, `build_id`, `job_id`, and `model_id` with `step`. */
+/** A request with exactly one of `call_ids`, `feedback_ids`, `build_id`, `job_id`, and `model_id` with `step`. */
 export class LineageQueryDto {
   @IsProjectId() project_id!: string;
   @IsOptional()
@@ -192,21 +195,21 @@ export class LineageQueryDto {
   @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) step?: number | null;
 }
 
-/** Something with an id. */
+/** A call, a piece of feedback, a build or a job. */
 export class LineageNodeDto {
   type!: 'call' | 'feedback' | 'build' | 'job';
   id!: string;
-  /** Of builds and jobs: when calls were purged that went into them. */
+  /** For builds and jobs: time when calls that they were made of were purged. */
   @ApiPropertyOptional({ type: 'string', format: 'date-time' }) tainted_at?: string;
 }
 
 export class LineageCheckpointDto {
   type!: 'checkpoint';
   model_id!: string;
-  /** Its name; null when it was deleted. */
+  /** Name of the model; null when the model was deleted. */
   model!: string | null;
   step!: number;
-  /** When calls were purged that it was trained on. */
+  /** Time when calls that the checkpoint was trained on were purged. */
   @ApiPropertyOptional({ type: 'string', format: 'date-time' }) tainted_at?: string;
 }
 
@@ -214,7 +217,7 @@ const NODE = {
   oneOf: [{ $ref: getSchemaPath(LineageNodeDto) }, { $ref: getSchemaPath(LineageCheckpointDto) }],
 };
 
-/** What the first became, or made. */
+/** An edge of the lineage: `from` went into `to`, or made it. */
 @ApiExtraModels(LineageNodeDto, LineageCheckpointDto)
 export class LineageEdgeDto {
   @ApiProperty(NODE) from!: LineageNodeDto | LineageCheckpointDto;
@@ -223,6 +226,6 @@ export class LineageEdgeDto {
 
 export class LineageAnswerDto {
   edges!: LineageEdgeDto[];
-  /** True where there are more calls than are answered. */
+  /** True when more edges exist than the answer contains. */
   has_more!: boolean;
 }

@@ -14,7 +14,7 @@ import { RetrainsController } from './retrains.controller.js';
 import { RetrainsService } from './retrains.service.js';
 import { UnitsService } from './units.service.js';
 
-/** Recorded calls become training data: recipes, builds, exports, and where a checkpoint came from. */
+/** Turns recorded calls into training data: recipes, builds, exports, and the lineage of checkpoints. */
 @Module({
   imports: [CallsModule, ObjectsModule, PreviewModule, TaintedModule],
   controllers: [BuildsController, RetrainsController],

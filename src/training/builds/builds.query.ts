@@ -1,4 +1,4 @@
-// SQL: builds are written and read as streams, their recipe keeps its text, and lists are JSON text.
+// SQL for builds. Builds are written and read as streams, the recipe keeps its text, and lists are JSON text.
 import { column, type Columns, orderBy, page, wireTime } from '../../platform/query/columns.js';
 import { allOf, isOneOf, sql, type Sql } from '../../platform/query/sql.js';
 import { WIRE } from '../../platform/http/wire-names.js';
@@ -7,13 +7,12 @@ import type { BuildsQueryDto } from './builds.dto.js';
 import type { Split } from './groups.js';
 import { textsSha256 } from './units.query.js';
 
-/** A build as it is stored. */
 export interface NewBuild {
   projectId: string;
   id: string;
   recipeName: string;
   recipeDigest: string;
-  /** JSON texts. */
+  /** The next four members are JSON texts. */
   recipe: string;
   counts: string;
   lints: string;
@@ -73,7 +72,6 @@ export function unitsInsert(
       WITH ORDINALITY u (unit_id, call_id, reward, place)`;
 }
 
-/** The next lines of the manifest, in their order. */
 export const manifestQuery = (
   projectId: string,
   buildId: string,
@@ -83,7 +81,6 @@ export const manifestQuery = (
     ${after ? sql`AND (kind, id) > (${after.kind}, ${after.id})` : sql``}
   ORDER BY kind, id LIMIT 5000`;
 
-/** A build as it is worked with. */
 export interface BuildRow {
   id: string;
   recipe_name: string;
@@ -97,7 +94,6 @@ export const buildQuery = (projectId: string, id: string) => sql<BuildRow>`
   SELECT id, recipe_name, recipe_digest, recipe::text AS recipe, num_chunks, erased_at IS NOT NULL AS is_erased
   FROM builds WHERE project_id = ${projectId} AND id = ${id}::uuid`;
 
-/** The next chunks of a build behind `seq`, in order. */
 export const chunksQuery = (projectId: string, buildId: string, seq: number) => sql<PackedChunk>`
   SELECT seq, split, text FROM build_chunks
   WHERE project_id = ${projectId} AND build_id = ${buildId}::uuid AND seq > ${seq} ORDER BY seq LIMIT 4`;
@@ -124,7 +120,6 @@ const buildJobs = (projectId: string) => sql`(
   FROM build_jobs bj LEFT JOIN training_jobs j ON j.project_id = ${projectId} AND j.id = bj.job_id
   WHERE bj.project_id = ${projectId} AND bj.build_id = b.id)`;
 
-/** Builds as JSON texts, by default the oldest first. */
 export function buildsQuery({ project_id, filter, sort_by, limit, offset }: BuildsQueryDto): Sql {
   const sorts = sort_by?.length ? sort_by : [{ field: 'created_at', direction: 'asc' } as const];
   return sql`
@@ -148,23 +143,25 @@ export function buildsQuery({ project_id, filter, sort_by, limit, offset }: Buil
     ${page({ limit, offset })}`;
 }
 
-/** The builds that calls went into, which are not erased yet; of purged calls, those that are not marked yet. `calls` selects ids. */
+/**
+ * Selects the builds that were made of calls and are not erased yet. For purged calls: the builds that are not marked
+ * as tainted yet. `calls` selects ids.
+ */
 export const buildsOfCalls = (projectId: string, calls: Sql, isPurge: boolean) => sql`
   SELECT b.id FROM builds b
   WHERE b.project_id = ${projectId} AND ${isPurge ? sql`b.tainted_at` : sql`b.erased_at`} IS NULL AND b.id IN (
     SELECT i.build_id FROM build_inputs i
     WHERE i.project_id = ${projectId} AND i.kind = 'call' AND i.id IN (${calls}))`;
 
-/** Marks builds as erased, and answers them. */
 export const buildsForget = (projectId: string, builds: readonly string[]) => sql<{ id: string }>`
   UPDATE builds SET erased_at = statement_timestamp()
   WHERE project_id = ${projectId} AND id = ANY(${builds}::uuid[]) AND erased_at IS NULL RETURNING id`;
 
-/** A call as it is when its payload was taken away. Sizes are looked at first: they are known without the documents. */
+/** True for a call without a payload. The sizes come first: PostgreSQL knows them without reading the documents. */
 const IS_EMPTY = sql`CASE WHEN c.output IS NULL AND pg_column_size(c.inputs) < 16 AND pg_column_size(c.attributes) < 16
   THEN c.inputs::text = '{}' AND c.attributes::text = '{}' ELSE false END`;
 
-/** Calls of a build that were deleted, or lost their payload, while it was made. */
+/** Finds a call of a build that was deleted, or lost its payload, during the build. */
 export const goneCalls = (projectId: string, buildId: string) => sql<{ id: string }>`
   SELECT i.id FROM build_inputs i LEFT JOIN calls c ON c.project_id = ${projectId} AND c.id = i.id
   WHERE i.project_id = ${projectId} AND i.build_id = ${buildId} AND i.kind = 'call'
@@ -174,7 +171,7 @@ export const goneCalls = (projectId: string, buildId: string) => sql<{ id: strin
 export const chunksForget = (projectId: string, builds: readonly string[]) =>
   sql`DELETE FROM build_chunks WHERE project_id = ${projectId} AND build_id = ANY(${builds}::uuid[])`;
 
-/** Marks the jobs of builds as erased, and answers them with what they and the logs beside them hold. */
+/** Marks the jobs of builds as erased. Returns the jobs and the log batches of their evaluation sides. */
 export const jobsForget = (projectId: string, builds: readonly string[]) => sql<{
   job_id: string;
   log_batch_id: string | null;

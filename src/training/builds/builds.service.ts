@@ -32,19 +32,17 @@ import { readRecipe } from './recipe.js';
 import { latestStepQuery, SNAPSHOT } from './units.query.js';
 import { BUILDS } from './build.entity.js';
 
-/** For the doors, which take the same requests. */
+/** The doors accept the same requests. */
 export { BuildsQueryDto } from './builds.dto.js';
 
-/** Samples that a preview shows, together. */
+/** Bytes of all samples of a preview together. */
 const MAX_SAMPLE_BYTES = 8 * 1024 * 1024;
 const SAMPLES = 3;
-/** Builds and previews of a process under way: each holds a group, and what is known of its units. */
+/** Builds and previews that a process runs at once. Each holds one group, and the facts of its units, in memory. */
 const AT_ONCE = 3;
 
-/** No unit of a build is left to train on. */
 class NoUnitsLeft extends Error {}
 
-/** Makes builds of recorded calls, and hands them to trainers. */
 @Injectable()
 export class BuildsService {
   private readonly slots = new ConnectionSlots(AT_ONCE);
@@ -56,7 +54,7 @@ export class BuildsService {
     private readonly idempotency: Idempotency,
   ) {}
 
-  /** Previews a build, as JSON text. Stores nothing. */
+  /** Previews a build, and returns JSON text. Stores nothing. */
   async preview(body: BuildPreviewDto, context: Context): Promise<string> {
     const { project_id: projectId, samples: wanted } = body;
     const known = await this.recipes.find(body);
@@ -78,7 +76,6 @@ export class BuildsService {
     return `${answer.slice(0, -1)},"samples":[${samples.join(',')}]}`;
   }
 
-  /** Makes a build and keeps it. */
   async create(body: BuildCreateDto, context: Context): Promise<BuildCreatedDto> {
     return this.idempotency.once(context, () => this.createNow(body, context), {
       transaction: (run) => this.inSnapshot(run, STATEMENT_MS.bulk),
@@ -99,8 +96,8 @@ export class BuildsService {
   }
 
   /**
-   * Makes a build of the units of another one that was erased, by the same recipe; answers the other one itself if it was not
-   * erased. Null when no unit is left to train on.
+   * Builds the units of an erased build again, with the same recipe. Returns the id of the old build when it is not
+   * erased, and null when no unit is left to train on.
    */
   async remake(projectId: string, of: string, context: Context): Promise<string | null> {
     const [old] = await this.database.query(buildQuery(projectId, of));
@@ -127,7 +124,7 @@ export class BuildsService {
     }
   }
 
-  /** Makes a build and keeps it, if it passes the check. In a snapshot. */
+  /** Makes a build in a snapshot, and stores it when it passes the check. */
   private async make(
     plan: Omit<BuildPlan, 'take' | 'goOn'> & KnownRecipe & { check: (built: BuildResult) => void },
     mode: BuildCreateDto['mode'],
@@ -180,7 +177,10 @@ export class BuildsService {
     return this.database.stream(buildsQuery(body));
   }
 
-  /** One snapshot for all statements of `work`, when it is its turn. @throws Busy when that does not come */
+  /**
+   * Waits for a slot, and runs `work` in a transaction in which all statements see one snapshot.
+   * @throws Busy when no slot becomes free in time
+   */
   private async inSnapshot<T>(work: () => Promise<T>, statementMs: number): Promise<T> {
     if (this.database.inTransaction) return work();
     const read = async () => {
@@ -232,7 +232,7 @@ function assertAcceptable(
     );
 }
 
-/** @throws ApiError when the key was revoked, Error when the client has left */
+/** @throws ApiError when the client has left or the key was revoked */
 async function assertClientPresent({ caller, signal }: Context): Promise<void> {
   if (signal.aborted) throw new ApiError('request_timeout', 'the client has left');
   await caller.assertValid();

@@ -3,21 +3,25 @@ import type { UnitFeedback } from './rewards.js';
 
 /** Calls that are rewarded by the same feedback. */
 export interface Credit {
-  /** The call that the feedback is on; null where the feedback of all calls rewards all of them. */
+  /** The call that the feedback is on; null when the feedback of all calls rewards all of them. */
   scored: string | null;
   calls: ReadonlySet<string>;
   said: UnitFeedback[];
 }
 
-/** Stands for the turns of the thread, other than those above a call. */
+/** Stands for calls outside the traces of the unit: the other turns of its thread. */
 const THREAD = '';
 
-/** For each term, the call whose feedback counts; null where there is none. Calls without feedback share that of their parent. */
+/**
+ * For each term, the call whose feedback counts; null when no call has any. A call without feedback has the same list
+ * as its parent.
+ */
 type NearestCalls = readonly (string | null)[];
 
 /**
- * Which feedback rewards which of these calls of a model, by the recipe: that of all calls of the unit, or for each term
- * that of the nearest call, itself or above. Each call of the tree is looked at once.
+ * Assigns feedback to calls of a model, as the recipe defines. Either the feedback of all calls rewards the whole
+ * unit, or each term takes the feedback of the nearest call: the call itself or one above it. Visits each call of the
+ * tree once.
  */
 export function readCredits(
   calls: readonly string[],
@@ -46,7 +50,7 @@ export function readCredits(
 
 class NearestFeedback {
   private readonly known = new Map<string, NearestCalls>();
-  /** For each call with feedback, the terms that it says something of. */
+  /** For each call with feedback, the indexes of the terms that have a value. */
   private readonly terms = new Map<string, Set<number>>();
   private readonly top: NearestCalls;
 
@@ -84,7 +88,7 @@ class NearestFeedback {
     return nearest;
   }
 
-  /** The same list where the call says nothing. */
+  /** Returns the same list when the call has no feedback. */
   private below(call: string, above: NearestCalls): NearestCalls {
     const terms = this.terms.get(call);
     return terms && terms.size > 0 ? above.map((on, i) => (terms.has(i) ? call : on)) : above;

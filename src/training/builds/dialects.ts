@@ -3,8 +3,8 @@ import { isObject } from '../../platform/json/json-object.js';
 import { parsedText, type HistoryMessage, readHistoryMessage } from './history-messages.js';
 
 /*
- * Dialects whose messages have a form of their own. They become messages in OpenAI's form; what an instrumentation lost
- * of them (the text of sampled arguments, `strict` of a tool) stays lost.
+ * Converts the messages of dialects with their own format into OpenAI's format. What an instrumentation did not
+ * record stays lost: the text of sampled arguments, and `strict` of a tool.
  */
 
 const text = (value: unknown) => (typeof value === 'string' ? value : null);
@@ -13,7 +13,7 @@ const list = (value: unknown): RecordedJson[] =>
 const asText = (value: unknown) =>
   typeof value === 'string' ? value : JSON.stringify(value ?? null);
 
-/** A message is printed as it is compared: members in this order, absent ones left out. */
+/** Prints a message in the form that is compared: members in this order, without absent ones. */
 const toHistoryMessage = (message: RecordedJson): HistoryMessage =>
   readHistoryMessage(message, JSON.stringify(message));
 
@@ -29,7 +29,6 @@ interface MessageParts {
   results: RecordedJson[];
 }
 
-/** Of a message with parts: one message, or one for each result of a tool. */
 function toMessages(
   role: string,
   { texts, calls, results }: MessageParts,
@@ -65,7 +64,7 @@ function genAiParts(parts: RecordedJson[]): MessageParts {
   return found;
 }
 
-/** Older ones have `content` and flat tool calls in place of parts. */
+/** Converts a message. Older instrumentations write `content` and flat tool calls instead of parts. */
 function genAiMessage(message: RecordedJson): RecordedJson[] {
   const { role, name, parts, content, tool_calls: calls } = message;
   if (Array.isArray(parts)) return toMessages(text(role) ?? '', genAiParts(list(parts)), name);
@@ -125,7 +124,7 @@ const functionTool = (tool: RecordedJson, parameters: unknown) => ({
 
 const FINISH_REASONS = ['stop', 'length', 'tool_calls', 'content_filter'];
 
-/** In OpenAI's words, which are all that trainers take. */
+/** Maps a reason to OpenAI's values. Trainers accept no others. */
 function toFinishReason(reason: string | null): string | null {
   const word = reason?.replace('-', '_').replace(/^tool_call$/, 'tool_calls') ?? null;
   return word === null || FINISH_REASONS.includes(word) ? word : 'stop';
@@ -172,7 +171,7 @@ function vercelParts(content: RecordedJson[]): MessageParts {
   return found;
 }
 
-/** Newer ones wrap a result: `{type: "text" | "json", value}`. */
+/** Unwraps a result. Newer versions of the SDK record `{type: "text" | "json", value}`. */
 const resultContent = (result: unknown) =>
   isObject(result) && 'value' in result && typeof result['type'] === 'string'
     ? result['value']

@@ -2,11 +2,11 @@ import { textsIn } from '../../platform/json/json-text.js';
 import { parsedText, type HistoryMessage, readHistoryMessage } from './history-messages.js';
 
 /*
- * The groups of a build as exports read them. What goes into a row is the text as it was recorded: a number such as
- * 12345678901234567890 or 10.0 would be another one after JSON.parse.
+ * Reads the groups of a build for exports. Rows contain the text as it was recorded: JSON.parse would change a number
+ * such as 12345678901234567890 or 10.0.
  */
 
-/** A message, and whether it is a choice to train. Members are JSON texts; null for absent ones, and for null. */
+/** A message, and whether it is a choice to train. Members are JSON texts, and null when they are absent or null. */
 export interface ExportedMessage {
   role: string;
   content: string | null;
@@ -15,7 +15,7 @@ export interface ExportedMessage {
   answers: string | null;
   reasoning: string | null;
   isTrained: boolean;
-  /** The message, or the whole choice. */
+  /** The JSON text of the message, or of the whole choice when it is trained. */
   text: string;
 }
 
@@ -25,17 +25,16 @@ interface ExportedToolCall {
   args: string;
 }
 
-/** A history as it is exported. */
 export interface ExportedHistory {
   told: ExportedMessage[];
-  /** JSON text; null for none. */
+  /** JSON text; null when the history has no tools. */
   tools: string | null;
 }
 
 export interface ExportedRollout {
   histories: ExportedHistory[];
   reward: number;
-  /** JSON texts. */
+  /** JSON text, as is `startTime`. */
   metrics: string;
   startTime: string;
   unitId: string;
@@ -54,7 +53,6 @@ const TRAJECTORY = {
   start_time: true,
 } as const;
 
-/** The trajectory of a build that a text is. */
 export function readExportedRollout(trajectory: string): ExportedRollout {
   const found = textsIn(trajectory, TRAJECTORY)!;
   const metadata = JSON.parse(found.metadata!) as Record<string, unknown>;
@@ -110,13 +108,13 @@ function readExportedMessage(text: string): ExportedMessage {
 }
 
 const given = (json: string | undefined) => (json === undefined || json === 'null' ? null : json);
-/** Only texts: some servers answer an object of settings under this name. */
+/** Accepts strings only: some servers return an object of settings under this name. */
 const nonEmpty = (json: string | undefined) =>
   json?.startsWith('"') && json !== '""' ? json : null;
 
 /**
- * Keys of messages, equal for those that say the same. Ids of tool calls are random: they are compared by the order in
- * which they appear.
+ * Returns keys that are equal for messages with the same meaning. Ids of tool calls are random, so each id is
+ * replaced by its position in the order of appearance.
  */
 export function messageKeys(told: readonly ExportedMessage[]): string[] {
   const ids = new Map<string, string>();
@@ -136,15 +134,15 @@ export function messageKeys(told: readonly ExportedMessage[]): string[] {
   });
 }
 
-/** How a trainer wants messages. */
+/** The message format of a trainer. */
 export interface MessageForm {
-  /** TRL renders the arguments of tool calls itself, and wants objects. */
+  /** TRL renders the arguments of tool calls itself, and needs objects. */
   args: 'text' | 'object';
-  /** Where reasoning stands; null where the form has no place for it. */
+  /** The place of the reasoning; null when the format has none. */
   reasoning: 'reasoning_content' | 'part' | null;
 }
 
-/** A message in a form, as JSON text. `more` are members that a format adds, each with a comma before it. */
+/** Prints a message as JSON text. `more` contains members that a format adds, each with a comma before it. */
 export function messageText(told: ExportedMessage, form: MessageForm, more = ''): string {
   const { role, name, calls, answers, reasoning } = told;
   const content = told.content ?? (calls.length > 0 && form.reasoning !== 'part' ? 'null' : '""');
@@ -172,15 +170,15 @@ function partsText(reasoning: string, content: string): string {
 const callText = ({ id, name, args }: ExportedToolCall, { args: form }: MessageForm): string =>
   `{"id":${id},"type":"function","function":{"name":${name},"arguments":${form === 'text' ? argumentsText(args) : argumentsObject(args)}}}`;
 
-/** As OpenAI has them: the text of a JSON value, as a JSON string. */
+/** Prints arguments as OpenAI does: a JSON string that contains the text of a JSON value. */
 export const argumentsText = (args: string): string =>
   args.startsWith('"') ? args : JSON.stringify(args);
 
-/** The object that arguments spell, in their spelling but on one line. */
+/** Returns the object of the arguments in its original spelling, but on one line. */
 function argumentsObject(args: string): string {
   const spelled = args.startsWith('"') ? (JSON.parse(args) as string) : args;
   const parsed = parsedText(spelled);
-  const text = spelled.replaceAll(/[\r\n]/g, ' ').trim(); // inside of strings they are escaped
+  const text = spelled.replaceAll(/[\r\n]/g, ' ').trim(); // line breaks inside of strings are escaped
   if (parsed === undefined) return `{"value":${JSON.stringify(spelled)}}`;
   return text.startsWith('{') ? text : `{"value":${text}}`;
 }

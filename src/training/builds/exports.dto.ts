@@ -5,23 +5,26 @@ const MESSAGES = { type: 'array', items: refTo('ChatMessageDto') } as const;
 
 const OBJECT = { description: 'Free-form.', additionalProperties: true } as const;
 
-/** What every line has. */
+/** The member that every line has. */
 export class ExportedDto {
-  /** Free-form, as the call named them; absent where it named none. */
+  /** Free-form, as the call recorded them; absent when the call had no tools. */
   @ApiPropertyOptional({ type: 'array', items: { description: 'Any JSON value.' } })
   tools?: unknown[];
 }
 
-/** A line of `openai-sft`. Turns of weight 0 are not trained. */
+/** A line of `openai-sft`. Turns with weight 0 are not trained. */
 export class SftExportDto extends ExportedDto {
   @ApiProperty(MESSAGES) messages!: object[];
 }
 
-/** A line of `openai-rft`: a prompt, and the best answer to it, which a grader may read as `item.reference_answer`. */
+/**
+ * A line of `openai-rft`: a prompt and the best answer to it. A grader may read the answer as
+ * `item.reference_answer`.
+ */
 export class RftExportDto extends ExportedDto {
   @ApiProperty(MESSAGES) messages!: object[];
   group_key!: string;
-  /** Its content; null where no answer was good. */
+  /** Content of the best answer; null when no answer was good. */
   @ApiProperty({
     description: 'A text, or a list of parts.',
     nullable: true,
@@ -73,7 +76,7 @@ export class TinkerExportDto {
   @ApiProperty({ type: 'string', enum: ['A'] }) label!: 'A';
 }
 
-/** A line of `verifiers`: a trace of that library, version 1, with other members of its schema. */
+/** A line of `verifiers`: a trace of the verifiers library, version 1. It has more members of that schema. */
 export class VerifiersExportDto {
   version!: number;
   id!: string;

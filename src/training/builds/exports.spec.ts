@@ -45,7 +45,10 @@ const rows = async (
 
 const GROUP = line(trajectory(1, 'good'), trajectory(0.5, 'middling'), trajectory(0, 'bad'));
 
-/** The rules of https://platform.openai.com/docs/guides/supervised-fine-tuning and its reference for chat messages. */
+/**
+ * Checks a row by the rules of https://platform.openai.com/docs/guides/supervised-fine-tuning and its reference for
+ * chat messages.
+ */
 function sftProblems({ messages, tools }: any): string[] {
   const problems: string[] = [];
   const asked = new Set<string>();
@@ -70,7 +73,7 @@ function sftProblems({ messages, tools }: any): string[] {
   return problems;
 }
 
-/** The rules of https://platform.openai.com/docs/guides/direct-preference-optimization. */
+/** Checks a row by the rules of https://platform.openai.com/docs/guides/direct-preference-optimization. */
 function dpoProblems({ input, preferred_output, non_preferred_output }: any): string[] {
   const outputs = [preferred_output, non_preferred_output];
   const isOne = (output: any) => output.length === 1 && output[0].role === 'assistant';

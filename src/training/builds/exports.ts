@@ -25,25 +25,27 @@ export const FORMATS = [
   'prompts',
 ] as const;
 export type ExportFormat = (typeof FORMATS)[number];
-/** What a build is converted into: a format, for ART groups stay as they are; or the rows of a job of ours. */
+/**
+ * The formats that need a conversion; `art` streams the groups as they are stored. `sft` makes the rows of our own
+ * training jobs.
+ */
 export type ConvertedFormat = Exclude<ExportFormat, 'art'> | 'sft';
 
 export interface ExportOptions {
   minReward: number | null;
   minMargin: number;
-  /** Takes what is left out, or lost, and the call that it is about. */
+  /** Receives the lint of what is left out or lost, and the id of the call. */
   note?: (code: LintCode, call: string) => void;
-  /** Takes the label of each row for KTO. */
+  /** Receives the label of each row for KTO. */
   label?: (isGood: boolean) => void;
 }
 
 interface ExportedGroup {
   rollouts: ExportedRollout[];
-  /** JSON text. */
+  /** The group key as JSON text. */
   key: string;
 }
 
-/** Converts groups into JSON texts, one at a time. */
 export async function* exportRows(
   format: ConvertedFormat,
   groups: AsyncIterable<Buffer>,
@@ -84,7 +86,7 @@ const WRITERS: Record<ConvertedFormat, Writer> = {
       yield `{"input":{"messages":${listText(prompt, OPENAI)}${parallel}},"preferred_output":${listText([chosen], OPENAI)},"non_preferred_output":${listText([rejected], OPENAI)}}`;
     }
   },
-  /** A prompt, and what the best answer to it was, for a grader. */
+  /** Writes a prompt, and the best answer to it for a grader. */
   *'openai-rft'({ rollouts, key }, { minReward }) {
     const [best] = rollouts.toSorted((a, b) => b.reward - a.reward);
     const { told, tools } = best!.histories[0]!;
@@ -94,7 +96,7 @@ const WRITERS: Record<ConvertedFormat, Writer> = {
     const answer = isGood ? told.findLast(({ isTrained }) => isTrained)?.content : null;
     yield `{"messages":${listText(prompt, OPENAI)}${withTools(tools)},"group_key":${key},"reference_answer":${answer ?? 'null'},"reference_reward":${best!.reward}}`;
   },
-  /** A completion is one turn of the assistant: TRL trains everything in it. */
+  /** Writes one turn of the assistant as the completion: TRL trains everything in it. */
   *'trl-sft'({ rollouts }, options) {
     for (const [{ told, tools }] of trainableHistories(rollouts, options))
       for (const [prompt, turn] of trainedTurns(told))
@@ -136,7 +138,7 @@ const WRITERS: Record<ConvertedFormat, Writer> = {
 const listText = (told: readonly ExportedMessage[], form: MessageForm): string =>
   `[${told.map((one) => messageText(one, form)).join(',')}]`;
 
-/** A conversation whose turns of the assistant that are not trained have no weight. */
+/** Prints a conversation. Turns of the assistant that are not trained get weight 0. */
 function weightedText({ told, tools }: ExportedHistory, form: MessageForm): string {
   const messages = told.map((one) =>
     messageText(one, form, one.role === 'assistant' && !one.isTrained ? ',"weight":0' : ''),
@@ -155,13 +157,12 @@ function noteReasoning(
     note?.('reasoning_lost', callId);
 }
 
-/** What the model was asked before its first answer. */
 function readPrompt(told: ExportedMessage[]): ExportedMessage[] {
   const end = told.findIndex(({ role }) => role === 'assistant');
   return end < 0 ? told : told.slice(0, end);
 }
 
-/** Histories with something to learn, up to the last thing the assistant says. */
+/** Returns the histories with something to train, each up to the last message of the assistant. */
 function trainableHistories(
   rollouts: ExportedRollout[],
   { minReward }: ExportOptions,
@@ -177,7 +178,10 @@ function trainableHistories(
     .filter(([{ told }]) => told.some(({ isTrained }) => isTrained));
 }
 
-/** Each choice to train, with what came before it: as long together as the recorded requests. */
+/**
+ * Yields each choice to train, with the messages before it. The prompts together are as long as the recorded
+ * requests.
+ */
 function* trainedTurns(
   told: ExportedMessage[],
 ): Generator<[prompt: (form: MessageForm) => string, turn: ExportedMessage]> {
@@ -193,7 +197,10 @@ function* trainedTurns(
   for (const [i, turn] of told.entries()) if (turn.isTrained && i > 0) yield [promptUpTo(i), turn];
 }
 
-/** Null where nothing says what the reward means: a 0 with no other rewards beside it. */
+/**
+ * Returns the label of a reward. Null when the reward has no clear meaning: a 0 in a group of one, without a
+ * threshold.
+ */
 function ktoLabel(reward: number, members: number, { minReward }: ExportOptions): boolean | null {
   if (minReward !== null) return reward >= minReward;
   return reward === 0 && members === 1 ? null : reward > 0;
@@ -207,7 +214,9 @@ interface PreferencePair {
   best: ExportedRollout;
 }
 
-/** The best rollout against the worst, where they begin to differ, if that is where the model speaks. */
+/**
+ * Pairs the best rollout with the worst one at the message where they begin to differ, if both messages are trained.
+ */
 function makePairs(
   rollouts: ExportedRollout[],
   { minMargin, note }: ExportOptions,
@@ -218,7 +227,7 @@ function makePairs(
     note?.('dpo_tie', rollouts[0]!.callId);
     return [];
   }
-  const [good, bad] = [best.histories[0]!, worst.histories[0]!]; // these begin with the same prompt
+  const [good, bad] = [best.histories[0]!, worst.histories[0]!]; // both begin with the same prompt
   const [said, other] = [messageKeys(good.told), messageKeys(bad.told)];
   const shared = said.findIndex((meaning, i) => meaning !== other[i]);
   const [chosen, rejected] = [good.told[shared], bad.told[shared]];
@@ -231,7 +240,7 @@ function makePairs(
 
 const TRAJECTORIES = '{"trajectories":[';
 
-/** The trajectories of a group, one read after the other. The members stand as `groupLine` has them. */
+/** Reads the trajectories of a group one after the other. Relies on the order of members that `groupLine` writes. */
 async function readExportedGroup(line: string): Promise<ExportedGroup> {
   const turn = new EventLoopTurn();
   const rollouts: ExportedRollout[] = [];

@@ -3,23 +3,22 @@ import type { Reward } from './rewards.js';
 import type { Rollout } from './rollout.js';
 import type { Unit } from './unit-calls.js';
 
-/** A trajectory as it goes into a group. */
 export interface GroupTrajectory {
   unit: Unit;
-  /** Of the choices of one call: which. */
+  /** Index of the choice, when each choice of a call is a trajectory; else 0. */
   choice: number;
-  /** With credit by turn: the call whose score it has. */
+  /** Id of the call whose score rewards the trajectory, when single calls are rewarded; else null. */
   scored: string | null;
   histories: History[];
   rollout: Rollout;
   reward: Reward & { total: number };
-  /** Sampled in the choices to train. */
+  /** Number of tokens sampled in the choices to train. */
   tokens: number;
 }
 
 export type Split = 'train' | 'eval';
 
-/** Parts of nearly equal size, none larger than `max`. */
+/** Divides a list into parts of nearly equal size, none larger than `max`. */
 export function dividedInto<T>(list: readonly T[], max: number): T[][] {
   const count = Math.ceil(list.length / max);
   return Array.from({ length: count }, (_, i) =>
@@ -27,7 +26,10 @@ export function dividedInto<T>(list: readonly T[], max: number): T[][] {
   );
 }
 
-/** The group as one line of JSON, piece by piece. Nothing of the clock and nothing random stands in it. */
+/**
+ * Prints a group as one line of JSON, piece by piece. Equal data gives equal bytes: the line contains no time of the
+ * build and no random value.
+ */
 export function* groupLine(
   key: string,
   split: Split,

@@ -3,17 +3,19 @@ import { type LlmCall, withMember, withMessage } from './llm-calls.js';
 import type { Choice } from './recorded-call.js';
 
 /*
- * Some clients record the arguments of a tool call as "", and send the true ones with the next request. These are taken
- * from there.
+ * Some clients record the arguments of a tool call as "", and send the real ones with the next request. This file
+ * restores the arguments from that request.
  */
 
-/** Where a tool call stands in the messages of a request. */
 const callPlace = (position: number, id: string) => `${position} ${id}`;
 
-/** Heals choices in place. Answers the calls that were healed. Each message is looked at once. */
+/**
+ * Restores empty arguments of tool calls in place. Returns the ids of the calls that were changed. Visits each
+ * message once.
+ */
 export function healArguments(calls: readonly LlmCall[]): Set<string> {
   const healed = new Set<string>();
-  /** The arguments that the nearest later request says. */
+  /** Arguments in the nearest later request, keyed by `callPlace`. */
   const later = new Map<string, string>();
   for (const call of calls.toReversed()) {
     const at = call.messages.length;

@@ -2,13 +2,13 @@ import type { HintDto } from './build-facts.dto.js';
 import type { Recipe } from './recipe.js';
 import type { LintCode } from './recipe.dto.js';
 
-/** Why a unit is not in a build: it was counted so, or a lint left it out. */
+/** The reason why a unit is not in a build: its outcome, or the lint that left it out. */
 export type LeftOutReason = 'waiting' | 'unlabelled' | 'failed' | 'empty' | 'no_key' | LintCode;
 
-/** Lints whose units are always left out, whatever the recipe does about the lint. */
+/** Lints that leave out units whatever the recipe sets for them. */
 const ALWAYS: LeftOutReason[] = ['reward_nan', 'scored_call_unread'];
 
-/** Counts why units are left out, to name the setting of the recipe that leaves out most. */
+/** Counts why units are left out, and names the setting of the recipe that leaves out the most. */
 export class Hints {
   private readonly leftOut = new Map<LeftOutReason, number>();
 
@@ -16,7 +16,7 @@ export class Hints {
     this.leftOut.set(reason, (this.leftOut.get(reason) ?? 0) + units);
   }
 
-  /** Null when a change of the recipe would add nothing. */
+  /** Returns null when no change of the recipe would add units. */
   hintFor(recipe: Recipe, units: number): HintDto | null {
     if (units === 0) return { setting: 'select', value: {}, units: 0 };
     const known = [...this.leftOut].filter(([reason]) => !ALWAYS.includes(reason));

@@ -3,33 +3,34 @@ import type { LlmCall, PromptIds } from './llm-calls.js';
 import type { Choice } from './recorded-call.js';
 import { hashParts, type HistoryMessage } from './history-messages.js';
 
-/** A conversation as a model saw it: messages, and the choices to train. */
+/** A conversation as a model received it: messages, and the choices to train. */
 export interface History {
   tools: string | null;
-  /** JSON texts. */
+  /** Messages and choices as JSON texts. */
   turns: string[];
-  /** Equal for histories that say the same. */
+  /** Hash that is equal for histories with the same content. */
   state: string;
-  /** Of the last call, with what it sampled; null when it is not known. */
+  /** Tokens of the last call: its prompt and what it sampled. Null when they are not known. */
   tokens: number | null;
-  /** The choices to train, in their order. */
   trained: TrainedChoice[];
-  /** Ids of the calls in it. */
+  /** Ids of the calls of the history. */
   calls: string[];
 }
 
-/** A choice to train. */
 interface TrainedChoice {
-  /** Its place in the turns. */
+  /** Index of the choice in `turns`. */
   at: number;
   call: string;
-  /** Its message, as JSON text. */
+  /** JSON text of the message without the rest of the choice. */
   message: string;
-  /** Sampled tokens. */
+  /** Number of sampled tokens. */
   sampled: number;
 }
 
-/** The history up to the last of the choices of some calls, in which only these are trained; null when it has none. */
+/**
+ * Returns the history up to the last choice of the given calls, in which only these calls are trained. Returns null
+ * when the history has none of them.
+ */
 export function creditedPart(history: History, calls: ReadonlySet<string>): History | null {
   const trained = history.trained.filter(({ call }) => calls.has(call));
   const last = trained.at(-1);
@@ -40,34 +41,33 @@ export function creditedPart(history: History, calls: ReadonlySet<string>): Hist
   return { ...history, turns, trained };
 }
 
-/** The problems found while joining calls, and at which call. */
 export interface HistoryProblem {
   code: 'tokens_not_prefix' | 'tool_call_orphan' | 'tool_args_reserialised';
   call: string;
 }
 
-/** Where a history ends, so that a call can go on from there. */
+/** The end of a history that a later call can continue. */
 interface HistoryHead {
   history: History;
-  /** All that was sent and then sampled up to here; null when it is not known. */
+  /** All tokens that were sent and then sampled up to this point; null when they are not known. */
   tokenIds: { sent: number[]; sampled: number[] } | null;
-  /** Tool calls that are not answered yet. */
+  /** Ids of tool calls that are not answered yet. */
   open: Set<string>;
   /** Arguments of the tool calls of the last choice, as they were sampled. */
   sampled: (string | null)[];
 }
 
 /**
- * Puts the calls of one rollout together, in the order in which they come. A call whose tools and messages go on from
- * where a history ends extends it; another one opens a history. States are hashes over hashes, so that each message of
- * a call is read once, however long its history is.
+ * Joins the calls of one rollout, in the order in which they are added. A call extends a history when it has the same
+ * tools, and its messages begin with that history. Any other call opens a history. States are hashes over hashes, so
+ * that each message of a call is read once, however long its history is.
  */
 export class Histories {
   readonly list: History[] = [];
   readonly oddities: HistoryProblem[] = [];
   private readonly heads = new Map<string, HistoryHead>();
 
-  /** `isTrained` says whether the choices are to be trained; else they are messages like others. */
+  /** `isTrained` is false when the choices are only messages of the history. */
   add(call: LlmCall, isTrained: boolean): void {
     const states = hashStates(call);
     const { head, from } = this.findHead(call, states);
@@ -77,7 +77,7 @@ export class Histories {
     const main = head ?? opened(call);
     if (!head) this.list.push(main.history);
     this.append(main, call.messages.slice(from), call.id);
-    // the other choices share what came before them
+    // the other choices share the messages before them
     const forks = others.map((choice) => {
       const turns = call.messages.map(({ text }) => text);
       const history = { ...opened(call).history, turns, calls: [call.id] };
@@ -89,7 +89,7 @@ export class Histories {
     for (const [choice, fork] of forks) this.choose(fork, call, { choice, isTrained, before });
   }
 
-  /** The longest history that the call goes on from, and how many messages of the call are in it. */
+  /** Finds the longest history that the call continues, and how many messages of the call are in it. */
   private findHead(call: LlmCall, states: string[]): { head: HistoryHead | null; from: number } {
     for (let from = states.length - 1; from > 0; from--) {
       const head = this.heads.get(states[from]!);
@@ -104,7 +104,10 @@ export class Histories {
     return { head: null, from: 0 };
   }
 
-  /** The same arguments in another spelling: the next call was not sent what was sampled. */
+  /**
+   * Notes arguments that the next request contains in another spelling: the model then did not see what it had
+   * sampled.
+   */
   private compareArguments({ sampled }: HistoryHead, call: LlmCall, from: number): void {
     const sent = call.messages[from - 1]!.toolArguments;
     if (!call.isReserialised && sampled.some((args, i) => args !== sent[i]))
@@ -141,20 +144,23 @@ export class Histories {
     for (const id of choice.turn.toolCalls) head.open.add(id);
     head.sampled = choice.turn.toolArguments;
     const sent = call.promptTokenIds?.ids;
-    // the choices of a call share what was sent, which may be millions of tokens
+    // all choices of a call share the list of sent tokens, which may have millions of entries
     head.tokenIds = sent && choice.tokenIds ? { sent, sampled: choice.tokenIds } : null;
     this.heads.set(history.state, head);
   }
 }
 
-/** A choice with the tokens that were sent for it, without which ART does not train it. */
+/** Returns the choice with the tokens of its prompt. ART does not train a choice without them. */
 function trainableText({ text, tokenIds }: Choice, prompt: PromptIds | null): string {
   if (!prompt || !tokenIds || textsIn(text, { prompt_token_ids: true })?.prompt_token_ids)
     return text;
   return `${text.slice(0, -1)},"prompt_token_ids":${prompt.text}}`;
 }
 
-/** Takes what a message answers from the open tool calls. True when it answers none, or leaves one unanswered. */
+/**
+ * Removes the answered tool call from the open ones. Returns true when the message answers no open call, or leaves
+ * one unanswered.
+ */
 function answerToolCalls(open: Set<string>, turn: HistoryMessage): boolean {
   if (turn.answers !== null) return !open.delete(turn.answers);
   const isLate = open.size > 0;
@@ -172,14 +178,14 @@ const opened = ({ tools }: LlmCall): HistoryHead => ({
 
 const nextState = (state: string, turn: HistoryMessage) => hashParts([state, turn.canonical]);
 
-/** The state before the messages of a call, and behind each of them. */
+/** Returns the state before the messages of a call, and the state after each message. */
 function hashStates({ toolsKey, messages }: LlmCall): string[] {
   const states = [hashParts([toolsKey])];
   for (const turn of messages) states.push(nextState(states.at(-1)!, turn));
   return states;
 }
 
-/** True also where the tokens of one of them are not known. */
+/** Returns true also when the tokens of one side are not known. */
 function isPrefix(head: HistoryHead['tokenIds'], prompt: number[] | null): boolean {
   if (!head || !prompt) return true;
   const { sent, sampled } = head;

@@ -5,20 +5,21 @@ import { parseBounded } from '../../platform/json/json-weight.js';
 import { isObject } from '../../platform/json/json-object.js';
 
 /*
- * Chat messages as they are compared and copied. What is copied is the text as it was stored; what is compared is what
- * a model reads of it: clients add and drop members such as `refusal` when they send an answer back.
+ * Chat messages in two forms. The stored text is copied into trajectories. The canonical form contains what a model
+ * reads, and is used to compare messages: clients add and drop members such as `refusal` when they send an answer
+ * back.
  */
 
-/** A message: its JSON text in OpenAI's form, and what is compared of it. */
+/** A message in OpenAI's format, and the values by which messages are compared. */
 export interface HistoryMessage {
   text: string;
   role: string;
-  /** Equal for messages that say the same. */
+  /** Text that is equal for messages with the same meaning. */
   canonical: string;
-  /** Ids of the tool calls that it makes, and of the one that it answers. */
+  /** Ids of the tool calls of the message; `answers` is the id of the tool call that it answers. */
   toolCalls: string[];
   answers: string | null;
-  /** The texts of the arguments of its tool calls, where they are texts. */
+  /** Arguments of the tool calls; null when they are not strings. */
   toolArguments: (string | null)[];
 }
 
@@ -26,7 +27,10 @@ type Json = Record<string, unknown>;
 
 const text = (value: unknown) => (typeof value === 'string' ? value : null);
 
-/** A message in OpenAI's form; `json` is its JSON text. `idKey` says by what ids of tool calls are compared. */
+/**
+ * Reads a message in OpenAI's format. `json` is its JSON text. `idKey` maps an id of a tool call to the value that is
+ * compared.
+ */
 export function readHistoryMessage(
   message: Json,
   json: string,
@@ -62,7 +66,7 @@ function readToolCalls({ tool_calls }: Json): { id: string; name: string; args: 
   });
 }
 
-/** Parts that are all text say the same as one text. */
+/** Returns the same key for a list of text parts and for one text. */
 function contentKey(content: unknown): unknown {
   if (!Array.isArray(content)) return content ?? '';
   const texts = content.map((part) =>
@@ -71,7 +75,7 @@ function contentKey(content: unknown): unknown {
   return texts.includes(null) ? sortedJson(content) : texts.join('');
 }
 
-/** Arguments stay equal when a client prints them again. */
+/** Returns the same key for arguments that a client has printed again. */
 function argumentsKey(args: unknown): string {
   if (typeof args !== 'string') return sortedJson(args ?? null);
   const parsed = parsedText(args);
@@ -79,20 +83,19 @@ function argumentsKey(args: unknown): string {
 }
 
 /**
- * The value that a text inside a document spells. Undefined when it spells none, or one that is nested deeper than a
- * document may be, or takes far more memory than its text.
+ * Parses a JSON text that is a string inside a document. Returns undefined when the text is not JSON, is nested
+ * deeper than a document may be, or would take far more memory than its text.
  */
 export function parsedText(json: string): unknown {
   try {
     const value = parseBounded(json);
-    skipValue(json, 0); // throws when it is too deep
+    skipValue(json, 0); // throws when the nesting is too deep
     return value;
   } catch {
     return undefined;
   }
 }
 
-/** JSON with sorted keys. */
 export function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     isObject(part)
@@ -111,13 +114,13 @@ export const hashParts = (parts: Iterable<string>): string => {
   return hash.digest('base64');
 };
 
-/** The members that weave adds to objects of Python classes. */
+/** Members that weave adds to objects of Python classes. */
 const PYTHON = ['_type', '_class_name', '_bases'];
 const IS_PYTHON = /"_(?:type|class_name|bases)"/;
 
 /**
- * The text without what weave adds to objects of Python's classes, and on one line. A copy: a slice would keep the whole
- * document that it was taken from.
+ * Returns the text on one line, without the members that weave adds to objects of Python classes. Returns a copy: a
+ * slice would keep the whole document in memory.
  */
 export function stripPythonMembers(json: string): string {
   const oneLine = /[\r\n]/.test(json) ? json.replaceAll(/[\r\n]/g, ' ') : json;
@@ -132,7 +135,7 @@ export function stripPythonMembers(json: string): string {
   return Buffer.from(kept.join('')).toString('utf8');
 }
 
-/** The spans of such members, each with one comma. Each value is visited once, at any depth. */
+/** Finds the spans of these members, each with one comma. Visits each value once, at any depth. */
 class PythonMembers {
   readonly spans: TextRange[] = [];
 
@@ -149,7 +152,7 @@ class PythonMembers {
     const found: TextRange[] = [];
     let isPython = false;
     let kept = items.at + 1;
-    /** Where a member begins that goes up to the next one, and where it ends. */
+    /** Span of the last member to remove. When another member follows, the cut goes up to it and includes the comma. */
     let cut: TextRange | undefined;
     while (items.next()) {
       const { key, keyAt } = items;

@@ -1,33 +1,30 @@
-// SQL: lists that join builds, jobs, checkpoints and calls.
+// SQL for the lineage: joins builds, jobs, checkpoints and calls.
 import { jsonAt, wireTime } from '../../platform/query/columns.js';
 import { isListed, sql, type Sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../../tracing/visible-calls.js';
 import { lookedUp } from '../../platform/query/plans.js';
 import { INPUTS, isCallOfModel } from '../model-calls.query.js';
 
-/** Calls of each kind of edge that are answered. */
+/** Largest number of calls that a checkpoint is listed with. Other edges have ten times as many. */
 export const MAX_CALLS = 1000;
 
-/** Something that went into a build. */
 export interface InputEdge {
   kind: 'call' | 'feedback';
   id: string;
   build_id: string;
 }
 
-/** The builds that calls or feedback went into. */
 export const buildsOfInputs = (projectId: string, kind: string, ids: string[]) => sql<InputEdge>`
   SELECT i.kind, i.id, i.build_id FROM build_inputs i
   WHERE i.project_id = ${projectId} AND i.kind = ${kind} AND i.id = ANY(${ids}::text[])
   ORDER BY i.id, i.build_id LIMIT ${MAX_CALLS * 10 + 1}`;
 
-/** What went into builds. */
 export const inputsOfBuilds = (projectId: string, builds: string[]) => sql<InputEdge>`
   SELECT i.kind, i.id, i.build_id FROM build_inputs i
   WHERE i.project_id = ${projectId} AND i.build_id = ANY(${builds}::uuid[])
   ORDER BY i.build_id, i.kind, i.id LIMIT ${MAX_CALLS * 10 + 1}`;
 
-/** A job, the build it came from if any, and the checkpoint that it made if any. */
+/** A job, the build that it was made from if any, and the checkpoint that it made if any. */
 export interface JobEdge {
   build_id: string | null;
   job_id: string;
@@ -56,7 +53,7 @@ export const jobsById = (projectId: string, id: string) => jobs(projectId, sql`j
 export const jobsOfCheckpoint = (projectId: string, modelId: string, step: number) =>
   jobs(projectId, sql`j.model_id = ${modelId}::uuid AND j.step = ${step}::int`);
 
-/** The newest calls of a model, by the name under which they asked for it, or its usage was counted. */
+/** Selects the newest calls of a model: calls that requested this name, or whose usage is counted under it. */
 export const callsOfModel = (projectId: string, name: string) => sql<{ id: string }>`
   SELECT c.id FROM calls c
   WHERE ${visibleIn(projectId)} AND ${isCallOfModel(name)}
@@ -68,7 +65,7 @@ export interface LineageCheckpoint {
   step: number;
 }
 
-/** The builds, jobs and checkpoints among these that are marked, because calls were purged that went into them. */
+/** Selects the given builds, jobs and checkpoints that are tainted. */
 export const marksQuery = (
   projectId: string,
   { builds, jobs, models }: { builds: string[]; jobs: string[]; models: string[] },
@@ -82,7 +79,7 @@ export const marksQuery = (
   SELECT 'checkpoint ' || model_id || ' ' || step, ${wireTime(sql`tainted_at`)} FROM checkpoints
   WHERE project_id = ${projectId} AND model_id = ANY(${models}::uuid[]) AND tainted_at IS NOT NULL`;
 
-/** Checkpoints that made calls, by the model that these name: `<name>:step<N>`. */
+/** Selects the checkpoints that made calls, by the model name in the call: `<name>:step<N>`. */
 export const makersOfCalls = (
   projectId: string,
   ids: string[],

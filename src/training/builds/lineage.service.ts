@@ -25,12 +25,15 @@ import { Model } from '../models/model.entity.js';
 
 type LineageNode = LineageEdgeDto['from'];
 
-/** Answers the lineage. Every request is about one project and finds nothing of another one. */
+/** Reads the lineage. A request reads one project only. */
 @Injectable()
 export class LineageService {
   constructor(private readonly database: Database) {}
 
-  /** Everything on the way from calls to checkpoints, and the calls that these made, around what is asked for. */
+  /**
+   * Returns the edges around the requested calls, feedback, build, job or checkpoint: from inputs to checkpoints, and
+   * to the calls that these made.
+   */
   query(query: LineageQueryDto): Promise<LineageAnswerDto> {
     assertOneWay(query);
     return this.database.long(() => this.findEdges(query));
@@ -60,7 +63,7 @@ export class LineageService {
     }
   }
 
-  /** What was made of calls or feedback, and what made the calls. */
+  /** Adds what calls or feedback were used for, and the checkpoints that made the calls. */
   private async down(
     projectId: string,
     { kind, ids, edges }: { kind: 'call' | 'feedback'; ids: string[]; edges: Edges },
@@ -76,7 +79,7 @@ export class LineageService {
       edges.made(checkpoint, call_id);
   }
 
-  /** What went into a build, a job or a checkpoint, and what the checkpoints made. */
+  /** Adds the inputs of a build, a job or a checkpoint, and the calls that the checkpoints made. */
   private async around(query: LineageQueryDto, edges: Edges): Promise<void> {
     const { project_id: projectId, build_id, job_id, model_id, step } = query;
     const jobs = await this.database.query(
@@ -114,7 +117,7 @@ export class LineageService {
   }
 }
 
-/** Edges, each once. */
+/** Collects edges without duplicates. */
 class Edges {
   hasMore = false;
   private readonly found = new Map<string, LineageEdgeDto>();

@@ -2,18 +2,16 @@ import { ApiError } from '../../platform/errors.js';
 import type { LintDto } from './build-facts.dto.js';
 import { LINT_CODES, type LintCode, type LintAction } from './recipe.dto.js';
 
-/** How many examples of a lint are named. */
 const MAX_EXAMPLES = 5;
 
 export type LintRules = Readonly<Record<LintCode, LintAction>>;
 
-/** Counts what is found. */
 export class Lints {
   private readonly found = new Map<LintCode, { count: number; examples: string[] }>();
 
   constructor(readonly rules: LintRules) {}
 
-  /** Notes findings, and calls that they are about. True when these have to be left out. */
+  /** Notes findings and example calls. Returns true when the recipe leaves them out. */
   note(code: LintCode, examples: readonly string[], count = 1): boolean {
     if (this.rules[code] === 'ignore' || count === 0) return false;
     const found = this.found.get(code) ?? { count: 0, examples: [] };
@@ -23,7 +21,6 @@ export class Lints {
     return this.rules[code] === 'drop';
   }
 
-  /** In the order of the catalogue. */
   get list(): LintDto[] {
     return LINT_CODES.flatMap((code): LintDto[] => {
       const found = this.found.get(code);

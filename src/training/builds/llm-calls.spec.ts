@@ -17,10 +17,9 @@ const texts = (call: {
   usage: json((call.summary as { usage?: unknown } | undefined)?.usage),
 });
 
-/** The call of a model that a call is. */
 const read = (call: Parameters<typeof texts>[0]) => readLlmCall(texts(call)) as LlmCall;
 
-/** What a span becomes in the service. */
+/** Returns the call that the service stores for a span. */
 function ofSpan(attributes: Record<string, string | number>) {
   const span = {
     traceId: '0af7651916cd43dd8448eb211c80319c',

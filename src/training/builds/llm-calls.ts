@@ -20,27 +20,30 @@ import { countsGross, parseUsageEntry } from '../../tracing/usage/stored-usage.j
 import { inputTokens } from '../../tracing/usage/tokens.js';
 import { assembleStream } from '../../tracing/stream-assembly.js';
 
-/** A call of a model, whichever instrumentation recorded it. */
+/** A call of a model in one form for all instrumentations. */
 export interface LlmCall {
   id: string;
   dialect: Dialect;
-  /** Names of the model: as it was asked for, as it answered, and as its usage was counted where that is a checkpoint. */
+  /**
+   * Names of the model: the requested one, the one in the answer, and the checkpoints that its usage is counted
+   * under.
+   */
   models: string[];
   messages: HistoryMessage[];
-  /** JSON text of the tools; null for none. */
+  /** JSON text of the tools; null when the call has none. */
   tools: string | null;
-  /** Equal for tools that say the same. */
+  /** Text that is equal for tools with the same meaning. */
   toolsKey: string;
   choices: Choice[];
   promptTokenIds: PromptIds | null;
   promptTokens: number | null;
   completionTokens: number | null;
   sampling: Sampling;
-  /** The arguments of tool calls are not the text that was sampled. */
+  /** True when the arguments of tool calls are not the text that the model sampled. */
   isReserialised: boolean;
 }
 
-/** The ids of all tokens that were sent, and the JSON text of their list. */
+/** The ids of all tokens of the prompt, and the JSON text of their list. */
 export interface PromptIds {
   ids: number[];
   text: string;
@@ -54,13 +57,13 @@ interface Sampling {
   topK: number | null;
 }
 
-/** A call with more is not read. OpenAI gives no more choices. */
+/** Limits of a call that is read. OpenAI returns at most 128 choices. */
 const MAX_MESSAGES = 10_000;
 const MAX_CHOICES = 128;
 
 /**
- * Reads a recorded call as a call of a model. Null when it is not one, or failed without an answer; `unread` when it is
- * one by its model or its choices, but not in a form that is known.
+ * Reads a recorded call as a call of a model. Returns null when it is none, or failed without an answer. Returns
+ * `unread` when it names a model or has choices, but has an unknown format.
  */
 export function readLlmCall(texts: CallTexts): LlmCall | 'too_long' | 'unread' | null {
   const recorded = parsedCall(texts);
@@ -72,7 +75,7 @@ export function readLlmCall(texts: CallTexts): LlmCall | 'too_long' | 'unread' |
   return read && read.choices.length > 0 && read.messages.length > 0 ? read : unread;
 }
 
-/** Whatever asks a model names it, and says what is to be answered; what answers like one has choices. */
+/** Returns true when the call names a model or its answer has choices. */
 const isOfModel = (recorded: RecordedCall): boolean => {
   const choices = recorded.output['choices'];
   return readModels(recorded).length > 0 || (Array.isArray(choices) && choices.length > 0);
@@ -103,7 +106,7 @@ function parsedCall(given: CallTexts): RecordedCall | null {
   };
 }
 
-/** Null for what would take far more memory than its text. */
+/** Returns null for text that is not JSON, or would take far more memory than its length. */
 function parseOrNull(json: string | null): unknown {
   if (json === null) return null;
   try {
@@ -113,7 +116,10 @@ function parseOrNull(json: string | null): unknown {
   }
 }
 
-/** weave's integration for OpenAI, and OpenInference, whose `input.value` and `output.value` are the same bodies. */
+/**
+ * Reads calls of weave's integration for OpenAI, and of OpenInference: its `input.value` and `output.value` are the
+ * bodies of OpenAI's API.
+ */
 function readOpenAiCall(recorded: RecordedCall): LlmCall | null {
   const { inputs, output, texts } = recorded;
   if (!Array.isArray(output['choices'])) return null;
@@ -140,7 +146,7 @@ const promptIds = (value: unknown, text: string | undefined): PromptIds | null =
   return ids && text !== undefined ? { ids, text: stripPythonMembers(text) } : null;
 };
 
-/** Some clients attach them to the choice. */
+/** Reads token ids of the prompt from the choice, where some clients attach them. */
 const ofChoice = (choice: unknown, read: Choice | undefined): PromptIds | null =>
   isObject(choice) && read
     ? promptIds(
@@ -176,7 +182,6 @@ function openAiChoices(list: unknown[], texts: string[]): Choice[] | null {
   return choices;
 }
 
-/** The choice with another message, as JSON text. */
 export function withMessage(choice: Choice, message: string): Choice {
   return {
     ...choice,
@@ -185,11 +190,14 @@ export function withMessage(choice: Choice, message: string): Choice {
   };
 }
 
-/** An object's text with another value of a member; the others keep their texts. */
+/** Replaces a member in the text of an object. The other members keep their texts. */
 export const withMember = (object: string, name: string, value: string): string =>
   objectText(memberTexts(object).set(name, value));
 
-/** Tool calls and reasoning are sampled too, in a spelling of the model's own. */
+/**
+ * Returns the content when nothing else was sampled. Models sample tool calls and reasoning in a spelling of their
+ * own, which the message does not contain.
+ */
 function onlyContent(message: RecordedJson, { toolCalls }: HistoryMessage): string | null {
   const hasMore = toolCalls.length > 0 || message['reasoning_content'] || message['reasoning'];
   return hasMore ? null : textOrNull(message['content']);
@@ -204,7 +212,7 @@ function readLogprobs(logprobs: unknown): Logprob[] | null {
   }));
 }
 
-/** The conventions of OpenTelemetry, as OpenLLMetry and others write them. */
+/** Reads calls with OpenTelemetry's `gen_ai` conventions, as OpenLLMetry and others write them. */
 function readGenAiCall(recorded: RecordedCall): LlmCall | null {
   const { inputs, output } = recorded;
   if (readModels(recorded).length === 0 || !Array.isArray(output['messages'])) return null;
@@ -238,7 +246,7 @@ function readVercelCall(recorded: RecordedCall): LlmCall | null {
   };
 }
 
-/** What is read alike in all dialects. */
+/** Reads the members that all dialects record in the same way. */
 function common(recorded: RecordedCall, dialect: Dialect) {
   const { texts, inputs, output, attributes } = recorded;
   const usage = isObject(output['usage']) ? output['usage'] : parseUsage(texts.usage);
@@ -263,13 +271,16 @@ function common(recorded: RecordedCall, dialect: Dialect) {
   };
 }
 
-/** Checkpoints that a call is counted under: the gateway knows them where the client asked for the newest one. */
+/**
+ * Returns the checkpoints that the usage of a call is counted under. When a client requests the newest checkpoint,
+ * only the gateway knows which one answered.
+ */
 function checkpointNames(json: string | null): string[] {
   const usage = parseOrNull(json);
   return isObject(usage) ? Object.keys(usage).filter((name) => /:step\d{1,9}$/.test(name)) : [];
 }
 
-/** Of one model: a call has one. */
+/** Returns the usage of the first model: a call has one. */
 function parseUsage(json: string | null): RecordedJson {
   const usage = parseOrNull(json);
   const [first] = isObject(usage) ? Object.values(usage) : [];
@@ -298,7 +309,7 @@ const readModels = ({ inputs, output, attributes }: RecordedCall): string[] => [
   ),
 ];
 
-/** Longer ones are no names: they are kept for the whole of a build. */
+/** Longer values are not names. The limit bounds memory: a build keeps all names until its end. */
 const MAX_NAME = 1024;
 
 function readName(value: unknown): string | null {

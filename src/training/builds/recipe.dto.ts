@@ -20,7 +20,7 @@ import { isObject } from '../../platform/json/json-object.js';
 const MAX_NAME = 1024;
 const MAX_LISTED = 100;
 
-/** The value of a missing term or reward: a number, or `skip` to leave the unit for later. */
+/** The value of a missing term or reward: a number, or `skip` to leave the unit for a later build. */
 type NumberOrSkip = number | 'skip';
 
 const IsNumberOrSkip = () =>
@@ -58,7 +58,7 @@ const IsScale = () =>
     ),
   );
 
-/** What a recipe may have done about a lint. */
+/** The actions that a recipe can choose for a lint. */
 const LINT_ACTIONS = ['error', 'warn', 'drop', 'ignore'] as const;
 export type LintAction = (typeof LINT_ACTIONS)[number];
 
@@ -82,7 +82,7 @@ const IsStaleRule = () =>
     ),
   );
 
-/** Every lint, and what is done about it where the recipe says nothing. docs/training.md says what each prevents. */
+/** The lints and their default actions. docs/training.md describes what each lint prevents. */
 export class RecipeLintDto {
   @IsLintAction() logprobs_missing: LintAction = 'error';
   @IsLintAction() logprobs_incomplete: LintAction = 'error';
@@ -93,7 +93,7 @@ export class RecipeLintDto {
   @IsLintAction() mixed_prompt: LintAction = 'warn';
   @IsLintAction() mixed_tools: LintAction = 'warn';
   @IsLintAction() mixed_policy: LintAction = 'warn';
-  /** A policy is stale that lies further behind its newest checkpoint. */
+  /** `max_steps` is the largest distance of a policy from its newest checkpoint; beyond it the policy is stale. */
   @IsStaleRule() stale_policy: LintAction | { max_steps: number; do: LintAction } = 'warn';
   @IsLintAction() train_eval_leak: LintAction = 'error';
   @IsLintAction() duplicate: LintAction = 'warn';
@@ -106,10 +106,10 @@ export class RecipeLintDto {
   @IsLintAction() tool_call_orphan: LintAction = 'warn';
   @IsLintAction() tool_args_reserialised: LintAction = 'warn';
   @IsLintAction() tool_args_healed: LintAction = 'warn';
-  /** Only where `build.token_exact` is set. Such units are always left out. */
+  /** Found only when `build.token_exact` is set. These units are always left out. */
   @IsLintAction() token_inexact: LintAction = 'error';
   @IsLintAction() call_unread: LintAction = 'warn';
-  /** Such units are always left out. */
+  /** These units are always left out. */
   @IsLintAction() scored_call_unread: LintAction = 'warn';
   @IsLintAction() kto_imbalance: LintAction = 'warn';
   @IsLintAction() kto_unsigned: LintAction = 'warn';
@@ -121,7 +121,7 @@ export class RecipeLintDto {
 export type LintCode = keyof RecipeLintDto;
 export const LINT_CODES = Object.keys(new RecipeLintDto()) as LintCode[];
 
-/** The group key that is a hash of what the model was first asked. */
+/** The group key that is a hash of the first prompt of the model. */
 export const PROMPT = 'prompt';
 
 const PURPOSES = ['rl', 'sft', 'kto', 'dpo'] as const;
@@ -129,57 +129,57 @@ export type Purpose = (typeof PURPOSES)[number];
 
 export const UNITS = ['trace', 'turn', 'thread', 'call'] as const;
 
-/** Which recorded runs are taken. */
+/** Selects the recorded runs. */
 export class RecipeSelectDto {
-  /** A root and its descendants, a turn, the turns of a thread, or one call of a model. */
+  /** The calls of a unit: a root and its descendants, a turn, the turns of a thread, or one call of a model. */
   @IsOptional() @IsIn(UNITS) unit: (typeof UNITS)[number] = 'trace';
-  /** As in `/calls/stream_query`, of the root of the unit. */
+  /** Filter on the root of the unit, as in `/calls/stream_query`. */
   @IsOptional() @IsJsonObject() filter: object | null = null;
   @IsOptional() @IsJsonObject() query: object | null = null;
-  /** Roots that started at this instant or later. */
+  /** Takes roots that started at this time or later. */
   @IsOptional() @IsDateTime() since: string | null = null;
-  /** Roots that started before this instant. */
+  /** Takes roots that started before this time. */
   @IsOptional() @IsDateTime() until: string | null = null;
-  /** A unit waits until its last sign of life is so old. */
+  /** A unit waits until its last activity is at least this many seconds ago. */
   @IsOptional() @IsInt() @Min(0) @Max(31_536_000) settle_s: number = 600;
-  /** The newest units, so many. */
+  /** Largest number of units. The newest ones are taken. */
   @IsOptional() @IsInt() @Min(1) @Max(100_000) limit: number = 1000;
 }
 
-/** Which calls are calls of a model, and which of them are trained. */
+/** Selects the calls of a model, and the ones that are trained. */
 export class RecipeLlmDto {
-  /** A trailing `:*` stands for every digest. Empty: any. */
+  /** Ops of the calls. A trailing `:*` matches every digest. An empty list matches all ops. */
   @IsOptional() @IsTextList(MAX_LISTED, MAX_NAME) op_names: string[] = [];
   @IsOptional() @IsTextList(MAX_LISTED, MAX_NAME) exclude_op_names: string[] = [];
-  /** Only what this model chose is trained; `<name>:step<N>` counts, and says the step. Null: any model. */
+  /** Only choices of this model are trained. `<name>:step<N>` counts too, and gives the step. Null means any model. */
   @IsOptional() @IsText(MAX_NAME, { min: 1 }) policy: string | null = null;
 }
 
 export class RecipeBuildDto {
-  /** Calls that continue an earlier one become one history. */
+  /** `prefix` joins a call with the earlier call that it continues into one history. */
   @IsOptional() @IsIn(['prefix']) merge = 'prefix' as const;
-  /** Tokens of one history, its prompt included; the lint `too_long` judges by it. */
+  /** Largest number of tokens of one history with its prompt. Longer ones get the lint `too_long`. */
   @IsOptional() @IsInt() @Min(1) @Max(10_000_000) max_tokens: number = 32_768;
-  /** Only units whose tokens were all recorded; the lint `token_inexact` names the others. */
+  /** Takes only units whose tokens were all recorded. Other units get the lint `token_inexact`. */
   @IsOptional() @IsBoolean() token_exact: boolean = false;
 }
 
-/** Which of several values of a term counts: the latest one, or what they make together. */
+/** Ways to combine several values of a term: the latest value, or an aggregate of all. */
 export const TAKES = ['last', 'sum', 'mean', 'max'] as const;
 
-/** One term of the reward: feedback of a type on any call of the unit. */
+/** A term of the reward: feedback of one type on any call of the unit. */
 export class RecipeTermDto {
   @IsText(255, { min: 1 }) feedback!: string;
-  /** Into the payload. */
+  /** Path into the payload of the feedback. */
   @IsText(1000, { min: 1 }) path!: string;
-  /** What a value is worth, by its text; feedback with another value does not count. */
+  /** Numbers for values, keyed by the value as text. Feedback with any other value does not count. */
   @IsOptional() @IsMap() map: Record<string, number> | null = null;
   /** `[from_low, from_high, to_low, to_high]`. */
   @IsOptional() @IsScale() scale: [number, number, number, number] | null = null;
   @IsOptional() @IsNumber() weight: number = 1;
-  /** Of several values: the latest, their sum, their mean, or the highest. */
+  /** Combines several values: the latest one, their sum, their mean, or the highest one. */
   @IsOptional() @IsIn(TAKES) take: (typeof TAKES)[number] = 'last';
-  /** Null: as the reward says. */
+  /** Value of the term without feedback. Null means `reward.missing`. */
   @IsNumberOrSkip() missing: NumberOrSkip | null = null;
 }
 
@@ -190,26 +190,26 @@ export class RecipeRewardDto {
   @ValidateNested({ each: true })
   @Type(() => RecipeTermDto)
   sum!: RecipeTermDto[];
-  /** Of terms that say nothing of their own. Missing is not 0. */
+  /** Default of terms without a `missing` of their own. A missing reward is not 0. */
   @IsNumberOrSkip() missing: NumberOrSkip = 'skip';
-  /** The reward of a unit that failed. */
+  /** Reward of a unit that failed. */
   @IsNumberOrSkip() exception: NumberOrSkip = 'skip';
   /**
-   * `turn`: a score on a call rewards what was sampled in that call and below it, not the whole unit. A unit becomes a
-   * trajectory for each score, which trains these turns only.
+   * `turn`: a score on a call rewards only what was sampled in that call and below it. The unit becomes one
+   * trajectory for each score, which trains only these turns.
    */
   @IsOptional() @IsIn(['unit', 'turn']) credit: 'unit' | 'turn' = 'unit';
   /**
-   * Of units `call`: a call without a score of its own has that of the nearest call above it (`turn`), and where that has
-   * none, that of the turns of its thread (`thread`).
+   * For `select.unit` `call`: a call without a score takes the score of the nearest call above it (`turn`). With
+   * `thread`, it then takes the score of the turns of its thread.
    */
   @IsOptional() @IsIn(['turn', 'thread']) inherit: 'turn' | 'thread' | null = null;
-  /** A reward from here on is good: SFT takes only such ones, and KTO labels them true. */
+  /** Lowest good reward. SFT takes only trajectories with a good reward, and KTO labels them true. */
   @IsOptional() @IsNumber() threshold: number | null = null;
 }
 
 export class RecipeGroupDto {
-  /** The first that has a value: a path into the root call, or `prompt`. */
+  /** Group keys: paths into the root call, or `prompt`. The first key with a value is used. */
   @IsOptional()
   @ArrayNotEmpty()
   @IsTextList(8, 1000, { min: 1 })
@@ -221,22 +221,25 @@ export class RecipeGroupDto {
 export class RecipeSplitDto {
   @IsOptional() @IsText(256) salt: string = '';
   /**
-   * What stands on one side as a whole: groups, or groups and `thread` or `user` or the value at a path into the root
-   * call, such as `attributes.user_id`. Groups that share one of these stand on the same side.
+   * Keeps groups whole (`group`), or also threads (`thread`), users (`user`), or calls with the same value at a path
+   * into the root call, such as `attributes.user_id`. Groups that share that value are on the same side.
    */
   @IsOptional() @IsText(1000, { min: 1 }) by: string = 'group';
   @IsOptional() @IsNumber() @Min(0) @Max(100) eval_percent: number = 0;
 }
 
 export class RecipeTrainDto {
-  /** Goes to the training job as it stands. */
+  /** Settings that are passed on to the training job unchanged. */
   @IsOptional() @IsJsonObject() experimental_config: object | null = null;
 }
 
-/** A recipe as it is sent. A member that is absent or null has the default of its class. Which recorded calls become which trajectories, with which rewards, in which groups. */
+/**
+ * A recipe as clients send it: which recorded calls become which trajectories, with which rewards, in which groups. A
+ * member that is absent or null has its default.
+ */
 export class RecipeDto {
   @IsIn([1]) version!: 1;
-  /** What the build is for. It sets defaults: SFT and KTO need no groups, and only RL needs logprobs. */
+  /** Purpose of the build, which sets defaults: SFT and KTO need no groups, and only RL needs logprobs. */
   @IsOptional() @IsIn(PURPOSES) purpose?: Purpose | null;
   @IsOptional() @ValidateNested() @Type(() => RecipeSelectDto) select?: RecipeSelectDto | null;
   @IsOptional() @ValidateNested() @Type(() => RecipeLlmDto) llm?: RecipeLlmDto | null;

@@ -18,11 +18,10 @@ import {
 
 export interface RewardTerm extends RecipeTermDto {
   missing: number | 'skip';
-  /** Under which the trajectory's metrics hold what the term is worth. */
+  /** Name of the term in the metrics of a trajectory. */
   metric: string;
 }
 
-/** A recipe that is checked, with its defaults. */
 export interface Recipe {
   select: RecipeSelectDto;
   llm: RecipeLlmDto;
@@ -34,17 +33,17 @@ export interface Recipe {
   group: RecipeGroupDto;
   split: RecipeSplitDto;
   lints: LintRules;
-  /** A policy is stale that lies further behind its newest checkpoint. */
+  /** Largest distance in steps of a policy from its newest checkpoint. Beyond it the policy is stale. */
   maxSteps: number;
   train: RecipeTrainDto;
 }
 
-/** Of any object that is published: `_class_name`, `_bases`, `_type`, `name`, `description`, `ref`. */
+/** Members that any published object has: `_class_name`, `_bases`, `_type`, `name`, `description`, `ref`. */
 const OBJECT_MEMBERS = /^_|^(name|description|ref)$/;
 
 const STALE_AFTER_STEPS = 4;
 
-/** What a purpose other than RL does without: groups, and what the sampling was like. */
+/** Defaults of purposes other than RL, which need no groups or no facts about the sampling. */
 const UNGROUPED: Partial<RecipeGroupDto> = { min: 1 };
 const UNSAMPLED: Partial<RecipeLintDto> = {
   logprobs_missing: 'ignore',
@@ -62,7 +61,8 @@ const DEFAULTS: Record<Purpose, { group: Partial<RecipeGroupDto>; lint: Partial<
   };
 
 /**
- * `path` is where the recipe stands in the request. A name that is mistyped must not be taken for one that is absent.
+ * Reads a recipe strictly: a mistyped name is an error, and does not count as an absent member. `path` is the path of
+ * the recipe in the request.
  * @throws ApiError `invalid_request`
  */
 export function readRecipe(value: unknown, path: string): Recipe {
@@ -106,7 +106,7 @@ export function readRecipe(value: unknown, path: string): Recipe {
 const ownMembers = (recipe: object) =>
   Object.fromEntries(Object.entries(recipe).filter(([name]) => !OBJECT_MEMBERS.test(name)));
 
-/** The defaults of a part, replaced by what is given; null means absent. */
+/** Returns the defaults of a class, replaced by the given members. Null means absent. */
 function withDefaults<T extends object>(
   Part: new () => T,
   given: Partial<T> | null | undefined,
@@ -114,13 +114,13 @@ function withDefaults<T extends object>(
   return { ...new Part(), ...presentMembers(given) };
 }
 
-/** The members that are given; null means absent. */
+/** Returns the members that are not null. Null means absent. */
 const presentMembers = <T extends object>(given: T | null | undefined): Partial<T> =>
   Object.fromEntries(
     Object.entries(given ?? {}).filter(([, value]) => value !== null),
   ) as Partial<T>;
 
-/** Two terms that read the same type are told apart by their paths. */
+/** Reads the terms. Terms of the same feedback type get metric names with their paths, so that the names differ. */
 function readTerms({ sum, missing }: RecipeRewardDto): RewardTerm[] {
   return sum.map((given, i) => {
     const term = withDefaults(RecipeTermDto, given);
@@ -131,7 +131,7 @@ function readTerms({ sum, missing }: RecipeRewardDto): RewardTerm[] {
   });
 }
 
-/** Whether a model's name is the policy's, and the step it carries; null for another model. */
+/** Returns the step of the policy if one of the names is the policy's. Returns null for another model. */
 export function policyStep(
   policy: string | null,
   models: readonly string[],

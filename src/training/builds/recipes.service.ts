@@ -6,7 +6,7 @@ import { type Recipe, readRecipe } from './recipe.js';
 
 const MAX_RECIPE_BYTES = 256 * 1024;
 
-/** A recipe, and where it was published; both null for one that was sent along. */
+/** A recipe, and the name and digest that it was published under. Both are null for a recipe in the request itself. */
 export interface KnownRecipe {
   recipe: Recipe;
   text: string;
@@ -15,12 +15,12 @@ export interface KnownRecipe {
   path: string;
 }
 
-/** Finds the recipes of requests. */
+/** Finds the recipe that a request contains or refers to. */
 @Injectable()
 export class RecipesService {
   constructor(private readonly objects: ObjectsService) {}
 
-  /** @throws ApiError when there is none, or it cannot be used */
+  /** @throws ApiError when the recipe does not exist, or is not valid */
   async find(body: {
     project_id: string;
     recipe?: object | null;

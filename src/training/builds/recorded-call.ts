@@ -1,18 +1,17 @@
 import type { HistoryMessage } from './history-messages.js';
 
-/** The stored texts of a call. */
 export interface CallTexts {
   id: string;
   attributes: string | null;
   inputs: string | null;
   output: string | null;
-  /** The usage in its summary. */
+  /** The usage in the summary of the call. */
   usage: string | null;
 }
 
 export type RecordedJson = Record<string, unknown>;
 
-/** The part of a call that the readers of the dialects see. */
+/** The documents of a call that the readers of the dialects use. */
 export interface RecordedCall {
   inputs: RecordedJson;
   output: RecordedJson;
@@ -20,16 +19,14 @@ export interface RecordedCall {
   texts: CallTexts;
 }
 
-/** One answer of a model. */
 export interface Choice {
-  /** The whole choice as JSON text. */
   text: string;
   turn: HistoryMessage;
   finishReason: string | null;
-  /** Null when there are none. */
+  /** Null when none were recorded. */
   logprobs: Logprob[] | null;
   tokenIds: number[] | null;
-  /** The content of the message when that is all that was sampled; else null. */
+  /** The content of the message when nothing else was sampled; else null. */
   content: string | null;
 }
 

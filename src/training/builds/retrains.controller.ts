@@ -10,8 +10,8 @@ export class RetrainsController {
   constructor(private readonly retrains: RetrainsService) {}
 
   /**
-   * Queues jobs that do again what led to a checkpoint that was trained on purged calls, from its nearest clean ancestor on: by the
-   * recipes of its builds, with the units that are left.
+   * Queues jobs that repeat the training of a tainted checkpoint, from its nearest clean ancestor on. They use the
+   * recipes of its builds, and the units that are left.
    */
   @Operation('lineage/retrain', 'writer')
   @ApiOkResponse({ type: RetrainedDto })

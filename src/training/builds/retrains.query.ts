@@ -1,7 +1,7 @@
-// SQL: jobs are looked at with the builds that they were made of.
+// SQL that joins jobs with the builds that they were made from.
 import { sql } from '../../platform/query/sql.js';
 
-/** A job that made a checkpoint, and a build of groups that it was trained on, if there is one. */
+/** A job that made a checkpoint, and the build of groups that it was trained on, if any. */
 export interface MakerRow {
   job_id: string;
   step: number;
@@ -10,7 +10,7 @@ export interface MakerRow {
   build_id: string | null;
 }
 
-/** The jobs that made the checkpoints of a model up to a step, the newest first. */
+/** Selects the jobs that made the checkpoints of a model up to a step, the newest first. */
 export const makersQuery = (projectId: string, modelId: string, step: number) => sql<MakerRow>`
   SELECT j.id AS job_id, j.step, j.parent_step, j.tainted_at IS NOT NULL AS is_tainted,
     (SELECT bj.build_id FROM build_jobs bj WHERE bj.project_id = ${projectId} AND bj.job_id = j.id AND j.kind = 'rl'

@@ -14,12 +14,12 @@ import type { RetrainDto, RetrainedDto, RetrainedJobDto } from './retrains.dto.j
 
 const RETRAIN = auditAction('models.retrain');
 
-/** Jobs that a request queues: each may need a build. */
+/** Jobs that one request queues. Each may need a build. */
 const MAX_JOBS = 20;
 
 type RetrainLink = MakerRow & { build_id: string };
 
-/** Trains again without purged calls what was trained on them. */
+/** Repeats the training of tainted checkpoints without the purged calls. */
 @Injectable()
 export class RetrainsService {
   @Inject(Database) private readonly database!: Database;
@@ -33,8 +33,8 @@ export class RetrainsService {
   ) {}
 
   /**
-   * Queues a job for each step between the nearest clean ancestor and the checkpoint. What was queued before is answered, so the
-   * request may come again.
+   * Queues a job for each step between the nearest clean ancestor and the checkpoint. Returns jobs that were queued
+   * before too, so a client may send the request again.
    */
   async retrain(body: RetrainDto, context: Context): Promise<RetrainedDto> {
     const { project_id: projectId, model_id: modelId, step } = body;
@@ -65,8 +65,8 @@ export class RetrainsService {
   }
 
   /**
-   * The jobs that made the tainted checkpoints from the oldest to the one that is asked for.
-   * @throws ApiError when it is not tainted, or one of the jobs has no recipe
+   * Finds the jobs that made the tainted checkpoints, from the oldest to the requested one.
+   * @throws ApiError when the requested checkpoint is not tainted, or one of the jobs has no recipe
    */
   private async findLinks({ project_id, model_id, step }: RetrainDto) {
     const links: RetrainLink[] = [];
@@ -105,7 +105,10 @@ export class RetrainsService {
     return { outcome: 'queued', job_id };
   }
 
-  /** The build, or one of what is left of its units when calls of it are gone; null when nothing to train on is left. */
+  /**
+   * Returns the build, or a new build of its remaining units when calls of it are gone. Returns null when nothing to
+   * train on is left.
+   */
   private async findCleanBuild(
     projectId: string,
     buildId: string,

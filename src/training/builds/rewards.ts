@@ -1,40 +1,37 @@
 import type { Recipe, RewardTerm } from './recipe.js';
 
-/** One piece of feedback on a unit: what stands at the path of each term of its type, as JSON text. */
+/** A piece of feedback on a unit: the value at the path of each term of its type, as JSON text. */
 export interface UnitFeedback {
   id: string;
-  /** The call that it is on. */
+  /** Id of the call that the feedback is on. */
   call: string;
-  /** SHA-256 of what was said, in hex. */
+  /** SHA-256 of the type, the ref and the payload, in hex. */
   sha256: string;
-  /** In the order of the terms; null where the term is of another type, or there is no value. */
+  /** Values in the order of the terms. Null when the term has another type, or the path has no value. */
   values: (string | null)[];
 }
 
-/** The same with the values that the texts spell. */
 export type ParsedUnitFeedback = Omit<UnitFeedback, 'values'> & { values: unknown[] };
 
-/** Reads the texts once for all choices. */
+/** Parses the values once for all choices. */
 export const parseUnitFeedback = (said: readonly UnitFeedback[]): ParsedUnitFeedback[] =>
   said.map(({ values, ...one }) => ({
     ...one,
     values: values.map((json) => (json === null ? null : JSON.parse(json))),
   }));
 
-/** What feedback makes of a unit. */
 export interface Reward {
-  /** Null when the unit has to wait for a label. NaN where a value is no number. */
+  /** Null when the unit waits for feedback. NaN when a value is not a number. */
   total: number | null;
   metrics: Record<string, number>;
-  /** Earlier feedback of a type says something else. */
+  /** True when earlier feedback for the same term has another value. */
   isInConflict: boolean;
-  /** The feedback that counted. */
   used: Pick<UnitFeedback, 'id' | 'sha256'>[];
 }
 
 /**
- * The reward of a choice of a unit: the weighted sum of the terms, each worth what the feedback that it understands
- * says. `said` has the latest first. A list at a path has a value for each choice of the call.
+ * Computes the reward of a choice of a unit: the weighted sum of the terms. `said` is ordered from the latest on. A
+ * list at a path contains one value for each choice of the call.
  */
 export function computeReward(
   { terms, exception }: Pick<Recipe['reward'], 'terms' | 'exception'>,
@@ -64,7 +61,7 @@ export function computeReward(
 
 const sumValues = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
 
-/** What values make together; the latest comes first. */
+/** Aggregates of values. The latest value comes first. */
 const AGGREGATES: Record<RewardTerm['take'], (values: readonly number[]) => number> = {
   last: ([latest]) => latest!,
   sum: sumValues,
@@ -72,7 +69,6 @@ const AGGREGATES: Record<RewardTerm['take'], (values: readonly number[]) => numb
   max: (values) => Math.max(...values),
 };
 
-/** The values of feedback that the term understands, the latest first. */
 function termValues(
   term: RewardTerm,
   index: number,
@@ -85,7 +81,10 @@ function termValues(
   });
 }
 
-/** Null when the term does not know the value, NaN when it should be a number and is not. */
+/**
+ * Returns null when the value is missing or `map` does not contain it. Returns NaN when it should be a number and is
+ * not.
+ */
 function feedbackWorth({ map, scale }: RewardTerm, given: unknown, choice: number): number | null {
   const value: unknown = Array.isArray(given) ? given[choice] : given;
   if (value === null || value === undefined) return null;

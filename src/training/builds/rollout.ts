@@ -7,31 +7,28 @@ import type { Choice } from './recorded-call.js';
 import { policyStep, type Recipe } from './recipe.js';
 import { hashParts } from './history-messages.js';
 
-/** A finding in one rollout, and the call that it is about. */
 interface Finding {
   code: LintCode;
   call: string;
 }
 
-/** The histories of a unit, and facts about them. */
 export interface Rollout {
   histories: History[];
   findings: Finding[];
-  /** Of the first call: what the model was asked, without and with its tools. */
+  /** Hashes of the first call: its first messages, its tools, and both together. */
   messagesKey: string;
   toolsKey: string;
   promptKey: string;
-  /** Names of the models whose choices are trained. */
   models: string[];
-  /** Steps of the policy, where its name carries them. */
+  /** Steps of the policy, in so far as model names contain them. */
   steps: number[];
   dialects: string[];
   finishReasons: string[];
-  /** Ids of the calls in it. */
+  /** Ids of the calls of the rollout. */
   calls: string[];
 }
 
-/** Joins the calls of a model, which are in order. Null when none of them is to be trained. */
+/** Joins calls of a model, which must be in order. Returns null when no call is trained. */
 export async function makeRollout(
   calls: readonly LlmCall[],
   recipe: Recipe,
@@ -65,7 +62,7 @@ export async function makeRollout(
 
 const sorted = (texts: Set<string>) => [...texts].toSorted((a, b) => (a < b ? -1 : 1));
 
-/** The prompt of a model before its first answer. */
+/** Hashes the messages before the first answer of the model, and the tools. */
 export function promptKeys({ messages, toolsKey }: LlmCall) {
   const end = messages.findIndex(({ role }) => role === 'assistant');
   const asked = end < 0 ? messages : messages.slice(0, end);
@@ -74,7 +71,7 @@ export function promptKeys({ messages, toolsKey }: LlmCall) {
   return { messagesKey, toolsKey: key, promptKey: hashParts([messagesKey, key]) };
 }
 
-/** What the trained calls of a rollout have in common, and what is wrong with them. */
+/** Collects facts about the trained calls of a rollout, and their lints. */
 class RolloutFacts {
   readonly findings: Finding[] = [];
   readonly models = new Set<string>();
@@ -107,29 +104,32 @@ function* choiceCodes(choice: Choice, call: LlmCall): Generator<LintCode> {
   else if (!isComplete(choice, call)) yield 'logprobs_incomplete';
 }
 
-/** Whether a trainer has nothing to tokenise. */
+/** Returns true when a trainer has nothing to tokenise. */
 const isTokenExact = ({ tokenIds, logprobs }: Choice, { promptTokenIds }: LlmCall): boolean =>
   promptTokenIds !== null && tokenIds !== null && logprobs?.length === tokenIds.length;
 
-/** Rewards follow from what the policy does at temperature 1; what is not said is the default of the APIs. */
+/**
+ * Returns true when the sampling differs from the policy at temperature 1. Absent settings have the defaults of the
+ * APIs.
+ */
 const isOffPolicy = ({ sampling: { temperature, topP, topK } }: LlmCall): boolean =>
   (temperature !== null && temperature !== 1) ||
   (topP !== null && topP < 1) ||
   (topK !== null && topK > 0);
 
-/** Whether there is a logprob for each token, and they spell the text. */
+/** Returns true when each token has a logprob, and the tokens spell the text. */
 function isComplete(choice: Choice, call: LlmCall): boolean {
   const logprobs = choice.logprobs!;
   const tokens =
     choice.tokenIds?.length ?? (call.choices.length === 1 ? call.completionTokens : null);
   if (tokens !== null && tokens !== logprobs.length) return false;
   const { content } = choice;
-  // vLLM spells tokens as `token_id:N` when it is asked to, and so their bytes
+  // vLLM can be set to spell tokens and their bytes as `token_id:N`
   const isSpelled = logprobs.every(({ token, bytes }) => bytes && !token.startsWith('token_id:'));
   if (content === null || !isSpelled) return true;
   const text = Buffer.from(content);
   const all = Buffer.concat(logprobs.map(({ bytes }) => Buffer.from(bytes!)));
-  const stop = logprobs.at(-1)!.bytes!.length; // the last token may be the one that ends the text
+  const stop = logprobs.at(-1)!.bytes!.length; // the last token may be the stop token
   return text.equals(all) || text.equals(all.subarray(0, all.length - stop));
 }
 

@@ -3,16 +3,16 @@ import { compareCodePoints } from '../../platform/json/code-point-order.js';
 import type { Split } from './groups.js';
 import type { RecipeSplitDto } from './recipe.dto.js';
 
-/** What keeps a unit on one side: its group, and the thread or the user that the recipe splits by. */
+/** Values that keep units on one side: the group, and the thread or the user that the recipe splits by. */
 export interface SplitUnit {
   key: string;
-  /** Null where there is none. */
+  /** Null when the unit has no thread or user, or the recipe splits by groups alone. */
   side: string | null;
 }
 
 /**
- * The side of each group key, by the hash of salt and key. Groups with units of the same thread or user stand on one side:
- * they are joined, and the first key of those that are joined decides.
+ * Chooses the side of each group key by the hash of salt and key. Groups with units of the same thread or user are
+ * joined, and the first key of the joined groups decides for all.
  */
 export function splitsByKey(
   units: readonly SplitUnit[],
@@ -29,13 +29,16 @@ export function splitsByKey(
   return new Map(Array.from(keys, (key) => [key, chooseSplit(joined.find(key), split)]));
 }
 
-/** By the hash of salt and key, so that a group never stands on both sides. */
+/** Depends on salt and key only, so a group never changes its side. */
 function chooseSplit(key: string, { salt, eval_percent }: RecipeSplitDto): Split {
   const hash = createHash('sha256').update(`${salt}\0${key}`).digest();
   return hash.readUInt32BE(0) < (eval_percent / 100) * 2 ** 32 ? 'eval' : 'train';
 }
 
-/** Disjoint sets of keys, each named by its first key by code point. Paths are halved, so all joins take nearly linear time. */
+/**
+ * Disjoint sets of keys, each named by its first key in code point order. Path halving makes all joins together take
+ * nearly linear time.
+ */
 class JoinedKeys {
   private readonly parents = new Map<string, string>();
 

@@ -5,36 +5,36 @@ import type { RecipeLlmDto } from './recipe.dto.js';
 import type { Recipe } from './recipe.js';
 import { MAX_UNIT_BYTES, type MemberRow, type RootRow, type TextsRow } from './units.query.js';
 
-/* Which calls of its traces belong to a unit, and which of these are calls of a model. */
+/* Finds the calls of a unit in its traces, and the calls of a model among them. */
 
-/** A unit, before its calls are read. */
 export interface Unit {
-  /** Of the root call, or of the thread. */
+  /** Id of the root call, or of the thread. */
   id: string;
   root: RootRow;
-  /** Its roots: the turns of a thread, else one. */
+  /** Ids of the roots: the turns of a thread, or one root. */
   roots: string[];
   traces: string[];
 }
 
-/** What is known of the calls of a unit without their documents. */
+/** Facts about the calls of a unit, read without their documents. */
 export interface UnitMembers {
   hasTooMany: boolean;
   isWaiting: boolean;
   hasFailed: boolean;
   ids: string[];
-  /** The calls above the root whose scores it inherits, and the thread whose turns'. */
+  /**
+   * Ids of the calls above the root whose scores the unit inherits; `thread` is the thread whose turns it inherits
+   * from.
+   */
   above: string[];
   thread: string | null;
-  /** Calls of a model that have no messages. */
+  /** Ids of calls of a model without messages. */
   unread: string[];
   /** Calls that may be calls of a model, in their order. */
   candidates: MemberRow[];
-  /** The parent of each call. */
   parents: Map<string, string | null>;
 }
 
-/** A unit with what is known of its calls. */
 export interface UnitWithMembers {
   unit: Unit;
   members: UnitMembers;
@@ -52,14 +52,14 @@ export const TOO_MANY: UnitMembers = {
   parents: new Map(),
 };
 
-/** The calls of a model in a unit; `isTooLarge` when they were not read. */
+/** The calls of a model in a unit. `isTooLarge` is true when they were not read. */
 export interface UnitCalls {
   calls: LlmCall[];
-  /** The calls whose texts went in, and the SHA-256 over these. */
+  /** Calls whose texts the build uses, and the SHA-256 of these texts. */
   texts: { id: string; sha256: string }[];
-  /** Calls of a model that were not understood. */
+  /** Ids of calls of a model with an unknown format. */
   unread: ReadonlySet<string>;
-  /** The last call of a model in each call and below it. */
+  /** For each call, the last call of a model in it or below it. */
   last: ReadonlyMap<string, string>;
   isTooLarge: boolean;
 }
@@ -103,7 +103,7 @@ export function readMembers(
   };
 }
 
-/** The calls above the root of a unit, and the thread that the nearest of these is in. */
+/** Returns the calls above the root of a unit, and the thread of the nearest call that has one. */
 function inheritedFrom(
   { root }: Unit,
   rows: MemberRow[],
@@ -125,7 +125,6 @@ function inheritedFrom(
 
 const [OUTSIDE, BELOW_SCORER, INSIDE] = [0, 1, 2];
 
-/** Whether a call, or one above it, is one of these. */
 function isBelow(id: string, parents: UnitMembers['parents'], these: Set<string>): boolean {
   const seen = new Set<string>();
   for (let at: string | null | undefined = id; at && !seen.has(at); at = parents.get(at)) {
@@ -135,7 +134,10 @@ function isBelow(id: string, parents: UnitMembers['parents'], these: Set<string>
   return false;
 }
 
-/** Where each call of the traces of a unit stands. Each is looked at once, however deep the tree is. */
+/**
+ * Finds where each call of the traces stands: outside the unit, inside it, or below a scorer in it. Visits each call
+ * once, however deep the tree is.
+ */
 function placeCalls(
   unit: Unit,
   parents: UnitMembers['parents'],
@@ -146,7 +148,7 @@ function placeCalls(
     const climbed: string[] = [];
     let at: string | null | undefined = id;
     while (at !== null && at !== undefined && !places.has(at)) {
-      places.set(at, OUTSIDE); // found again, should the parents go round in a circle
+      places.set(at, OUTSIDE); // ends the loop when parents form a circle
       climbed.push(at);
       at = parents.get(at);
     }
@@ -179,7 +181,7 @@ export async function unitCalls(
   );
   const found = read.filter((call) => typeof call === 'object' && call !== null);
   const notRead = members.candidates.flatMap(({ id }, i) => (read[i] === 'unread' ? [id] : []));
-  // an instrumentation around another one records the same call again: the innermost counts
+  // when an instrumentation wraps another one, both record the call: the innermost one counts
   const wrappers = callsAbove([...found.map(({ id }) => id), ...notRead], members.parents);
   const isOwn = (id: string) => !wrappers.has(id) && (!isOneCall || id === unit.id);
   const calls = found.filter(({ id }) => isOwn(id));
@@ -202,7 +204,7 @@ export async function unitCalls(
   };
 }
 
-/** All calls above these. Each is looked at once. */
+/** Returns all calls above the given ones. Visits each call once. */
 function callsAbove(ids: string[], parents: UnitMembers['parents']): Set<string> {
   const above = new Set<string>();
   for (const id of ids)
@@ -210,7 +212,7 @@ function callsAbove(ids: string[], parents: UnitMembers['parents']): Set<string>
   return above;
 }
 
-/** The last of these calls in each call and below it. Each is looked at once, the last one first. */
+/** Returns, for each call, the last of the given calls in it or below it. Visits each call once, the last one first. */
 function lastBelow(ids: string[], parents: UnitMembers['parents']): Map<string, string> {
   const last = new Map<string, string>();
   for (const id of ids.toReversed())
@@ -219,7 +221,7 @@ function lastBelow(ids: string[], parents: UnitMembers['parents']): Map<string, 
   return last;
 }
 
-/** Each choice becomes a history, with the tools, the messages and the tokens before it. */
+/** Counts characters: each choice becomes a history that repeats the tools, the messages and the tokens before it. */
 const callLength = ({ choices, messages, tools, promptTokenIds }: LlmCall): number =>
   choices.length *
   messages.reduce(
@@ -227,7 +229,7 @@ const callLength = ({ choices, messages, tools, promptTokenIds }: LlmCall): numb
     (tools?.length ?? 0) + (promptTokenIds?.text.length ?? 0),
   );
 
-/** Over everything of a call that goes into a build. */
+/** Hashes all texts of a call that a build uses. `textsSha256` computes the same hash in SQL. */
 function hashCall(row: TextsRow): string {
   const { id, op_name, started_at, exception, attributes, inputs, output, usage } = row;
   const hash = createHash('sha256');

@@ -1,4 +1,4 @@
-// SQL: calls and feedback are selected, ranked and measured where they lie.
+// SQL for units: selects, ranks and measures calls and feedback in the database.
 import { isOfType } from '../../tracing/feedback-names.query.js';
 import { spellRefs } from '../../platform/http/refs.js';
 import {
@@ -14,43 +14,42 @@ import { isRoot, isTurn, visibleIn } from '../../tracing/visible-calls.js';
 import type { Recipe } from './recipe.js';
 import { lookedUp } from '../../platform/query/plans.js';
 
-/** A unit with more calls is left out. */
+/** Largest number of calls of a unit. A unit with more is left out. */
 export const MAX_UNIT_CALLS = 5000;
-/** Texts of one call that are read, and of a unit; what holds more is left out. */
+/** Largest texts of one call and of a unit. Larger calls and units are left out. */
 const MAX_CALL_BYTES = 8 * 1024 * 1024;
 export const MAX_UNIT_BYTES = 48 * 1024 * 1024;
-/** Feedback of a call that is looked at, and of a unit whose turns are rewarded one by one; the latest comes first. */
+/** Feedback that is read of a call, and of a unit whose turns are rewarded one by one. The latest is read first. */
 const MAX_FEEDBACK = 100;
 const MAX_TURN_FEEDBACK = 1000;
-/** A longer value is ignored: a list has a number or a word for each choice. */
+/** Longer values are ignored. A list contains a number or a word for each choice. */
 const MAX_VALUE_BYTES = 2048;
 
 export const SNAPSHOT = sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`;
 
 export const asOfQuery = () => sql<{ as_of: string }>`SELECT ${wireTime(sql`now()`)} AS as_of`;
 
-/** A root of a unit: of a thread, its first turn. */
+/** The root of a unit; for a thread, its first turn. */
 export interface RootRow {
   id: string;
   trace_id: string;
   thread_id: string | null;
   started_at: string;
-  /** The values at the paths of `group.by`, as texts. */
+  /** Values at the paths of `group.by`, as texts. */
   keys: (string | null)[];
 }
 
 export interface UnitSelection {
   projectId: string;
   recipe: Recipe;
-  /** The filter and the query of the recipe, of the call `c`. */
+  /** Condition of the recipe's filter and query on the call `c`. */
   condition: Sql;
-  /** Only units that no succeeded job of this recipe and model has trained. */
+  /** Takes only units that no succeeded job of this recipe and model has trained. */
   untrained: { recipeName: string; modelId: string | null } | null;
-  /** Only units of this build. */
+  /** Takes only units of this build. */
   of?: string | undefined;
 }
 
-/** The newest units, by the start of their root. */
 export function unitsQuery({
   projectId,
   recipe,
@@ -78,7 +77,7 @@ export function unitsQuery({
 
 function isUnit(unit: Recipe['select']['unit'], projectId: string): Sql {
   if (unit === 'trace') return isRoot(projectId);
-  // what has no messages is no call of a model
+  // a call without messages is not a call of a model
   return unit === 'call' ? sql`strpos(c.inputs::text, '"messages"') > 0` : isTurn;
 }
 
@@ -99,7 +98,7 @@ const isTrained = (
   WHERE u.project_id = ${projectId} AND u.unit_id = ${unitId} AND b.recipe_name = ${recipeName}
     AND j.status = 'succeeded' AND j.tainted_at IS NULL AND ${modelId ? sql`j.model_id = ${modelId}::uuid` : sql`TRUE`})`;
 
-/** The value at a path of `group.by` in roots. Long values are replaced by their hash. */
+/** Reads the values at the paths of `group.by` in roots. Long values are replaced by their hash. */
 export function keysQuery(
   projectId: string,
   ids: string[],
@@ -113,10 +112,8 @@ export function keysQuery(
     WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}`;
 }
 
-/** The first value that is there. */
 export const firstPresent = (values: Sql[]): Sql => sql`coalesce(${join(values)})`;
 
-/** The turns of threads, in their order. */
 export const turnsQuery = (projectId: string, threads: string[]) => sql<{
   thread_id: string;
   id: string;
@@ -128,7 +125,7 @@ export const turnsQuery = (projectId: string, threads: string[]) => sql<{
     ORDER BY c.started_at, c.id LIMIT ${MAX_UNIT_CALLS}::bigint) c
   ORDER BY c.started_at, c.id`;
 
-/** A call of a trace, without its documents. */
+/** A call of a trace without its documents. */
 export interface MemberRow {
   trace_id: string;
   id: string;
@@ -138,20 +135,20 @@ export interface MemberRow {
   started_at: string;
   is_running: boolean;
   has_failed: boolean;
-  /** Its last sign of life is younger than units have to be. */
+  /** True when the last activity of the call is less than `select.settle_s` seconds ago. */
   is_young: boolean;
-  /** It judges others. */
+  /** True when the call scores other calls. */
   is_scorer: boolean;
-  /** It cannot be read, but its instrumentation says that it is a call of a model. */
+  /** True when the call cannot be read, but its instrumentation marks it as a call of a model. */
   is_model: boolean;
-  /** Bytes as they are stored; null where no call of a model can be read. */
+  /** Stored bytes of the documents; null when the call cannot be read as a call of a model. */
   size: number | null;
 }
 
 const ATTRIBUTES = column.json(sql`c.attributes`, sql`c.is_opaque`);
 const kindAt = (...path: string[]) => jsonAt(ATTRIBUTES, path).sql;
 
-/** Instrumentations say so in the attributes; weave's class of scorers has a method of this name. */
+/** Instrumentations mark scorers in the attributes; weave's class for scorers has a method named `score`. */
 const IS_SCORER = sql`(c.op_name ~ '(^|[/.])[A-Za-z0-9_-]*[.]score(:|$)'
   OR coalesce(${kindAt('weave', 'kind')} = 'scorer', false)
   OR coalesce(${kindAt('openinference.span.kind')} = 'EVALUATOR', false))`;
@@ -161,7 +158,7 @@ const IS_MODEL = sql`(coalesce(${kindAt('weave', 'kind')} = 'llm', false)
   OR coalesce(${kindAt('openinference.span.kind')} = 'LLM', false)
   OR coalesce(${kindAt('gen_ai.operation.name')} = ANY(${MODEL_OPERATIONS}::text[]), false))`;
 
-/** How many calls traces have, but no more than can be in a unit, and one. */
+/** Counts the calls of traces, up to one more than a unit may have. */
 export const sizesQuery = (projectId: string, traces: string[]) => sql<{
   trace_id: string;
   calls: number;
@@ -170,7 +167,6 @@ export const sizesQuery = (projectId: string, traces: string[]) => sql<{
     AND c.trace_id = t.trace_id LIMIT ${MAX_UNIT_CALLS + 1}::bigint) c) AS calls
   FROM unnest(${traces}::text[]) t (trace_id)`;
 
-/** The calls of traces, without their documents. */
 export const membersQuery = (
   projectId: string,
   traces: string[],
@@ -186,7 +182,7 @@ export const membersQuery = (
   JOIN calls c ON ${visibleIn(projectId)} AND c.trace_id = t.trace_id
   ORDER BY c.started_at, c.id`;
 
-/** The stored texts of a call; `texts` is null when they are too large. */
+/** The stored texts of a call; the documents are null when they are too large. */
 export interface TextsRow {
   id: string;
   bytes: number;
@@ -212,7 +208,7 @@ export function textsQuery(projectId: string, ids: string[]): Sql<TextsRow> {
       FROM calls c WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}) c`;
 }
 
-/** SHA-256 of the texts of the call `c`, in hex: the one that a build notes. */
+/** SHA-256 of the texts of the call `c`, in hex. `hashCall` computes the same hash for the manifest of a build. */
 export const textsSha256 = (): Sql => {
   const usage = jsonValueAt(SUMMARY, ['usage']);
   const texts = [
@@ -228,10 +224,10 @@ export const textsSha256 = (): Sql => {
   return sql`encode(sha256(convert_to(${join(texts, ' || ')}, 'UTF8')), 'hex')`;
 };
 
-/** Feedback of the types of the terms on the calls of units, the latest of each unit first. */
+/** Feedback on the calls of units. Only types of the terms are read, the latest of each unit first. */
 export interface UnitFeedbackRow {
   id: string;
-  /** Which of the units, and of its calls. */
+  /** Index of the unit; `call` is the id of its call. */
   unit: number;
   call: string;
   sha256: string;
@@ -240,7 +236,7 @@ export interface UnitFeedbackRow {
 
 const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);
 
-/** `units` has the ids of the calls of each. */
+/** Selects the feedback on units. `units` contains the ids of the calls of each unit. */
 export function feedbackQuery(
   projectId: string,
   units: readonly (readonly string[])[],
@@ -271,7 +267,6 @@ export function feedbackQuery(
     ORDER BY f.unit, f.place`;
 }
 
-/** The newest step of a model by its name. */
 export const latestStepQuery = (projectId: string, name: string) => sql<{
   id: string;
   step: number | null;

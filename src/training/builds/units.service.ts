@@ -32,16 +32,16 @@ import {
   unitsQuery,
 } from './units.query.js';
 
-/** The user of an application, as attributes name it, else the one whose key recorded the call. */
+/** Paths of the user: the attributes of the application first, then the user whose key recorded the call. */
 const USER = ['attributes.user_id', 'attributes.user\\.id', WIRE.userId];
 
-/** Stored bytes of documents that are read at once; they are compressed by up to some hundred times. */
+/** Stored bytes of documents that are read at once. They are compressed, up to some hundred times. */
 const BATCH_BYTES = 256 * 1024;
 const BATCH_CALLS = 64;
-/** Units whose calls and feedback are looked at together. */
+/** Units whose calls and feedback are read together. */
 const UNITS_AT_ONCE = 25;
 
-/** Reads units, in the transaction of the caller. */
+/** Reads units in the transaction of the caller. */
 @Injectable()
 export class UnitsService {
   constructor(
@@ -49,7 +49,7 @@ export class UnitsService {
     private readonly calls: CallsService,
   ) {}
 
-  /** @throws ApiError, InvalidQuery when a filter, a query or a path of the recipe cannot be read */
+  /** @throws ApiError, InvalidQuery when a filter, a query or a path of the recipe is not valid */
   check(
     projectId: string,
     recipe: Recipe,
@@ -69,7 +69,7 @@ export class UnitsService {
     return { condition, keys };
   }
 
-  /** What the recipe splits by beside groups, where that is read with the group keys: behind them. */
+  /** Returns the value that the recipe splits by, when it is read with the group keys. It comes after them. */
   private sideValue(projectId: string, { split: { by } }: Recipe, path: string): Sql | null {
     if (by === 'group' || by === 'thread') return null;
     const names = by === 'user' ? USER : [by];
@@ -81,7 +81,6 @@ export class UnitsService {
     return this.database.query(unitsQuery(selection));
   }
 
-  /** The units of roots, with the values of their group keys. */
   async findUnits(
     { projectId, recipe }: UnitSelection,
     roots: RootRow[],
@@ -122,7 +121,7 @@ export class UnitsService {
     return groupBy(rows, ({ thread_id }) => thread_id);
   }
 
-  /** Units, in their order, with what is known of their calls: some at a time, so that memory is bounded. */
+  /** Yields units in their order with the facts about their calls. Reads some units at a time to bound memory. */
   async *readParts(
     projectId: string,
     units: Unit[],
@@ -146,7 +145,6 @@ export class UnitsService {
     if (part.length > 0) yield await this.readMembers(projectId, part, recipe);
   }
 
-  /** How many calls the traces of each unit have. */
   private async findSizes(projectId: string, units: Unit[]): Promise<number[]> {
     const traces = [...new Set(units.flatMap((unit) => unit.traces))];
     const rows = await this.database.query(sizesQuery(projectId, traces));
@@ -165,7 +163,7 @@ export class UnitsService {
     return mapYielding(units, (unit) => ({ unit, members: readMembers(unit, byTrace, recipe) }));
   }
 
-  /** What feedback says on each unit, the latest first; behind it, what is said on the turns of its thread. */
+  /** Reads the feedback on each unit, the latest first. The inherited feedback on the turns of its thread follows. */
   async readSaid(
     projectId: string,
     all: UnitWithMembers[],
@@ -190,7 +188,7 @@ export class UnitsService {
     });
   }
 
-  /** The calls of a model in units, one unit after the other; texts are read for several at once. */
+  /** Yields the calls of a model of one unit after the other. Reads the texts of several units at once. */
   async *readCalls(
     { projectId, recipe }: Pick<UnitSelection, 'projectId' | 'recipe'>,
     all: UnitWithMembers[],
@@ -217,11 +215,11 @@ export class UnitsService {
 
 export interface GroupKeyPath {
   name: string;
-  /** Null for the hash of the prompt. */
+  /** Null for the key `prompt`. */
   value: UnitSelection['condition'] | null;
 }
 
-/** Reads texts in batches, and hands them out in the order in which they are wanted. */
+/** Reads texts in batches, and returns them in the order of `wanted`. */
 class TextsReader {
   private batch = new Map<string, TextsRow>();
   private at = 0;
@@ -232,7 +230,7 @@ class TextsReader {
     private readonly wanted: { id: string; size: number }[],
   ) {}
 
-  /** The next rows, as long as they are not too large together; null from there on. */
+  /** Returns the next rows. Rows are null from the point where they are too large together. */
   async next(count: number): Promise<Map<string, TextsRow | null>> {
     const rows = new Map<string, TextsRow | null>();
     let bytes = 0;

@@ -2,15 +2,16 @@ import { textsIn } from '../../platform/json/json-text.js';
 import { argumentsText, type ExportedRollout, type ExportedMessage } from './exported-messages.js';
 
 /*
- * Trajectories as traces of verifiers, version 1, which prime-rl trains. Each history is a path of its graph. The tokens of
- * a path are those of its nodes, one behind the other: a choice has what was sent since the last one, and what it sampled.
+ * Prints trajectories as traces of the verifiers library, version 1, which prime-rl trains. Each history is a path of
+ * the graph. The tokens of a path are the tokens of its nodes, one after the other. The node of a choice contains the
+ * tokens that were sent since the last choice, and the tokens that it sampled.
  */
 
-/** The version of the schema, and the reasons to stop that it knows. */
+/** Version of the schema, and the finish reasons that it accepts. */
 const VERSION = 1;
 const REASONS = ['stop', 'length', 'tool_calls'];
 
-/** A trace as JSON text, and whether it has all tokens; else it has none. */
+/** Returns a trace as JSON text. `isExact` is false when tokens are missing; the trace then contains no tokens. */
 export function traceText(
   rollout: ExportedRollout,
   key: string,
@@ -64,7 +65,7 @@ function isTokenExact({ isTrained, text }: ExportedMessage): boolean {
   return sampled?.startsWith('[') === true && sent?.startsWith('[') === true && !!logprobs?.content;
 }
 
-/** What a choice adds to the tokens of its path, of which so many are there already. */
+/** Returns the tokens that a choice adds to its path. `before` is the number of tokens that the path has already. */
 function readTokens({ text }: ExportedMessage, before: number): { text: string; length: number } {
   const { token_ids, prompt_token_ids, logprobs } = textsIn(text, TOKENS)!;
   const sampled = JSON.parse(token_ids!) as number[];
@@ -105,13 +106,12 @@ function assistantText({ content, calls, reasoning }: ExportedMessage): string {
 const callText = ({ id, name, args }: ExportedMessage['calls'][number]) =>
   `{"id":${id},"name":${name},"arguments":${argumentsText(args)}}`;
 
-/** The texts of a content in parts. */
 const plainText = (content: string): string =>
   (JSON.parse(content) as { text?: unknown }[])
     .map((part) => (typeof part?.text === 'string' ? part.text : ''))
     .join('');
 
-/** Tools lie flat there, at the first message. */
+/** Prints tools for the first message of a path. The schema has no `function` level around them. */
 function toolsMember(tools: string | null): string {
   if (tools === null) return '';
   const found = textsIn(`{"tools":${tools}}`, {

@@ -1,7 +1,7 @@
 import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** A piece of a part of a checkpoint's file: all but the last have the same length. */
+/** A piece of a part of a checkpoint's file. All pieces but the last have the same length. */
 @ProjectTable('checkpoint_chunks', { rows: 'data', counted: null, upload: 'upload_id' })
 export class CheckpointChunk {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

@@ -1,15 +1,14 @@
-// SQL: parts that may come twice, lists of them, and bytes that leave as streams.
+// SQL for parts that may be sent twice, lists of parts, and bytes that are read as streams.
 import { sql, type Sql } from '../../platform/query/sql.js';
 
-/** A file that a job's trainer has sent. */
 export interface FileKey {
   projectId: string;
   jobId: string;
-  /** Its digest. */
+  /** SHA-256 of the file. */
   file: string;
 }
 
-/** Answers a row unless the part is there already. */
+/** Returns a row unless the part exists already. */
 export const partInsert = (
   { projectId, jobId, file }: FileKey,
   { part, uploadId, sizeBytes }: { part: number; uploadId: string; sizeBytes: number },
@@ -41,7 +40,7 @@ export const partsOfFile = ({ projectId, jobId, file }: FileKey) => sql<StoredPa
   SELECT part, upload_id, size_bytes FROM checkpoint_parts
   WHERE project_id = ${projectId} AND job_id = ${jobId} AND file = ${file} ORDER BY part`;
 
-/** Deletes what jobs have, but the files named, and answers the uploads that have the bytes. */
+/** Deletes the parts of jobs except the given files, and returns the uploads that contain their bytes. */
 export const partsDeleteBut = (
   projectId: string,
   jobs: string[],
@@ -50,7 +49,7 @@ export const partsDeleteBut = (
   DELETE FROM checkpoint_parts
   WHERE project_id = ${projectId} AND job_id = ANY(${jobs}::uuid[]) AND file <> ALL(${kept}::text[]) RETURNING upload_id`;
 
-/** The same for files of a job. */
+/** Deletes files of a job, and returns the uploads that contain their bytes. */
 export const partsDelete = (
   projectId: string,
   jobId: string,
@@ -63,7 +62,6 @@ export const chunkInsert = (project: string, upload: string, seq: number, bytes:
   INSERT INTO checkpoint_chunks (project_id, upload_id, seq, bytes)
   VALUES (${project}, ${upload}, ${seq}, ${bytes})`;
 
-/** The next chunks of a part, in order. */
 export const chunksQuery = (project: string, upload: string, from: number) => sql<{
   seq: number;
   bytes: Buffer;

@@ -34,22 +34,22 @@ import {
 
 export const MAX_PART_BYTES = 100 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
-/** A chunk that is filled, and the one that is stored. */
+/** Memory of a part while it is received: the chunk that is filled, and the one that is stored. */
 const PASSING_BYTES = 4 * CHUNK_BYTES;
 
-/** The job that files belong to. */
 type Owner = Omit<FileKey, 'file'>;
 
-/** Files whose digests were compared, and the uploads that their bytes had then. */
+/** Files whose digests were verified, and the ids of the uploads that contained their bytes. */
 export interface VerifiedFiles {
   files: ManifestFileDto[];
   uploads: Map<string, string>;
 }
 
 /**
- * The files of checkpoints, in parts of chunks. They belong to the job whose trainer sends them, and are named by their
- * digests until a manifest gives them names: so a part that comes again is harmless, and attempts cannot mix files. A part
- * is never replaced; parts that together have another digest than their name are dropped. Of a part, memory holds some chunks.
+ * Stores files of checkpoints, as parts that consist of chunks. Files belong to the job whose trainer sends them.
+ * Their digests name them until a manifest does, so a part may be sent twice, and attempts cannot mix files. A part
+ * is never replaced. Parts that together have another digest than their name are deleted. Memory holds a few chunks
+ * of a part.
  */
 @Injectable()
 export class CheckpointFilesService {
@@ -58,7 +58,7 @@ export class CheckpointFilesService {
     private readonly uploads: StagedUploads,
   ) {}
 
-  /** Takes the body of the request as a part. `assertHeld` runs in the transaction that keeps it. */
+  /** Stores the body of the request as a part. `assertHeld` runs in the transaction that stores it. */
   async receive(
     context: Context,
     key: FileKey,
@@ -115,7 +115,7 @@ export class CheckpointFilesService {
     try {
       await readInflated(context, { limit: MAX_PART_BYTES, rate: STREAMED_RATE }, take);
     } catch (error) {
-      await writing?.catch(() => {}); // a client that left does not wait for it
+      await writing?.catch(() => {}); // a client that has left does not wait for this write
       throw error;
     }
     if (sizeBytes === 0) throw new ApiError('invalid_request', 'the body is empty');
@@ -134,8 +134,9 @@ export class CheckpointFilesService {
   }
 
   /**
-   * Reads the files of a manifest and compares their digests. The parts of one that differs are dropped, so that they can be
-   * sent again. @throws ApiError `invalid_request` naming each file that is not whole, or differs
+   * Reads the files of a manifest and compares their digests. Deletes the parts of a file that differs, so that the
+   * trainer can send them again.
+   * @throws ApiError `invalid_request` that names each file that is incomplete or differs
    */
   async verified(
     owner: Owner,
@@ -173,7 +174,10 @@ export class CheckpointFilesService {
     return { files, uploads };
   }
 
-  /** In the transaction that names the files. @throws ApiError `invalid_request` when a file was dropped meanwhile */
+  /**
+   * Checks that the verified files are unchanged, in the transaction that names them.
+   * @throws ApiError `invalid_request` when a file was deleted or replaced meanwhile
+   */
   async assertUnchanged(owner: Owner, { uploads }: VerifiedFiles): Promise<void> {
     for (const [file, before] of uploads) {
       const parts = await this.database.query(partsOfFile({ ...owner, file }));
@@ -182,7 +186,7 @@ export class CheckpointFilesService {
     }
   }
 
-  /** A file of a manifest, or the range of it that the request asks for: a slow reader holds no connection. */
+  /** Reads a file of a manifest, or the requested range of it. A slow reader holds no connection. */
   async read(
     owner: Owner,
     { sha256: file, size_bytes: bytes }: ManifestFileDto,
@@ -207,7 +211,7 @@ export class CheckpointFilesService {
     skipped = 0,
   ): AsyncGenerator<Buffer> {
     const { database } = this;
-    const { key } = database; // chunks are asked for in the context of the connection
+    const { key } = database; // chunks are read with the key of the current connection
     return (async function* () {
       for (const [i, { upload_id, size_bytes }] of parts.entries()) {
         const end = Math.ceil(size_bytes / CHUNK_BYTES);
@@ -225,7 +229,7 @@ export class CheckpointFilesService {
     })();
   }
 
-  /** Deletes files of a job. In the transaction of the caller, if it has one. */
+  /** Deletes files of a job. Joins the transaction of the caller, if any. */
   async dropFiles({ projectId, jobId }: Owner, files: string[]): Promise<void> {
     if (files.length === 0) return;
     await this.database.transaction(async () => {
@@ -236,7 +240,7 @@ export class CheckpointFilesService {
     });
   }
 
-  /** Deletes all files of jobs but those of a manifest. In the transaction of the caller. */
+  /** Deletes all files of jobs except those of a manifest, in the transaction of the caller. */
   async dropAllBut(
     projectId: string,
     jobs: string[],
@@ -247,7 +251,7 @@ export class CheckpointFilesService {
     await this.abandon(projectId, await this.database.query(partsDeleteBut(projectId, jobs, kept)));
   }
 
-  /** The rows are gone at once; the bytes, which may be many, go with the next sweep of uploads. */
+  /** The rows are deleted already. The next sweep of uploads deletes their bytes, which may be many. */
   private async abandon(projectId: string, parts: { upload_id: string }[]): Promise<void> {
     const ids = parts.map(({ upload_id }) => upload_id);
     if (ids.length > 0) await this.uploads.abandon(projectId, ids);
@@ -266,7 +270,9 @@ function assertUniqueNames(files: ManifestFileDto[], path: string): void {
   if (violations.length > 0) throw invalidRequest(violations);
 }
 
-/** The digest of a manifest: SHA-256 of what `sha256sum` prints of its files, in the order of their names. */
+/**
+ * Returns the digest of a manifest: SHA-256 of the output of `sha256sum` for its files, in the order of their names.
+ */
 export function manifestSha256(files: ManifestFileDto[]): string {
   const lines = files
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))

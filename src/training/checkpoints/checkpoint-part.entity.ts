@@ -2,8 +2,9 @@ import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
 /**
- * A part of a file that a trainer has sent for a job. Its bytes lie in the chunks of the upload that brought it. A file is named
- * by the digest that its parts must have together, so that a part that comes again, also from a later attempt, is the same part.
+ * A part of a file that a trainer has sent for a job. The chunks of its upload contain its bytes. A file is named by
+ * the digest that its parts must have together. A part that is sent again, even by a later attempt, is therefore the
+ * same part.
  */
 @ProjectTable('checkpoint_parts', { rows: 'data', counted: { bytes: 'size_bytes' } })
 export class CheckpointPart {

@@ -8,19 +8,18 @@ import type { JobKind, JobStatus } from './training-job.entity.js';
 import { isReached } from '../preview.query.js';
 
 /*
- * The transitions of a training job, each one guarded UPDATE: where the guard does not hold, no row comes back.
+ * The transitions of a training job. Each is one guarded UPDATE, which returns no row when the guard is false.
  *
  *   queued → leased (claim) → running (training_started) → succeeded (complete)
- *   leased, running → queued (failed or lost, attempts left) | failed | cancelled (a cancel was asked for)
+ *   leased, running → queued (failed or lost, attempts left) | failed | cancelled (a cancel was requested)
  *   queued → cancelled (cancel) | failed (waited too long)
  */
 
 export const JOBS_CHANNEL = 'skein_training_jobs';
 
-/** Wakes the claims that wait, when the transaction commits. */
+/** Wakes waiting claims when the transaction commits. */
 export const notifyQueue = () => sql`SELECT pg_notify(${JOBS_CHANNEL}, '')`;
 
-/** A job as its transitions answer it. */
 export interface JobRow {
   project_id: string;
   id: string;
@@ -36,7 +35,7 @@ export interface JobRow {
   is_cancel_requested: boolean;
 }
 
-/** A job that was looked up, and when. */
+/** A job, and the time at which it was read. */
 export interface FoundJob extends JobRow {
   at: string;
 }
@@ -51,13 +50,12 @@ const isHeld = (job: Sql) => sql`${job}.status IN ('leased', 'running')`;
 const IS_HELD = isHeld(sql`j`);
 export const IS_OPEN = sql`j.status IN ('queued', 'leased', 'running')`;
 
-/** A lease: the job, and the hash of the token that came with the claim. */
+/** A lease as a request names it: the job id, and the hash of the token that the claim returned. */
 export interface LeaseHolder {
   jobId: string;
   tokenHash: Buffer;
 }
 
-/** The same, once the job was looked up. */
 export interface Lease {
   job: FoundJob;
   tokenHash: Buffer;
@@ -66,11 +64,11 @@ export interface Lease {
 const isJob = ({ project_id, id }: Pick<JobRow, 'project_id' | 'id'>) =>
   sql`j.project_id = ${project_id} AND j.id = ${id}`;
 
-/** The job that this token was given for. */
+/** True for the job that the token was issued for. */
 const hasLeaseToken = ({ job, tokenHash }: Lease) =>
   sql`${isJob(job)} AND j.lease_token_hash = ${tokenHash}`;
 
-/** A lease that has run out is lost, whether or not somebody has noticed yet. */
+/** True while the lease is held. An expired lease is lost even before the watchdog ends it. */
 const isHeldBy = (lease: Lease) =>
   sql`${hasLeaseToken(lease)} AND ${IS_HELD} AND j.lease_expires_at > now()`;
 
@@ -80,23 +78,23 @@ export const jobOfProject = (projectId: string, id: string) =>
 export const jobById = (id: string, caller: Caller) =>
   sql<FoundJob>`SELECT ${JOB_COLUMNS}, ${NOW_COLUMN} FROM training_jobs j WHERE j.id = ${id} AND ${isReached(sql`j.project_id`, caller)}`;
 
-/** The job that this token was given for, whatever became of it. */
+/** Reads the job that the token was issued for, in any state. */
 export const leasedJob = (lease: Lease) =>
   sql<JobRow>`SELECT ${JOB_COLUMNS} FROM training_jobs j WHERE ${hasLeaseToken(lease)}`;
 
-/** The job, and the size of its payload. */
+/** Reads a job that is held by the lease, and the size of its payload. */
 export const heldPayload = (lease: Lease) => sql<JobRow & { bytes: number }>`
   SELECT ${JOB_COLUMNS}, b.payload_bytes::float8 AS bytes FROM training_jobs j
   JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
   WHERE ${isHeldBy(lease)}`;
 
-/** Jobs that a claim looks at at once. */
+/** Jobs that a claim tries at once. */
 const CANDIDATES = 10;
 
 /**
- * The oldest jobs that may be claimed: of each model the oldest one that is queued, where none is under way. Looking for an
- * older job of each queued one would read the ended jobs of its model each time. A model whose oldest job is of another
- * kind has to wait for a trainer of that kind.
+ * Selects the oldest jobs that may be claimed: the oldest queued job of each model without a job under way. Looking
+ * for an older job of each queued one would read the ended jobs of its model each time. A model whose oldest job has
+ * another kind waits for a trainer of that kind.
  */
 export const nextJobs = (caller: Caller, baseModels: string[], kinds: JobKind[]) => sql<FoundJob>`
   SELECT q.project_id, q.id FROM (
@@ -121,7 +119,7 @@ export interface ClaimedRow {
   base_model: string;
   parent_step: number;
   attempt: number;
-  /** JSON texts. */
+  /** The next three members are JSON texts. */
   config: string | null;
   experimental_config: string | null;
   state: string | null;
@@ -136,9 +134,10 @@ export interface Claim {
 }
 
 /**
- * queued → leased, of a job that may still be claimed; a row that another claimer looks at is left to it. Two claimers
- * that see the same state cannot both lease a job of one model: a unique index refuses it. The parent is the newest checkpoint that was
- * not trained on purged calls; the base model where there is none. What an earlier attempt left is kept if it began there too.
+ * queued → leased, if the job may still be claimed. Skips a row that another claimer has locked. A unique index
+ * prevents two claimers with the same snapshot from leasing two jobs of one model. The parent is the newest
+ * checkpoint that was not trained on purged calls, or step 0. Files of an earlier attempt are kept if that attempt
+ * had the same parent.
  */
 export const claim = (
   { project_id: project, id }: Pick<JobRow, 'project_id' | 'id'>,
@@ -167,7 +166,6 @@ export const claim = (
     b.payload_bytes::float8 AS bytes, encode(b.payload_sha256, 'hex') AS sha256`;
 };
 
-/** The checkpoint to start from, as JSON text. */
 export const parentQuery = ({ project_id, model_id, parent_step }: ClaimedRow) => sql<{
   json: string;
 }>`
@@ -176,7 +174,7 @@ export const parentQuery = ({ project_id, model_id, parent_step }: ClaimedRow) =
   FROM (SELECT ${parent_step}::int AS step) p
   LEFT JOIN checkpoints c ON c.project_id = ${project_id} AND c.model_id = ${model_id} AND c.step = p.step`;
 
-/** Keeps the lease, and answers the job; the row is held to the end of the transaction. */
+/** Extends the lease, and returns the job. The row stays locked until the end of the transaction. */
 export const renewLease = (lease: Lease, { trainerLeaseSeconds }: Config) => sql<JobRow>`
   UPDATE training_jobs j SET lease_expires_at = now() + ${seconds(trainerLeaseSeconds)} WHERE ${isHeldBy(lease)} RETURNING ${JOB_COLUMNS}`;
 
@@ -185,7 +183,10 @@ export const start = (lease: Lease) => sql<JobRow>`
   UPDATE training_jobs j SET status = 'running', started_at = coalesce(j.started_at, ${lease.job.at}::timestamptz)
   WHERE ${isHeldBy(lease)} AND j.status = 'leased' RETURNING ${JOB_COLUMNS}`;
 
-/** running → succeeded; with a reason, without a new step. It is tainted if its parent became so while it ran. */
+/**
+ * running → succeeded. With a reason, the job makes no step. The job is tainted if its parent became tainted
+ * meanwhile.
+ */
 export function succeed(lease: Lease, reason: string | null): Sql<JobRow> {
   const { project_id: project } = lease.job;
   const next = sql`1 + (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = ${project} AND c.model_id = j.model_id)`;
@@ -203,10 +204,9 @@ export interface NewCheckpoint {
   uri: string | null;
   sha256: string | null;
   sizeBytes: number | null;
-  /** JSON texts. */
+  /** The next three members are JSON texts. */
   files: string | null;
   config: string | null;
-  /** JSON text. */
   metrics: string;
 }
 
@@ -216,7 +216,7 @@ export const checkpointAdd = (job: JobRow, checkpoint: NewCheckpoint) => sql`
     ${checkpoint.uri}, ${checkpoint.sha256}, ${checkpoint.sizeBytes}, ${job.id}, ${checkpoint.files}::json,
     ${checkpoint.config}::json, ${job.tainted_at}::timestamptz)`;
 
-/** The manifest that the lease lets its holder read: of the parent's checkpoint, or of what an earlier attempt left. */
+/** Reads the manifest of the parent's checkpoint, or of the files of an earlier attempt, while the lease is held. */
 export const manifestQuery = (lease: Lease, of: 'parent' | 'state') => sql<{
   job_id: string | null;
   files: ManifestFileDto[] | null;
@@ -226,15 +226,15 @@ export const manifestQuery = (lease: Lease, of: 'parent' | 'state') => sql<{
   LEFT JOIN checkpoints c ON c.project_id = j.project_id AND c.model_id = j.model_id AND c.step = j.parent_step
   WHERE ${isHeldBy(lease)}`;
 
-/** How an attempt failed, and whether the job is tried again. */
 interface Failure {
   isRetryable: boolean;
   message: string;
 }
 
 /**
- * leased, running → queued | failed | cancelled: one whose cancelling was asked for is not tried again. A job that is
- * queued again keeps its place, by its age. Its token is forgotten, so that no late report of it is taken for current.
+ * leased, running → queued | failed | cancelled. A job with a requested cancellation is not tried again. A job that
+ * is queued again keeps its place, which depends on its age. Its token is deleted, so that late reports of the old
+ * attempt are refused.
  */
 function endAttempt(
   guard: Sql,
@@ -261,7 +261,7 @@ const CANCELLED = 'the job was cancelled';
 export const fail = (lease: Lease, failure: Failure, config: Config): Sql<JobRow> =>
   endAttempt(isHeldBy(lease), lease.job.at, failure, config);
 
-/** What the watchdog looks for among the jobs `j`, and how it ends those that it finds. */
+/** A kind of overdue jobs `j`, and the transition with which the watchdog ends them. */
 export interface OverdueRule {
   condition: Sql;
   end: (guard: Sql, at: string) => Sql<JobRow>;
@@ -282,7 +282,7 @@ export function overdueKinds(config: Config): OverdueRule[] {
       end: (guard, at) => endAttempt(guard, at, { isRetryable: true, message: lost }, config),
     },
     {
-      // queued → failed: no trainer came
+      // queued → failed: no trainer claimed the job in time
       condition: sql`j.status = 'queued' AND ${isBefore(sql`j.queued_at`)}`,
       end: (guard) => sql`
         UPDATE training_jobs j SET status = 'failed', finished_at = now(), state = NULL,
@@ -292,17 +292,15 @@ export function overdueKinds(config: Config): OverdueRule[] {
   ];
 }
 
-/** Up to 100 a time. */
 export const overdueJobs = ({ condition }: OverdueRule) => sql<FoundJob>`
   SELECT j.project_id, j.id, ${NOW_COLUMN} FROM training_jobs j WHERE ${condition} ORDER BY j.project_id, j.id LIMIT 100`;
 
-/** Ends a job that is still overdue. */
 export const overdueEnd = (
   { condition, end }: OverdueRule,
   job: Pick<FoundJob, 'project_id' | 'id' | 'at'>,
 ): Sql<JobRow> => end(sql`${isJob(job)} AND ${condition}`, job.at);
 
-/** queued → cancelled; of a job that a trainer holds, only the wish is noted. */
+/** queued → cancelled. For a job that a trainer holds, only records the request. */
 export const cancel = (job: FoundJob) => sql<JobRow>`
   UPDATE training_jobs j
   SET status = CASE WHEN j.status = 'queued' THEN 'cancelled' ELSE j.status END,
@@ -312,7 +310,6 @@ export const cancel = (job: FoundJob) => sql<JobRow>`
     cancel_requested_at = coalesce(j.cancel_requested_at, ${job.at}::timestamptz)
   WHERE ${isJob(job)} AND ${IS_OPEN} RETURNING ${JOB_COLUMNS}`;
 
-/** Every job of a model that has not ended → cancelled. */
 export const cancelModelJobs = (project: string, model: string) => sql<JobRow>`
   UPDATE training_jobs j
   SET status = 'cancelled', finished_at = now(), error_message = 'the model was deleted', lease_expires_at = NULL,
@@ -324,11 +321,11 @@ export interface NewJobEvent {
   type: EventType;
   /** JSON text. */
   data: string;
-  /** The trainer's number of it; null for an event that is not a trainer's. */
+  /** Number that the trainer gave the event; null for events of the service. */
   trainerSeq: number | null;
 }
 
-/** Adds events at the end. The job's row must be held, so that their order is that of the transactions. */
+/** Appends events. The job's row must be locked, so that the order of events is the order of the transactions. */
 export function eventsInsert({ project_id, id, attempt }: JobRow, events: NewJobEvent[]): Sql {
   const values = events.map(
     (event, i) =>
@@ -342,7 +339,10 @@ export function eventsInsert({ project_id, id, attempt }: JobRow, events: NewJob
     FROM (VALUES ${join(values)}) AS e (n, event_id, type, data, trainer_seq)`;
 }
 
-/** Which of the numbers the attempt has used; and, as null, whether the job has its `training_started`. */
+/**
+ * Selects the given event numbers that the attempt has used already. Also selects `training_started` of any attempt;
+ * its number is null when an earlier attempt reported it.
+ */
 export const eventsKnown = ({ project_id, id, attempt }: JobRow, seqs: number[]) => sql<{
   seq: number | null;
   type: string;
@@ -352,7 +352,7 @@ export const eventsKnown = ({ project_id, id, attempt }: JobRow, seqs: number[])
   WHERE project_id = ${project_id} AND job_id = ${id}
     AND (type = 'training_started' OR (attempt = ${attempt} AND trainer_seq = ANY(${seqs}::bigint[])))`;
 
-/** What a failed attempt reported, once the job is tried again. That training has started stays true. */
+/** Hides the events of a failed attempt when the job is tried again. `training_started` stays visible. */
 export const eventsHide = ({ project_id, id, attempt }: JobRow) => sql`
   UPDATE training_job_events SET is_hidden = true
   WHERE project_id = ${project_id} AND job_id = ${id} AND attempt = ${attempt} AND type <> 'training_started'`;

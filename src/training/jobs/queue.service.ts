@@ -66,19 +66,18 @@ import { modelLock } from '../preview.query.js';
 import { JOBS } from './training-job.entity.js';
 import { MODELS } from '../models/model.entity.js';
 
-/** One replica is the watchdog of training jobs. */
+/** Held by the one replica that is the watchdog of training jobs. */
 const WATCHDOG = oneLock(495_555_340_655);
 
-/** A claim that met others at every job it saw looks again. */
+/** Tries of a claim that lost every job to other claimers. */
 const CLAIM_TRIES = 10;
-/** Of what a trainer says of its checkpoint. */
 export const MAX_CONFIG_BYTES = 65_536;
-/** Of an error message: what is beyond is cut off. */
+/** Characters of an error message that are stored; the rest is cut off. */
 const MAX_MESSAGE = 10_000;
 
 /**
- * The queue of training jobs, as trainers see it, and as the watchdog keeps it moving. Its states are in the database
- * only: queue.query.ts has the transitions. A lease token is stored as its hash, like a key.
+ * The queue of training jobs, for trainers and for the watchdog that ends overdue jobs. The states are stored in the
+ * database only; queue.query.ts contains the transitions. A lease token is stored as a hash, like a key.
  */
 @Injectable()
 export class QueueService implements OnModuleInit {
@@ -96,7 +95,7 @@ export class QueueService implements OnModuleInit {
     this.schedule.every(everyMs, 'training jobs', () => this.sweep());
   }
 
-  /** Leases the oldest job there is, waiting for one if asked to; null when there is none, or the client has gone. */
+  /** Leases the oldest job, and waits up to `wait_s` for one. Returns null when no job came, or the client has left. */
   async claim(body: ClaimDto, { caller, signal }: Context): Promise<string | null> {
     const claimed = await this.tryToClaim(body, caller);
     if (claimed || !body.wait_s) return claimed;
@@ -144,7 +143,7 @@ export class QueueService implements OnModuleInit {
     return null;
   }
 
-  /** Undefined when another claimer was quicker at the job, or at one of the same model. */
+  /** Returns undefined when another claimer was faster with this job, or with a job of the same model. */
   private async claimOne(job: FoundJob, by: Claim): Promise<ClaimedRow | undefined> {
     try {
       const [row] = await this.database.query(claim(job, by, this.config));
@@ -184,7 +183,10 @@ export class QueueService implements OnModuleInit {
     };
   }
 
-  /** Adds events of an attempt. Those that came before change nothing, and training starts once in the life of a job. */
+  /**
+   * Adds events of an attempt. Events that were sent before change nothing. Training starts once in the life of a
+   * job.
+   */
   async addEvents(
     holder: LeaseHolder,
     given: TrainerEventDto[],
@@ -217,8 +219,8 @@ export class QueueService implements OnModuleInit {
   }
 
   /**
-   * The new checkpoint with its files, `training_ended` and the state of the job are committed together. The files are
-   * compared with their digests first, which takes as long as reading them.
+   * Commits the new checkpoint with its files, `training_ended` and the state of the job together. Verifies the
+   * digests of the files first, which takes as long as reading them.
    */
   async complete(holder: LeaseHolder, body: CompleteDto, context: Context): Promise<CompletedDto> {
     const { caller } = context;
@@ -236,7 +238,8 @@ export class QueueService implements OnModuleInit {
         : undefined;
     return this.database.transaction(async () => {
       await this.database.query(modelLock(project_id, model_id));
-      await this.database.query(derivedDataLock(project_id)); // a purge has either ended, or will find the checkpoint
+      // a concurrent purge has either ended, or will find the checkpoint
+      await this.database.query(derivedDataLock(project_id));
       const reason = body.made_step === false ? storable(body.reason!) : null;
       const [job] = await this.database.query(succeed(lease, reason));
       if (!job) return this.outcomeOfEnded(lease);
@@ -254,7 +257,7 @@ export class QueueService implements OnModuleInit {
     });
   }
 
-  /** A report that is resent, because its answer was lost, is answered as the first time. */
+  /** Returns the first answer for a report that a trainer sends again because the answer was lost. */
   private async outcomeOfEnded(lease: Lease): Promise<CompletedDto> {
     const [job] = await this.database.query(leasedJob(lease));
     if (job?.status === 'succeeded') return jobOutcome(job);
@@ -263,7 +266,7 @@ export class QueueService implements OnModuleInit {
     throw leaseLost();
   }
 
-  /** The job is tried again if that may help and attempts are left. */
+  /** Ends the attempt. The job is tried again if the failure is retryable and attempts are left. */
   async fail(
     holder: LeaseHolder,
     { error_message, retryable }: FailDto,
@@ -283,7 +286,7 @@ export class QueueService implements OnModuleInit {
     });
   }
 
-  /** Ends a job that waits; asks the trainer of one that runs to stop. */
+  /** Cancels a queued job. Requests the trainer of a running job to stop. */
   async cancel(id: string, caller: Caller): Promise<void> {
     await this.database.transaction(async () => {
       const before = await this.find(id, caller);
@@ -293,7 +296,7 @@ export class QueueService implements OnModuleInit {
     });
   }
 
-  /** Cancels a job whose groups are to be erased; answers its batch. In the transaction of the caller. */
+  /** Cancels a job whose groups are to be erased, and returns its batch. Runs in the transaction of the caller. */
   async forget(projectId: string, id: string): Promise<string[]> {
     const [job] = await this.database.query(jobOfProject(projectId, id));
     if (!job) return [];
@@ -301,14 +304,14 @@ export class QueueService implements OnModuleInit {
     return [job.batch_id];
   }
 
-  /** Ends every job of a model that is deleted. In the transaction of the caller. */
+  /** Cancels every job of a model that is deleted. Runs in the transaction of the caller. */
   async cancelModelJobs(projectId: string, modelId: string): Promise<void> {
     await this.settle(cancelModelJobs(projectId, modelId));
   }
 
   /**
-   * Ends or queues again what lost its trainer, and ends what has waited or run for too long. One replica at a time:
-   * one that does not get the lock has nothing to do.
+   * Ends jobs that lost their trainer or queues them again, and ends jobs that have waited or run for too long. Only
+   * the replica that gets the lock does this.
    */
   async sweep(): Promise<void> {
     await this.database.transaction(async () => {
@@ -320,7 +323,7 @@ export class QueueService implements OnModuleInit {
     });
   }
 
-  /** Runs a transition out of an attempt, and writes down for the clients what came of it. */
+  /** Runs a transition that ends an attempt, and stores the events that report it to clients. */
   private async settle(transition: Sql<JobRow>): Promise<JobRow[]> {
     const jobs = await this.database.query(transition);
     for (const job of jobs) {
@@ -336,19 +339,19 @@ export class QueueService implements OnModuleInit {
     return jobs;
   }
 
-  /** The last event of a job. Its model is free for the next one. */
+  /** Adds the last event of a job, and wakes claims: the model is free for its next job. */
   private async end(job: JobRow, type: NewJobEvent['type'], data: object): Promise<void> {
     const event = { id: uuidv7(), type, data: JSON.stringify(data), trainerSeq: null };
     await this.database.query(eventsInsert(job, [event]));
     await this.database.query(notifyQueue());
   }
 
-  /** Not yet known to be held: the statements that take it see to that. */
+  /** Returns a lease that may be lost. The statements that use it check that it is held. */
   async findLease({ jobId, tokenHash }: LeaseHolder, caller: Caller): Promise<Lease> {
     return { job: await this.find(jobId, caller), tokenHash };
   }
 
-  /** @throws ApiError `not_found` for an unknown job and for one that the key does not reach. */
+  /** @throws ApiError `not_found` for an unknown job, and for a job outside the scopes of the key */
   async find(id: string, caller: Caller): Promise<FoundJob> {
     const [job] = await this.database.query(jobById(checkedId(id, 'training job'), caller));
     if (!job) throw noSuch('training job');
@@ -358,19 +361,18 @@ export class QueueService implements OnModuleInit {
 
 const hashToken = (token: string) => createHash('sha256').update(token).digest();
 
-/** Who speaks for a job. */
 export function readLeaseHolder(jobId: string, token: string | undefined): LeaseHolder {
   if (!token) throw new ApiError('invalid_request', 'the header x-lease-token is missing');
   return { jobId, tokenHash: hashToken(token) };
 }
 
-/** Trainers must not try such a request again; generated clients would, at a 409. */
+/** A conflict that clients must not retry. Generated clients would otherwise retry a 409. */
 const finalConflict = (message: string) =>
   new ApiError('conflict', message, { headers: { 'x-should-retry': 'false' } });
 
 export const leaseLost = () => finalConflict('the lease of the job is lost: stop working on it');
 
-/** Whether the report has a checkpoint, or says why there is none. */
+/** Checks that the report contains a checkpoint, or the reason why no step was made. */
 function outcomeViolations({ made_step, reason, checkpoint }: CompleteDto): Violation[] {
   const refuse = (path: string, message: string) => [{ path, message }];
   if (made_step === false) {
@@ -390,7 +392,7 @@ function outcomeViolations({ made_step, reason, checkpoint }: CompleteDto): Viol
   ];
 }
 
-/** The config of the checkpoint as it was sent. */
+/** Returns the config of the checkpoint as it was sent. */
 function configText(body: string): string {
   const text = valueAt(body, 'checkpoint', 'config');
   if (Buffer.byteLength(text) <= MAX_CONFIG_BYTES) return text;

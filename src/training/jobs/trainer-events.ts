@@ -15,7 +15,6 @@ const isObject = (value: unknown): value is Data =>
 const isTextOf = (value: unknown, max: number): value is string =>
   typeof value === 'string' && value.length > 0 && fits(value, max);
 
-/** What is wrong with the data of an event, by its type. */
 const VIOLATIONS: Record<TrainerEventDto['type'], (data: Data, path: string) => Violation[]> = {
   training_started: ({ num_sequences }, path) =>
     Number.isSafeInteger(num_sequences) && Number(num_sequences) >= 0
@@ -43,7 +42,6 @@ const VIOLATIONS: Record<TrainerEventDto['type'], (data: Data, path: string) => 
 export const eventViolations = ({ type, data }: TrainerEventDto, path: string): Violation[] =>
   VIOLATIONS[type](data, path);
 
-/** The first value that is no finite number. */
 export function numbersViolations(values: Data, path: string): Violation[] {
   const name = Object.keys(values).find((key) => !Number.isFinite(values[key]));
   return name === undefined
@@ -54,14 +52,13 @@ export function numbersViolations(values: Data, path: string): Violation[] {
 export const storableKeys = (values: Data) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [storable(name), value]));
 
-/** What is stored of the data: a note and an evaluation have nothing beside the members that they are checked for. */
+/** Returns the data to store. For a note and an evaluation, only the checked members are stored. */
 function storedData(type: TrainerEventDto['type'], data: Data): Data {
   if (type === 'note') return { level: data['level'], text: storable(data['text'] as string) };
   if (type !== 'evaluation') return data;
   return { name: storable(data['name'] as string), metrics: data['metrics'] };
 }
 
-/** Events that are not there yet, in the order of their numbers. */
 export function newEvents(
   events: TrainerEventDto[],
   known: { seq: number | null; type: string }[],

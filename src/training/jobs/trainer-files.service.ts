@@ -20,7 +20,7 @@ import type {
 } from './trainer.dto.js';
 import { TrainingJob } from './training-job.entity.js';
 
-/** What the holder of a lease reads and writes in bytes. */
+/** Reads and writes the files and the payload for the holder of a lease. */
 @Injectable()
 export class TrainerFilesService {
   @Inject(CONFIG) private readonly config!: Config;
@@ -32,7 +32,7 @@ export class TrainerFilesService {
     private readonly payloads: PayloadsService,
   ) {}
 
-  /** The groups as gzip JSONL, or a range of its bytes; the number of bytes is unknown where groups are asked for. */
+  /** Returns the groups as gzip JSONL, or a byte range of it. The size is unknown when single groups are requested. */
   async payload(
     holder: LeaseHolder,
     { from_group, num_groups }: PayloadQueryDto,
@@ -52,7 +52,7 @@ export class TrainerFilesService {
     return { stream, range, bytes: job.bytes };
   }
 
-  /** Stores the body as a part of a file. It may come again. */
+  /** Stores the body as a part of a file. A trainer may send a part twice. */
   async addPart(
     holder: LeaseHolder,
     { file, part }: PartQueryDto,
@@ -63,7 +63,7 @@ export class TrainerFilesService {
       const [job] = await this.database.query(renewLease(lease, this.config));
       if (!job) throw leaseLost();
     };
-    await assertHeld(); // before the body is read, too
+    await assertHeld(); // also before the body is read
     const key = { projectId: lease.job.project_id, jobId: lease.job.id, file };
     return this.files.receive(context, key, { part, assertHeld });
   }
@@ -75,7 +75,7 @@ export class TrainerFilesService {
     return { data: await this.files.parts(partsOwner(lease.job)) };
   }
 
-  /** Names the files that the next attempt finds, instead of those before. */
+  /** Replaces the manifest of files that the next attempt starts with. */
   async setState(holder: LeaseHolder, files: ManifestFileDto[], caller: Caller): Promise<void> {
     const lease = await this.queue.findLease(holder, caller);
     const [held] = await this.database.query(manifestQuery(lease, 'state'));
@@ -99,7 +99,6 @@ export class TrainerFilesService {
     });
   }
 
-  /** A file of the parent's checkpoint, or of what an earlier attempt left. */
   async file(
     holder: LeaseHolder,
     { of, name }: JobFileQueryDto,

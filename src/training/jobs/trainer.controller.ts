@@ -52,7 +52,7 @@ const LEASE_TOKEN = 'x-lease-token';
 const GZIP = 'application/gzip';
 const BYTES = 'application/octet-stream';
 
-/** What a trainer speaks. Every 409 means: stop working on the job. */
+/** The API of trainers. Every 409 means that the trainer must stop working on the job. */
 @NoProjectField('a job belongs to one, which QueueService checks')
 @Resource('preview: trainers', BearerAuth(), 'v1/preview/trainer')
 export class TrainerController {
@@ -61,7 +61,7 @@ export class TrainerController {
     private readonly files: TrainerFilesService,
   ) {}
 
-  /** Leases the oldest training job that can run, waiting for one if asked to; 204 when there is none. */
+  /** Leases the oldest training job that can run. Waits up to `wait_s` seconds for one, and answers 204 without one. */
   @Post('claims')
   @Allow('trainer')
   @ApiOkResponse({ type: ClaimedDto })
@@ -77,8 +77,8 @@ export class TrainerController {
   }
 
   /**
-   * The trajectory groups of the job as gzip JSONL, one group per line: all, a range of its bytes (`Range`), or the groups asked
-   * for.
+   * Streams the trajectory groups of the job as gzip JSONL, one group per line: all groups, a byte range (`Range`),
+   * or the requested groups.
    */
   @Get('jobs/:id/payload')
   @Allow('trainer')
@@ -95,7 +95,7 @@ export class TrainerController {
     return new StreamableFile(answer, { type: GZIP });
   }
 
-  /** A file of the checkpoint to start from, or of what an earlier attempt left; with the header `Range`, a part of it. */
+  /** Streams a file of the checkpoint to start from, or of an earlier attempt. Supports the header `Range`. */
   @Get('jobs/:id/file')
   @Allow('trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
@@ -110,7 +110,7 @@ export class TrainerController {
     return rangedAnswer(context, answer, BYTES);
   }
 
-  /** The parts of files that are here, also those of earlier attempts. */
+  /** Lists the stored parts of files, also those of earlier attempts. */
   @Get('jobs/:id/parts')
   @Allow('trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
@@ -122,7 +122,7 @@ export class TrainerController {
     return this.files.parts(readLeaseHolder(id, token), caller);
   }
 
-  /** Stores the body, of up to 100 MiB, as a part of a file. A part that is here already stays as it is. Keeps the lease. */
+  /** Stores the body, up to 100 MiB, as a part of a file. A stored part is not replaced. Extends the lease. */
   @Operation('jobs/:id/parts', 'trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
   @ApiConsumes(BYTES)
@@ -136,7 +136,7 @@ export class TrainerController {
     return this.files.addPart(readLeaseHolder(id, token), query, context);
   }
 
-  /** Names the files that the next attempt finds if this one fails, instead of those before. Keeps the lease. */
+  /** Replaces the manifest of files that the next attempt starts with if this one fails. Extends the lease. */
   @Operation('jobs/:id/state', 'trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
   @ApiEmptyResponse()
@@ -150,7 +150,7 @@ export class TrainerController {
     return {};
   }
 
-  /** Keeps the lease. */
+  /** Extends the lease. */
   @Operation('jobs/:id/heartbeat', 'trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
   heartbeat(
@@ -161,7 +161,7 @@ export class TrainerController {
     return this.queue.heartbeat(readLeaseHolder(id, token), caller);
   }
 
-  /** Reports how training goes; the first event is `training_started`. Keeps the lease. */
+  /** Reports the progress of training. The first event is `training_started`. Extends the lease. */
   @Operation('jobs/:id/events', 'trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
   addEvents(
@@ -173,7 +173,7 @@ export class TrainerController {
     return this.queue.addEvents(readLeaseHolder(id, token), events, caller);
   }
 
-  /** Ends the job with a new checkpoint, or without one where there was nothing to learn. */
+  /** Ends the job with a new checkpoint, or without one when nothing could be learned. */
   @Operation('jobs/:id/complete', 'trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
   complete(
@@ -185,7 +185,7 @@ export class TrainerController {
     return this.queue.complete(readLeaseHolder(id, token), body, context);
   }
 
-  /** Ends the attempt. The job is tried again if that may help and attempts are left. */
+  /** Ends the attempt. The job is tried again if the failure is retryable and attempts are left. */
   @Operation('jobs/:id/fail', 'trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
   fail(

@@ -30,51 +30,51 @@ const TRAINER_EVENT_TYPES = ['training_started', 'gradient_step', 'note', 'evalu
 /** Longest wait of a claim, in seconds. */
 const MAX_WAIT_S = 30;
 const MAX_URI = 4096;
-/** Of a note, and of the reason of a job without a step. */
+/** Characters of a note, and of the reason of a job without a step. */
 export const MAX_TEXT = 10_000;
 
 export class ClaimDto {
-  /** What the trainer calls itself. */
+  /** Name of the worker, chosen by the trainer. */
   @IsId() worker_id!: string;
-  /** The base models it can train; all when empty. */
+  /** Base models that the trainer supports; all when empty. */
   @IsOptional() @IsIdList(1000) base_models?: string[] | null;
-  /** The kinds of jobs it can train; `rl` when absent. */
+  /** Kinds of jobs that the trainer supports; `rl` when absent. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(JOB_KINDS.length)
   @IsIn(JOB_KINDS, { each: true })
   @ApiProperty({ enum: JOB_KINDS, isArray: true, required: false, nullable: true })
   kinds?: JobKind[] | null;
-  /** Seconds to wait for a job when there is none. */
+  /** Seconds to wait for a job. */
   @IsOptional() @IsNumber() @Min(0) @Max(MAX_WAIT_S) wait_s?: number | null;
 }
 
-/** A checkpoint to start from. */
+/** The checkpoint to start from. */
 export class ParentDto {
   step!: number;
-  /** Where its trainer put it; null when its files are here, and for a base model. */
+  /** Location that its trainer reported; null when Skein stores the files, and for a base model. */
   @ApiProperty({ type: 'string', nullable: true }) uri!: string | null;
-  /** Of its manifest, when its files are here. */
+  /** SHA-256 of its manifest, when Skein stores the files. */
   @ApiProperty({ type: 'string', nullable: true }) sha256!: string | null;
-  /** What its trainer said of it: free-form. */
+  /** Free-form settings that its trainer reported. */
   @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
   config!: object | null;
-  /** To be read with `jobs/{id}/file?of=parent&name=`. */
+  /** Files to read with `jobs/{id}/file?of=parent&name=`. */
   files!: ManifestFileDto[];
 }
 
 export class PayloadDto {
-  /** To be resolved against the address the claim was sent to. */
+  /** Path, relative to the address that the claim was sent to. */
   url!: string;
   bytes!: number;
-  /** Of those bytes, in hexadecimal. */
+  /** SHA-256 of the bytes, in hexadecimal. */
   sha256!: string;
   @ApiProperty({ enum: ['gzip'] }) encoding!: 'gzip';
 }
 
 export class ClaimedDto {
   job_id!: string;
-  /** `rl`: the payload has trajectory groups. `sft`: it has conversations, `{messages, tools?}`. */
+  /** `rl`: the payload contains trajectory groups. `sft`: the payload contains conversations, `{messages, tools?}`. */
   @ApiProperty({ enum: JOB_KINDS }) kind!: JobKind;
   /** Name of the model. */
   model!: string;
@@ -84,20 +84,20 @@ export class ClaimedDto {
   /** Step of the checkpoint to start from. */
   parent_step!: number;
   parent!: ParentDto;
-  /** What an earlier attempt left: to be read with `jobs/{id}/file?of=state&name=`. */
+  /** Files of an earlier attempt, to read with `jobs/{id}/file?of=state&name=`. */
   @ApiProperty({ type: [ManifestFileDto], nullable: true }) state!: ManifestFileDto[] | null;
-  /** Of an `sft` job, as it was sent: `batch_size`, `learning_rate`, `assistant_turns`. */
+  /** Config of an `sft` job, as it was sent: `batch_size`, `learning_rate`, `assistant_turns`. */
   @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
   config!: object | null;
-  /** Free-form, as it was sent with the job. */
+  /** Free-form settings, as they were sent with the job. */
   @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
   experimental_config!: object | null;
-  /** 1 for the first claim of the job. */
+  /** Number of the claim; 1 for the first one. */
   attempt!: number;
-  /** Goes into the header `x-lease-token` of everything that concerns the job. */
+  /** Token for the header `x-lease-token` of all requests about the job. */
   lease_token!: string;
   lease_expires_at!: string;
-  /** How often to send a heartbeat. */
+  /** Seconds between two heartbeats. */
   heartbeat_seconds!: number;
   payload!: PayloadDto;
 }
@@ -109,13 +109,13 @@ export class HeartbeatAnswerDto {
 }
 
 export class TrainerEventDto {
-  /** Counts the events of the attempt: the same number again changes nothing. */
+  /** Number of the event within the attempt. Sending a number again changes nothing. */
   @IsInt() @Min(0) @Max(Number.MAX_SAFE_INTEGER) seq!: number;
-  /** `training_ended` and `training_failed` are written by `complete` and `fail`. */
+  /** Type of the event. `complete` and `fail` add `training_ended` and `training_failed`. */
   @IsIn(TRAINER_EVENT_TYPES) type!: (typeof TRAINER_EVENT_TYPES)[number];
   /**
-   * By type: `{num_sequences}`; of a `gradient_step` a flat map of numbers; of a `note` `{level, text}`, where the level is
-   * `info` or `warning`; of an `evaluation` `{name, metrics}`, a flat map of numbers.
+   * Data by type. `training_started`: `{num_sequences}`. `gradient_step`: a flat map of numbers. `note`:
+   * `{level, text}`, where the level is `info` or `warning`. `evaluation`: `{name, metrics}`, a flat map of numbers.
    */
   @IsJsonObject() data!: Record<string, unknown>;
 }
@@ -134,16 +134,16 @@ export class EventsAddedDto {
 }
 
 export class CheckpointDto {
-  /** Where the trainer put it; it may be absent when there are `files`. */
+  /** Location of the checkpoint; may be absent when `files` are given. */
   @IsOptional() @IsText(MAX_URI, { min: 1 }) uri?: string | null;
-  /** The files that were sent as parts, by name. */
+  /** Files that were sent as parts. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(MAX_FILES)
   @ValidateNested({ each: true })
   @ManifestItem()
   files?: ManifestFileDto[] | null;
-  /** What those who start from it have to know: free-form. */
+  /** Free-form settings that a trainer or server needs to start from the checkpoint. */
   @IsOptional() @IsJsonObject() config?: Record<string, unknown> | null;
   @IsOptional()
   @Matches(/^[0-9a-f]{64}$/i, { message: 'must be 64 hexadecimal digits' })
@@ -154,16 +154,16 @@ export class CheckpointDto {
 export class CompleteDto {
   /** A flat map of numbers. */
   @IsJsonObject() metrics!: Record<string, unknown>;
-  /** Absent where no step was made. */
+  /** Absent when no step was made. */
   @IsOptional() @ValidateNested() @Type(() => CheckpointDto) checkpoint?: CheckpointDto | null;
-  /** False when there was nothing to learn: the job succeeds without a checkpoint. */
+  /** False when nothing could be learned: the job succeeds without a checkpoint. */
   @IsOptional() @IsBoolean() made_step?: boolean | null;
-  /** Why no step was made. */
+  /** Reason why no step was made. */
   @IsOptional() @IsText(MAX_TEXT) reason?: string | null;
 }
 
 export class CompletedDto {
-  /** Of the new checkpoint, or of the one that stays the latest. */
+  /** Step of the new checkpoint, or of the one that the job started from. */
   step!: number;
   made_step!: boolean;
 }
@@ -171,18 +171,18 @@ export class CompletedDto {
 export class PartQueryDto {
   /** SHA-256 of the whole file that the part belongs to. */
   @IsSha256() file!: string;
-  /** Its place in the file, from 0. */
+  /** Index of the part in the file, from 0. */
   @IsInt() @Min(0) @Max(MAX_PARTS - 1) part!: number;
 }
 
 export class PartStoredDto {
-  /** Of the body. */
+  /** Size of the body. */
   size_bytes!: number;
   sha256!: string;
 }
 
 export class PartDto {
-  /** The digest that names its file. */
+  /** SHA-256 of the file, which names it. */
   file!: string;
   part!: number;
   size_bytes!: number;
@@ -201,21 +201,23 @@ export class StateDto {
 }
 
 export class JobFileQueryDto {
-  /** The checkpoint to start from, or what an earlier attempt left. */
+  /** Source of the file: the checkpoint to start from (`parent`), or an earlier attempt (`state`). */
   @IsIn(['parent', 'state']) of!: 'parent' | 'state';
   @IsFileName() name!: string;
 }
 
 export class PayloadQueryDto {
-  /** The first group (or row) to answer. With it or `num_groups` the answer is gzip JSONL of its own. */
+  /**
+   * Index of the first group or row. With `from_group` or `num_groups` the answer is gzip JSONL of only these groups.
+   */
   @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) from_group?: number;
-  /** All from `from_group` on, when absent. */
+  /** Number of groups; when absent, all from `from_group` on. */
   @IsOptional() @IsInt() @Min(1) @Max(MAX_INT) num_groups?: number;
 }
 
 export class FailDto {
   @IsString() error_message!: string;
-  /** Whether another attempt may succeed. */
+  /** True when another attempt may succeed. */
   @IsBoolean() retryable!: boolean;
 }
 

@@ -11,7 +11,7 @@ export const EVENT_TYPES = [
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** What a client learns of a training job. */
+/** An event of a training job that clients can read. */
 @ProjectTable('training_job_events', { rows: 'data', counted: null })
 @Index('training_job_events_trainer_seq_idx', ['projectId', 'jobId', 'attempt', 'trainerSeq'], {
   unique: true,
@@ -33,9 +33,9 @@ export class TrainingJobEvent {
   @Column({ type: 'text', collation: 'C' }) type!: EventType;
   @Column('json') data!: object;
   @Column('int') attempt!: number;
-  /** The trainer's own number of the event within the attempt; null for those that are not a trainer's. */
+  /** Number that the trainer gave the event within the attempt; null for events of the service. */
   @Column('bigint', { name: 'trainer_seq', nullable: true }) trainerSeq!: string | null;
-  /** Of an attempt that failed and was tried again. */
+  /** True for an attempt that failed and was tried again. */
   @Column('boolean', { name: 'is_hidden', default: false }) isHidden!: boolean;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
 }

@@ -15,11 +15,11 @@ export const STATUSES = [
 ] as const;
 export type JobStatus = (typeof STATUSES)[number];
 
-/** On trajectory groups with rewards, or on conversations. */
+/** `rl` trains on trajectory groups with rewards, `sft` on conversations. */
 export const JOB_KINDS = ['rl', 'sft'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
-/** A training job, and its place in the queue; docs/adr/0041-job-queue.md has its states. */
+/** A training job and its place in the queue. docs/adr/0041-job-queue.md describes the states. */
 @ProjectTable('training_jobs', { rows: 'data', counted: null })
 @Index('training_jobs_id_idx', ['id'])
 @Index('training_jobs_queue_idx', ['createdAt', 'id'], { where: `status = 'queued'` })
@@ -40,15 +40,15 @@ export class TrainingJob {
   @Column('uuid', { name: 'model_id' }) modelId!: string;
   @Column('uuid', { name: 'batch_id' }) batchId!: string;
   @Column({ type: 'text', collation: 'C', default: 'queued' }) status!: JobStatus;
-  /** Counts the claims. */
+  /** Number of claims. */
   @Column('int', { default: 0 }) attempt!: number;
   @Column('int', { name: 'parent_step', nullable: true }) parentStep!: number | null;
-  /** The checkpoint it made. */
+  /** Step of the checkpoint that the job made. */
   @Column('int', { nullable: true }) step!: number | null;
   @Column({ type: 'text', name: 'user_id', collation: 'C' }) userId!: string;
   @Column({ type: 'text', collation: 'C', name: 'worker_id', nullable: true }) workerId!:
     string | null;
-  /** Stays when the job has ended, so that a resent report gets its answer again. */
+  /** Kept after the end of the job, so that a report that is sent again gets the same answer. */
   @Column('bytea', { name: 'lease_token_hash', nullable: true }) leaseTokenHash!: Buffer | null;
   @Column('timestamptz', { name: 'lease_expires_at', nullable: true }) leaseExpiresAt!: Date | null;
   @Column('timestamptz', { name: 'leased_at', nullable: true }) leasedAt!: Date | null;
@@ -60,19 +60,18 @@ export class TrainingJob {
   cancelRequestedAt!: Date | null;
   @Column({ type: 'text', collation: 'C', name: 'error_message', nullable: true }) errorMessage!:
     string | null;
-  /** The manifest of what an attempt left for the next one. */
+  /** Manifest of the files that an attempt left for the next one. */
   @Column('json', { nullable: true }) state!: ManifestFile[] | null;
-  /** Why a job that succeeded made no step. */
   @Column({ type: 'text', collation: 'C', name: 'no_step_reason', nullable: true })
   noStepReason!: string | null;
   @Column('json', { name: 'experimental_config', nullable: true }) experimentalConfig!: unknown;
   @Column({ type: 'text', collation: 'C', default: 'rl' }) kind!: JobKind;
-  /** Of a job on conversations: what its client asked for, and where the rows come from. */
+  /** For `sft` jobs: the settings of the client. `trainingDataUrl` is the source of the rows. */
   @Column('json', { nullable: true }) config!: unknown;
   @Column({ type: 'text', collation: 'C', name: 'training_data_url', nullable: true })
   trainingDataUrl!: string | null;
-  /** When calls were purged that it, or a checkpoint that it stands on, was trained on. */
+  /** Time when calls that the job or one of its ancestors was trained on were purged. */
   @Column('timestamptz', { name: 'tainted_at', nullable: true }) taintedAt!: Date | null;
-  /** The job whose training it does again, without calls that were purged. */
+  /** Id of the job whose training this one repeats without purged calls. */
   @Column('uuid', { name: 'retrains_job_id', nullable: true }) retrainsJobId!: string | null;
 }

@@ -29,7 +29,7 @@ import { refTo } from '../trajectory-rules.js';
 export class TrainingJobsController {
   constructor(private readonly jobs: TrainingJobsService) {}
 
-  /** Queues a training job. The same body again, while the job has not ended, answers the same job. */
+  /** Queues a training job. Returns the same job when the same body is sent again before the job has ended. */
   @Operation('training-jobs', 'writer')
   @IdempotentInHandler()
   @ApiBody({ schema: refTo('TrainingJobCreateDto') })
@@ -37,7 +37,7 @@ export class TrainingJobsController {
     return this.jobs.create(context);
   }
 
-  /** The training jobs that the key reaches, by default the oldest first. */
+  /** Lists the training jobs in the scopes of the key, by default the oldest first. */
   @Get('training-jobs')
   @Allow('reader')
   @ApiPage(TrainingJobDto)
@@ -45,7 +45,7 @@ export class TrainingJobsController {
     return this.jobs.list(query, caller);
   }
 
-  /** One training job. */
+  /** Reads a training job. */
   @Get('training-jobs/:id')
   @Allow('reader')
   @ApiJsonResponse({ type: TrainingJobDto })
@@ -53,7 +53,7 @@ export class TrainingJobsController {
     return this.jobs.read(id, caller);
   }
 
-  /** Ends a job that waits for a trainer; asks the trainer of one that runs to stop. */
+  /** Cancels a queued job. Requests the trainer of a running job to stop. */
   @Operation('training-jobs/:id/cancel', 'writer')
   @Idempotent({ of: TrainingJob })
   @ApiJsonResponse({ type: TrainingJobDto })
@@ -61,7 +61,7 @@ export class TrainingJobsController {
     return this.jobs.cancel(id, caller);
   }
 
-  /** What has happened in a training job, the oldest first; `training_ended` or `training_failed` comes last. */
+  /** Lists the events of a training job, the oldest first. The last one is `training_ended` or `training_failed`. */
   @Get('training-jobs/:id/events')
   @Allow('reader')
   @ApiPage(TrainingJobEventDto)

@@ -8,7 +8,7 @@ import { ProjectPageQueryDto } from '../preview.dto.js';
 import { SPLIT } from '../trajectory-rules.js';
 
 export class TrainingJobsQueryDto extends ProjectPageQueryDto {
-  /** By id, which is by time; by default ascending. */
+  /** Order by id, which is the order of creation; ascending by default. */
   @IsOptional() @IsIn(['asc', 'desc']) order?: 'asc' | 'desc';
   @IsOptional() @IsUUID() model_id?: string;
   @IsOptional() @IsIn(STATUSES) status?: JobStatus;
@@ -17,7 +17,7 @@ export class TrainingJobsQueryDto extends ProjectPageQueryDto {
 /** A checkpoint as the trainer reported it. */
 export class JobCheckpointDto {
   step!: number;
-  /** Where the trainer put it. */
+  /** Location that the trainer reported. */
   uri!: string | null;
   sha256!: string | null;
   size_bytes!: number | null;
@@ -26,39 +26,39 @@ export class JobCheckpointDto {
 export class TrainingJobDto {
   id!: string;
   model_id!: string;
-  /** On trajectory groups with rewards, or on conversations. */
+  /** `rl` trains on trajectory groups with rewards, `sft` on conversations. */
   @ApiProperty({ enum: JOB_KINDS }) kind!: JobKind;
   @ApiProperty({ enum: STATUSES }) status!: string;
   created_at!: string;
   @ApiProperty({ type: 'string', nullable: true }) started_at!: string | null;
   @ApiProperty({ type: 'string', nullable: true }) finished_at!: string | null;
   @ApiProperty({ type: 'string', nullable: true }) error_message!: string | null;
-  /** How often a trainer has claimed it. */
+  /** Number of claims by trainers. */
   attempt!: number;
   cancel_requested!: boolean;
-  /** Rows count as groups, and as trajectories. Null when they were deleted. */
+  /** Numbers of groups and trajectories; a row of an `sft` job counts as both. Null when they were deleted. */
   num_groups!: number | null;
   num_trajectories!: number | null;
-  /** Where the conversations of an `sft` job come from. */
+  /** Source of the conversations of an `sft` job. */
   @ApiProperty({ type: 'string', nullable: true }) training_data_url!: string | null;
-  /** Of an `sft` job, as it was sent. */
+  /** Config of an `sft` job, as it was sent. */
   @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
   config!: object | null;
-  /** Free-form, as it was sent. */
+  /** Free-form settings, as they were sent. */
   @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
   experimental_config!: object | null;
-  /** Null until it has succeeded; false when there was nothing to learn. */
+  /** Null until the job has succeeded; false when nothing could be learned. */
   @ApiProperty({ type: 'boolean', nullable: true }) made_step!: boolean | null;
-  /** Why it made no step. */
+  /** Reason why the job made no step. */
   @ApiProperty({ type: 'string', nullable: true }) no_step_reason!: string | null;
-  /** The checkpoint that it made. */
+  /** The checkpoint that the job made. */
   checkpoint!: JobCheckpointDto | null;
 }
 
 export class TrainingJobEventDto {
   id!: string;
   @ApiProperty({ enum: EVENT_TYPES }) type!: EventType;
-  /** By type; of a `gradient_step` a flat map of numbers, of a `note` `{level, text}`, of an `evaluation` `{name, metrics}`. */
+  /** Data by type. `gradient_step`: a flat map of numbers. `note`: `{level, text}`. `evaluation`: `{name, metrics}`. */
   @ApiProperty({ type: 'object', additionalProperties: true }) data!: object;
   @ApiProperty({ type: 'string', format: 'date-time' }) created_at!: string;
 }
@@ -70,6 +70,9 @@ export class TrajectoriesQueryDto extends PageDto {
   split?: string | null;
   @IsOptional() @IsUUID() job_id?: string | null;
   @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) step?: number | null;
-  /** By `reward`, `start_time`, `created_at`, `step`, `num_tokens`, `metrics.<name>`, `metadata.<name>` and the like. */
+  /**
+   * Sorts by fields such as `reward`, `start_time`, `created_at`, `step`, `num_tokens`, `metrics.<name>` or
+   * `metadata.<name>`.
+   */
   @SortBy() sort_by?: Sort[] | null;
 }

@@ -1,4 +1,4 @@
-// SQL: lists as JSON text, and a config that keeps its text.
+// SQL for training jobs: lists as JSON text, and a config that keeps its text.
 import type { Caller } from '../../platform/auth/caller.js';
 import {
   column,
@@ -21,12 +21,12 @@ export interface NewJob {
   batchId: string;
   kind: JobKind;
   userId: string;
-  /** Null but for a job on conversations. */
+  /** Set for `sft` jobs only. */
   trainingDataUrl: string | null;
-  /** JSON texts. */
+  /** Both configs are JSON texts. */
   config: string | null;
   experimentalConfig: string | null;
-  /** The job whose training it does again. */
+  /** Id of the job whose training this one repeats. */
   retrains: string | null;
 }
 
@@ -39,8 +39,8 @@ export const jobInsert = ({ projectId, id: modelId }: ModelKey, job: NewJob) => 
     ${job.config}::json, ${job.experimentalConfig}::json, ${job.retrains})`;
 
 /**
- * The job of the model that has not ended and came with this very body. Each batch is looked up by its key: a join may read all
- * batches of the model for each job.
+ * Finds the job of the model that has not ended and was sent with the same body. Looks up each batch by its key: a
+ * join may read all batches of the model for each job.
  */
 export const findOpenJob = (
   { projectId, id }: ModelKey,
@@ -51,7 +51,7 @@ export const findOpenJob = (
     AND (SELECT b.body_sha256 FROM trajectory_batches b WHERE b.project_id = ${projectId} AND b.id = j.batch_id) = ${bodySha256}
   ORDER BY j.id LIMIT 1`;
 
-/** The same for a job on conversations: they are the rows of its data, and the configs are compared as their text. */
+/** Finds the `sft` job that has not ended and has the same rows. Configs are compared as text. */
 export const findSameSftJob = (
   { projectId, id }: ModelKey,
   rowsSha256: Buffer,
@@ -64,7 +64,10 @@ export const findSameSftJob = (
     AND (SELECT b.body_sha256 FROM trajectory_batches b WHERE b.project_id = ${projectId} AND b.id = j.batch_id) = ${rowsSha256}
   ORDER BY j.id LIMIT 1`;
 
-/** The job of the model that does the training of another one again, and is under way or made a step that is not tainted. */
+/**
+ * Finds the job of the model that repeats the training of another one. The job has not ended, or has made a step that
+ * is not tainted.
+ */
 export const findRetrain = (
   { projectId, id }: ModelKey,
   jobId: string,
@@ -74,7 +77,7 @@ export const findRetrain = (
     AND (${IS_OPEN} OR (j.status = 'succeeded' AND j.tainted_at IS NULL))
   ORDER BY j.id LIMIT 1`;
 
-/** Jobs as JSON text. The batch of a job goes with its model; what was counted of it is null then. */
+/** Selects jobs as JSON text. The batch of a job is deleted with its model; its counts are null then. */
 const asJson = (condition: Sql, order = sql``) => sql<ListItem>`
   SELECT t.id, row_to_json(t)::text AS json FROM (
     SELECT j.id, j.model_id, j.kind, j.status, ${wireTime(sql`j.created_at`)} AS created_at,
@@ -120,7 +123,6 @@ const DOCUMENT = column.json(sql`t.document`, sql`t.is_opaque`);
 const documentPath = (name: string) => (path: readonly string[]) =>
   path.length > 0 ? jsonAt(DOCUMENT, [name, ...path]) : undefined;
 
-/** What `sort_by` may name. */
 const FIELDS: Columns = {
   id: column.text(sql`t.id::text`, { isNotNull: true }),
   reward: column.number(sql`t.reward`),
@@ -135,12 +137,12 @@ const FIELDS: Columns = {
   metadata: documentPath('metadata'),
 };
 
-/** The members that the service adds to a trajectory. They stand last, and of a name that comes twice the last counts. */
+/** Members that the service adds to a trajectory. They come last, because the last of two equal names counts. */
 const SERVICE_MEMBERS = sql`json_build_object('id', t.id, 'model_id', b.model_id, 'job_id', b.job_id, 'split', b.split,
   'step', b.step, 'group_index', t.group_index, 'trajectory_index', t.trajectory_index, 'num_tokens', t.num_tokens,
   'created_at', ${wireTime(sql`b.created_at`)})::text`;
 
-/** Trajectories of a model as `WholeTrajectories` takes them, by default in the order in which they came. */
+/** Selects trajectories of a model in the form that `WholeTrajectories` reads, by default in the order of arrival. */
 export const trajectoriesQuery = ({ projectId, id }: ModelKey, query: TrajectoriesQueryDto) => sql`
   SELECT concat_ws(E'\\n', b.id, t.group_index, t.trajectory_index, ${SERVICE_MEMBERS}, t.document::text) AS row
   FROM trajectory_batches b

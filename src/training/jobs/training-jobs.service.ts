@@ -37,19 +37,19 @@ import type { Model } from '../models/model.entity.js';
 import { TrainingJobEvent } from './training-job-event.entity.js';
 import { JOBS } from './training-job.entity.js';
 
-/** Groups that the service made: bodies without their `model_id`. */
+/** Trajectory groups that the service made, as bodies without `model_id`. */
 interface Submission {
   projectId: string;
   modelId: string;
   train: AsyncIterable<Buffer>;
   evaluation: AsyncIterable<Buffer>;
-  /** JSON text. */
+  /** The `experimental_config` as JSON text. */
   config: string | null;
-  /** The job whose training it does again. */
+  /** Id of the job whose training this one repeats. */
   retrains: string | null;
 }
 
-/** Training jobs as their clients see them; how they get on is the queue's. */
+/** Creates and lists training jobs for clients. `QueueService` changes their states. */
 @Injectable()
 export class TrainingJobsService {
   @Inject(WholeTrajectories) private readonly wholes!: WholeTrajectories;
@@ -62,13 +62,13 @@ export class TrainingJobsService {
   ) {}
 
   /**
-   * Queues a job. A body that comes again while its job has not ended answers the same job: clients resend. With an
-   * idempotency key, that decides instead.
+   * Queues a job. When a client sends the same body again before the job has ended, returns the same job. An
+   * idempotency key decides instead when the request has one.
    */
   create(context: Context): Promise<TrainingJobCreatedDto> {
     const { caller } = context;
     let model: Model | null = null;
-    /** The last `model_id` counts; one that is not found ends the upload at once. */
+    /** The last `model_id` of the body counts. An unknown one ends the upload at once. */
     const modelProject = async ({ members }: TrajectoryUpload['reader']) => {
       const id = members.get('model_id')?.value;
       if (id !== undefined && id !== model?.id) model = await this.models.find(id, caller);
@@ -88,8 +88,8 @@ export class TrainingJobsService {
   }
 
   /**
-   * Queues a job with groups that the service made, and logs others beside it, both or neither. The job that is there
-   * already with the same groups is answered instead. `note` runs in the same transaction.
+   * Queues a job with groups that the service made, and logs other groups beside it: both or neither. Returns an open
+   * job with the same groups instead, if any. `note` runs in the same transaction.
    */
   async submit(
     { projectId, modelId, train, evaluation, config, retrains }: Submission,
@@ -122,14 +122,17 @@ export class TrainingJobsService {
     }
   }
 
-  /** Forgets what jobs and logs hold, and cancels the jobs that have not ended. In the transaction of the caller. */
+  /**
+   * Deletes the groups of jobs and logs, and cancels the jobs that have not ended. Runs in the transaction of the
+   * caller.
+   */
   async forget(projectId: string, jobs: string[], logs: string[]): Promise<void> {
     const batches: string[] = [];
     for (const id of jobs) batches.push(...(await this.queue.forget(projectId, id)));
     await this.uploads.forget(projectId, [...batches, ...logs]);
   }
 
-  /** The job that does the training of another one again, unless it failed or was trained on purged calls itself. */
+  /** Finds the job that repeats the training of another one, unless it failed or was trained on purged calls itself. */
   async findRetrain(model: ModelKey, jobId: string): Promise<TrainingJobCreatedDto | undefined> {
     const [job] = await this.database.query(findRetrain(model, jobId));
     return job;
@@ -143,7 +146,7 @@ export class TrainingJobsService {
     return job;
   }
 
-  /** The job of the same rows, data and config that has not ended. */
+  /** Finds the job with the same rows, data URL and config that has not ended. */
   async sameJob(
     model: ModelKey,
     upload: TrajectoryUpload<BodyReader>,
@@ -153,7 +156,7 @@ export class TrainingJobsService {
     return same;
   }
 
-  /** Queues a job with what was staged. In the transaction of the caller, who has locked the model. */
+  /** Queues a job with a staged upload. Runs in the transaction of the caller, who has locked the model. */
   async add(
     model: ModelKey,
     upload: TrajectoryUpload<BodyReader>,
@@ -213,7 +216,7 @@ const rlJob = (config: string | null, caller: Caller, retrains: string | null) =
   retrains,
 });
 
-/** The text as it was sent; null when there is none. */
+/** Returns the config as it was sent; null when the body has none. */
 function checkedConfig(member: { value: unknown; text: string } | undefined): string | null {
   if (!member) return null;
   const violation = findViolation('ExperimentalConfigDto', member.value, 'experimental_config');

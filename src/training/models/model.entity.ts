@@ -4,7 +4,6 @@ import { changeKind } from '../../platform/database/changes.js';
 
 export const MODELS = changeKind('models');
 
-/** A model under training, of a project. */
 @ProjectTable('models', { rows: 'data', counted: {} })
 @Index('models_id_idx', ['id'])
 @Index('models_name_idx', ['projectId', 'name'], { unique: true, where: 'deleted_at IS NULL' })

@@ -36,7 +36,9 @@ const BYTES = 'application/octet-stream';
 export class ModelsController {
   constructor(private readonly models: ModelsService) {}
 
-  /** Makes a model with its checkpoint of step 0. A second one of the same name is 409, unless it may be answered. */
+  /**
+   * Creates a model with its checkpoint of step 0. Answers 409 when the name exists, unless `return_existing` is set.
+   */
   @Operation('', 'writer')
   @Idempotent({
     unless: ({ return_existing }: ModelCreateDto) => return_existing === true,
@@ -46,7 +48,7 @@ export class ModelsController {
     return this.models.create(body, caller);
   }
 
-  /** The models that the key reaches, the oldest first. */
+  /** Lists the models in the scopes of the key, the oldest first. */
   @Get()
   @Allow('reader')
   @ApiPage(ModelDto)
@@ -54,7 +56,7 @@ export class ModelsController {
     return this.models.list(query, caller);
   }
 
-  /** Deletes a model with its checkpoints and trajectories; training jobs that have not ended are cancelled. */
+  /** Deletes a model with its checkpoints and trajectories. Training jobs that have not ended are cancelled. */
   @Delete(':id')
   @Allow('writer')
   @Idempotent({ of: Model })
@@ -62,7 +64,7 @@ export class ModelsController {
     return this.models.delete(id, caller);
   }
 
-  /** The checkpoints of a model, by step. */
+  /** Lists the checkpoints of a model by step. */
   @Get(':id/checkpoints')
   @Allow('reader')
   @ApiPage(ModelCheckpointDto)
@@ -74,7 +76,7 @@ export class ModelsController {
     return this.models.checkpoints(id, query, caller);
   }
 
-  /** A checkpoint, with its files. */
+  /** Reads a checkpoint with its files. */
   @Get(':id/checkpoints/:step')
   @Allow('reader')
   @ApiJsonResponse({ type: CheckpointWithFilesDto })
@@ -86,7 +88,7 @@ export class ModelsController {
     return this.models.checkpoint(id, step, caller);
   }
 
-  /** A file of a checkpoint; with the header `Range`, a part of it. */
+  /** Streams a file of a checkpoint. Supports the header `Range`. */
   @Get(':id/checkpoints/:step/file')
   @Allow('reader')
   @ApiOkResponse({ content: { [BYTES]: { schema: { type: 'string', format: 'binary' } } } })
@@ -99,7 +101,7 @@ export class ModelsController {
     return rangedAnswer(context, await this.models.checkpointFile(id, step, name, context), BYTES);
   }
 
-  /** Deletes checkpoints of the steps named; the latest one stays. */
+  /** Deletes the checkpoints of the given steps. The latest checkpoint is kept. */
   @Delete(':id/checkpoints')
   @Allow('writer')
   @Idempotent({ of: Model })
@@ -111,7 +113,7 @@ export class ModelsController {
     return this.models.deleteCheckpoints(id, steps, caller);
   }
 
-  /** Keeps trajectory groups, and merges their metrics into the latest checkpoint under the name of the split. */
+  /** Stores trajectory groups, and merges their metrics into the latest checkpoint under the name of the split. */
   @Operation(':model_id/log', 'writer')
   @IdempotentInHandler()
   @ApiBody({ schema: refTo('LogDto') })

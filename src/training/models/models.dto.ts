@@ -14,12 +14,15 @@ import { ManifestFileDto } from '../manifest.dto.js';
 import { IsProjectPart, PageQueryDto, ProjectPageQueryDto } from '../preview.dto.js';
 
 export class ModelCreateDto {
-  /** The key's own when absent: that of its scopes, if they name one only, else its user's name. */
+  /**
+   * When absent: the entity of the key. That is the one that its scopes name, if they name only one, else its user's
+   * name.
+   */
   @IsOptional() @IsProjectPart() entity?: string | null;
   @IsProjectPart() project!: string;
   @IsId() name!: string;
   @IsId() base_model!: string;
-  /** Answers the model of this name when there is one, instead of 409. */
+  /** Returns the existing model of this name instead of 409. */
   @IsOptional() @IsBoolean() return_existing?: boolean | null;
 }
 
@@ -38,7 +41,7 @@ export class ModelsQueryDto extends ProjectPageQueryDto {
 }
 
 export class CheckpointsQueryDto extends PageQueryDto {
-  /** By step, by default ascending. */
+  /** Order by step, by default ascending. */
   @IsOptional() @IsIn(['asc', 'desc']) order?: 'asc' | 'desc';
 }
 
@@ -46,10 +49,13 @@ export class CheckpointsQueryDto extends PageQueryDto {
 export class ModelCheckpointDto {
   id!: string;
   step!: number;
-  /** What the trainer and `log` reported, by name; null stands for NaN. */
+  /** Metrics that the trainer and `log` reported, by name; null stands for NaN. */
   @ApiProperty({ type: 'object', additionalProperties: { type: 'number', nullable: true } })
   metrics!: Record<string, number | null>;
-  /** When calls were purged that it, or one of its ancestors, was trained on. A list has it only where there is such a time. */
+  /**
+   * Time when calls that the checkpoint or one of its ancestors was trained on were purged. In a list, absent for a
+   * checkpoint without such a time.
+   */
   @ApiPropertyOptional({ type: 'string', format: 'date-time', nullable: true })
   tainted_at?: string | null;
 }
@@ -61,30 +67,30 @@ export class CheckpointServingDto {
   expires_at!: string;
 }
 
-/** A checkpoint with what is known of its files. */
+/** A checkpoint with its files, aliases and providers. */
 export class CheckpointWithFilesDto extends ModelCheckpointDto {
   created_at!: string;
-  /** The job that made it. */
+  /** Id of the job that made it. */
   @ApiProperty({ type: 'string', nullable: true }) job_id!: string | null;
-  /** Where its trainer put it. */
+  /** Location that its trainer reported. */
   @ApiProperty({ type: 'string', nullable: true }) uri!: string | null;
-  /** Of its manifest, when its files are here. */
+  /** SHA-256 of its manifest, when Skein stores the files. */
   @ApiProperty({ type: 'string', nullable: true }) sha256!: string | null;
   @ApiProperty({ type: 'number', nullable: true }) size_bytes!: number | null;
-  /** What its trainer said of it: free-form. */
+  /** Free-form settings that its trainer reported. */
   @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
   config!: object | null;
-  /** Those that are here. */
+  /** Files that Skein stores. */
   files!: ManifestFileDto[];
   aliases!: string[];
-  /** Who serves it now. */
+  /** Providers that serve it now. */
   serving!: CheckpointServingDto[];
 }
 
 export class ModelDeletedDto {
   model_id!: string;
   deleted_checkpoints!: number;
-  /** Always false: models have no runs here. */
+  /** Always false: models have no runs in Skein. */
   deleted_run!: boolean;
 }
 
@@ -99,6 +105,6 @@ export class CheckpointsDeleteDto {
 
 export class CheckpointsDeletedDto {
   deleted_count!: number;
-  /** Steps without a checkpoint, and those that stay: the latest one, and the parent of a job under way. */
+  /** Steps without a checkpoint, and steps that were kept: the latest one, and the parent of a job under way. */
   not_found_steps!: number[];
 }

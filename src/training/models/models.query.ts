@@ -1,4 +1,5 @@
-// SQL: a list by the scopes of a key, metrics that PostgreSQL prints, and changes that are guarded or answer which rows they changed.
+// SQL for models: lists by the scopes of a key, metrics that PostgreSQL prints, guarded changes, and changes that
+// return the changed rows.
 import type { Caller } from '../../platform/auth/caller.js';
 import { wireTime } from '../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../platform/query/sql.js';
@@ -9,7 +10,7 @@ import { isAskedFor, isReached, latestStep, type ModelKey, OF_MODEL } from '../p
 
 export type ModelIdentity = ModelKey & Pick<Model, 'name' | 'baseModel'>;
 
-/** No row where the project has a model of the name. */
+/** Inserts a model. Returns no row when the project has a model of this name. */
 export const modelInsert = (model: ModelIdentity, userId: string) => sql`
   INSERT INTO models (project_id, id, name, base_model, user_id)
   VALUES (${model.projectId}, ${model.id}, ${model.name}, ${model.baseModel}, ${userId})
@@ -26,10 +27,16 @@ export const modelsPage = (query: ModelsQueryDto, caller: Caller) => sql<ModelId
   )}
   ORDER BY m.id LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`;
 
-/** A page ends here, but has one checkpoint at least: those from before metrics had a limit may have many. */
+/**
+ * Largest size of a page, which contains at least one checkpoint. Checkpoints from before metrics had a limit may
+ * have many.
+ */
 const PAGE_BYTES = 8_388_608;
 
-/** `found` is one more than the page when there are more, also where the page ends early. */
+/**
+ * Selects a page of checkpoints. `found` is greater than the number of rows when more exist, also when the page ends
+ * early.
+ */
 export function checkpointsPage(
   { projectId, id }: ModelKey,
   { order, limit }: CheckpointsQueryDto,
@@ -52,7 +59,7 @@ export function checkpointsPage(
     WHERE place = 1 OR bytes <= ${PAGE_BYTES}::bigint ${ordered}`;
 }
 
-/** Merges metrics into the latest checkpoint and answers its step, and what metrics it has then. */
+/** Merges metrics into the latest checkpoint. Returns its step, and the number and size of its metrics. */
 export const metricsMerge = (project: string, model: string, metrics: string) => sql<{
   step: number;
   names: number;
@@ -62,7 +69,7 @@ export const metricsMerge = (project: string, model: string, metrics: string) =>
   WHERE ${OF_MODEL(project, model)} AND step = (${latestStep(project, model)})
   RETURNING step, (SELECT count(*)::int FROM jsonb_object_keys(metrics)) AS names, octet_length(metrics::text) AS bytes`;
 
-/** All of the steps but the latest one of the model, and those that a job under way stands on. */
+/** Deletes the given steps, except the latest one of the model and the parents of jobs under way. */
 export const checkpointsDelete = (project: string, model: string, steps: number[]) => sql<{
   step: number;
   job_id: string | null;

@@ -42,7 +42,7 @@ import { Model, MODELS } from './model.entity.js';
 const MODELS_DELETE = auditAction('models.delete');
 const CHECKPOINTS_DELETE = auditAction('checkpoints.delete');
 
-/** Models, their checkpoints, and what is logged against them. */
+/** Creates, lists and deletes models and checkpoints, and stores logged trajectory groups. */
 @Injectable()
 export class ModelsService {
   @Inject(Aliases) private readonly aliases!: Aliases;
@@ -87,7 +87,7 @@ export class ModelsService {
     return pageJson(items, query.limit);
   }
 
-  /** @throws ApiError `not_found` for an unknown model and for one that the key does not reach. */
+  /** @throws ApiError `not_found` for an unknown model, and for a model outside the scopes of the key */
   async find(id: unknown, caller: Caller): Promise<Model> {
     const live = { id: checkedId(id, 'model'), deletedAt: IsNull() };
     const model = await this.database.repository(Model).findOneBy(live);
@@ -95,7 +95,10 @@ export class ModelsService {
     return model;
   }
 
-  /** With its checkpoints and trajectories. Its jobs stay, and those that have not ended are cancelled. */
+  /**
+   * Deletes a model with its checkpoints and trajectories. Its jobs are kept, and those that have not ended are
+   * cancelled.
+   */
   async delete(id: string, caller: Caller): Promise<ModelDeletedDto> {
     const { projectId } = await this.find(id, caller);
     return this.database.long(async () => {
@@ -131,7 +134,6 @@ export class ModelsService {
     return pageJson(rows, query.limit, rows[0]?.found);
   }
 
-  /** One checkpoint as JSON text, with its files. */
   async checkpoint(id: string, step: string, caller: Caller): Promise<string> {
     const model = await this.find(id, caller);
     const [row] = await this.database.query(checkpointJson(model, parseStep(step)));
@@ -139,7 +141,6 @@ export class ModelsService {
     return row.json;
   }
 
-  /** A file of a checkpoint, or a range of it. */
   async checkpointFile(
     id: string,
     step: string,
@@ -154,7 +155,7 @@ export class ModelsService {
     return this.files.read({ projectId, jobId: checkpoint.jobId }, file, context);
   }
 
-  /** @throws ApiError `conflict` when one of them has an alias */
+  /** @throws ApiError `conflict` when one of the steps has an alias */
   async deleteCheckpoints(
     id: string,
     steps: number[],
@@ -185,7 +186,6 @@ export class ModelsService {
     };
   }
 
-  /** Keeps the groups, and merges their metrics into the latest checkpoint. */
   async log(id: string, context: Context): Promise<object> {
     const { projectId } = await this.find(id, context.caller);
     return this.uploads.receive(
@@ -202,7 +202,7 @@ export class ModelsService {
     );
   }
 
-  /** In the transaction of the caller, who has locked the model. */
+  /** Keeps a staged log in the transaction of the caller, who has locked the model. */
   async keepLog(
     upload: TrajectoryUpload,
     { projectId, modelId, split }: { projectId: string; modelId: string; split: string },
@@ -215,7 +215,7 @@ export class ModelsService {
     this.database.note(projectId, MODELS);
   }
 
-  /** For the rest of the transaction nothing is added to the model. */
+  /** Locks the model: until the end of the transaction, no other transaction adds to it. */
   async lock(projectId: string, id: string): Promise<void> {
     const [model] = await this.database.query(modelLock(projectId, id));
     if (!model) throw noSuch('model');
@@ -237,7 +237,7 @@ export class ModelsService {
 const jobIds = (checkpoints: { job_id: string | null }[]) =>
   checkpoints.flatMap(({ job_id }) => job_id ?? []);
 
-/** @throws ApiError `not_found` when it is not the number of a step. */
+/** @throws ApiError `not_found` when the text is not the number of a step */
 function parseStep(text: string): number {
   if (/^\d{1,10}$/.test(text) && Number(text) <= MAX_INT) return Number(text);
   throw noSuch('checkpoint');
@@ -253,13 +253,12 @@ function checkedSplit(value: unknown): string {
   throw invalidRequest([{ path: 'split', message }]);
 }
 
-/** The project that a new model is for. */
 export const newModelProject = (
   { entity, project }: Pick<ModelCreateDto, 'entity' | 'project'>,
   caller: Caller,
 ): string => `${entity ?? namedEntity(caller)}/${project}`;
 
-/** The one entity that the scopes of a key name. */
+/** Returns the entity of the key: the only one in its scopes, or its user's name. */
 function namedEntity({ ownEntity }: Caller): string {
   if (ownEntity !== null) return ownEntity;
   const message = 'is required, since neither the scopes of the key nor its user name one';

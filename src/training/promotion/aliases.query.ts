@@ -1,8 +1,7 @@
-// SQL: moves are numbered by the statement that adds them, and lists are JSON text.
+// SQL for aliases. The INSERT of a move numbers it, and lists are JSON text.
 import { wireTime } from '../../platform/query/columns.js';
 import { sql } from '../../platform/query/sql.js';
 
-/** An alias of a model, by its name. */
 export interface AliasKey {
   projectId: string;
   modelId: string;
@@ -12,22 +11,21 @@ export interface AliasKey {
 const isAlias = ({ projectId, modelId, alias }: AliasKey) =>
   sql`project_id = ${projectId} AND model_id = ${modelId} AND alias = ${alias}`;
 
-/** Where an alias stands; it stays there to the end of the transaction. */
+/** Reads and locks the step of an alias until the end of the transaction. */
 export const aliasLock = (key: AliasKey) =>
   sql<{ step: number }>`SELECT step FROM model_aliases WHERE ${isAlias(key)} FOR UPDATE`;
 
 export interface NewMove {
-  /** Null when the alias is retired. */
   step: number | null;
   previousStep: number | null;
   movedBy: string;
   byHand: boolean;
-  /** JSON text. */
+  /** Result of the gate as JSON text. */
   gate: string | null;
   reason: string | null;
 }
 
-/** The time is that of the statement: the transaction may have waited for the alias since it began. */
+/** Inserts a move. Its time is the start of the statement: the transaction may have waited for the alias. */
 export const moveInsert = (key: AliasKey, move: NewMove) => sql<{ seq: number }>`
   INSERT INTO model_alias_moves (project_id, model_id, alias, seq, step, previous_step, moved_at, moved_by, by_hand, gate, reason)
   SELECT ${key.projectId}, ${key.modelId}::uuid, ${key.alias},
@@ -40,7 +38,6 @@ export const aliasSet = (key: AliasKey, step: number, seq: number) => sql`
   VALUES (${key.projectId}, ${key.modelId}, ${key.alias}, ${step}, ${seq})
   ON CONFLICT (project_id, model_id, alias) DO UPDATE SET step = excluded.step, seq = excluded.seq`;
 
-/** Takes away the aliases that name one of the steps, and answers them. */
 export const aliasesRetire = (projectId: string, modelId: string, steps: readonly number[]) => sql<{
   alias: string;
   step: number;
@@ -63,7 +60,6 @@ export const aliasesList = (projectId: string, modelId: string) => sql<{ json: s
   JOIN model_alias_moves m ON m.project_id = ${projectId} AND m.model_id = a.model_id AND m.alias = a.alias AND m.seq = a.seq
   WHERE a.project_id = ${projectId} AND a.model_id = ${modelId} ORDER BY a.alias`;
 
-/** Moves of a model that an answer shows. */
 const MAX_MOVES = 200;
 
 export const movesList = (projectId: string, modelId: string) => sql<{ json: string }>`

@@ -21,19 +21,19 @@ const PROMOTE = auditAction('models.promote');
 const ROLL_BACK = auditAction('models.roll_back');
 const RETIRE = auditAction('models.retire');
 
-/** Where the aliases of models stand, and how they move. Every move is a row of its history, and in the audit. */
+/** Reads and moves the aliases of models. Each move is stored in the history and in the audit log. */
 @Injectable()
 export class Aliases {
   constructor(private readonly database: Database) {}
 
-  /** The step that an alias names; null when it names none. */
+  /** Returns the step of an alias; null when the alias does not exist. */
   async step(projectId: string, modelId: string, alias: string): Promise<number | null> {
     const where = { projectId, modelId, alias };
     const found = await this.database.repository(ModelAlias).findOneBy(where);
     return found?.step ?? null;
   }
 
-  /** Where the alias stands; for the rest of the transaction only the caller moves it. The model is locked. */
+  /** Returns the step of an alias, and locks it until the end of the transaction. The caller has locked the model. */
   async lock(key: AliasKey): Promise<number | null> {
     const [found] = await this.database.query(aliasLock(key));
     return found?.step ?? null;
@@ -66,7 +66,7 @@ export class Aliases {
     this.database.note(key.projectId, MODELS);
   }
 
-  /** Takes away the aliases that name one of the steps, in the transaction of the caller. */
+  /** Deletes the aliases of the given steps, and records why. Runs in the transaction of the caller. */
   async retire(
     { projectId, modelId, steps }: { projectId: string; modelId: string; steps: number[] },
     by: Actor,
@@ -84,7 +84,7 @@ export class Aliases {
     }
   }
 
-  /** @throws ApiError `conflict` naming the alias that one of the steps has */
+  /** @throws ApiError `conflict` that names the alias of one of the steps */
   async assertNone(projectId: string, modelId: string, steps: readonly number[]): Promise<void> {
     const [found] = await this.database.query(aliasesOfSteps(projectId, modelId, steps));
     if (found)
@@ -95,13 +95,11 @@ export class Aliases {
       );
   }
 
-  /** Takes away the aliases of a model that is deleted, with their history. */
   async drop(projectId: string, modelId: string): Promise<void> {
     await this.database.repository(ModelAlias).delete({ projectId, modelId });
     await this.database.repository(ModelAliasMove).delete({ projectId, modelId });
   }
 
-  /** The aliases of a model and their history, as JSON text. */
   async list(projectId: string, modelId: string): Promise<string> {
     const aliases = await this.database.query(aliasesList(projectId, modelId));
     const moves = await this.database.query(movesList(projectId, modelId));

@@ -17,7 +17,7 @@ interface Sides {
   against: { step: number; rows: GateSideRow[] };
 }
 
-/** Pairs the rows of two steps, and says whether the candidate passes. */
+/** Pairs the rows of two steps, and decides whether the candidate passes the gate. */
 export async function judgeGate(
   { candidate, against }: Sides,
   gate: GateDto,
@@ -36,7 +36,7 @@ export async function judgeGate(
   };
 }
 
-/** The rows with scores of both, the worst first. */
+/** Returns the rows that have scores of both steps, the worst first. */
 function pairRows(candidate: readonly GateSideRow[], against: readonly GateSideRow[]) {
   const others = new Map(against.map((row) => [row.digest, row]));
   const paired: { digest: string; row: GateRowDto }[] = [];
@@ -93,7 +93,7 @@ async function computeStatistics(
   };
 }
 
-/** Both the interval and the test have to be clear, and there have to be enough rows. */
+/** Passes when enough rows are paired, and both the interval and the test show the difference. */
 function gateVerdict(
   paired: number,
   statistics: GateStatisticsDto | null,

@@ -1,35 +1,37 @@
-// SQL: calls are paired by digests of their documents, and scores averaged, where they lie.
+// SQL for gates: pairs calls by digests of their documents, and averages scores, in the database.
 import { join, sql, type Sql } from '../../platform/query/sql.js';
 import { toNumber } from '../../platform/query/columns.js';
 import { visibleIn } from '../../tracing/visible-calls.js';
 import { isCallOfModel } from '../model-calls.query.js';
 
-/** Calls of a step that a gate reads. */
+/** Largest number of calls of a step that a gate reads. */
 export const MAX_CALLS = 20_000;
-/** Characters of a row's key that are shown. */
+/** Characters of a row's key in an answer. */
 const KEY_LENGTH = 200;
 
-/** What is said of a row by the calls of one step. */
+/** A row of one step: the calls with the same content, and their scores. */
 export interface GateSideRow {
-  /** Null where the calls have no value to pair them by. */
+  /** Null when the calls have no value in any of the fields that pair them. */
   digest: string | null;
   key: string;
   calls: number;
-  /** Calls with a score, and the mean of these. */
+  /** Number of calls with a score; `mean` is the mean of these scores. */
   scored: number;
   mean: number | null;
 }
 
-/** What a gate looks at, of the call `c`. */
+/** The SQL expressions of a gate for the call `c`. */
 export interface GateReading {
   projectId: string;
   condition: Sql;
-  /** The values that pair calls, and the score, as texts. */
+  /** Values that pair calls, and the score, as texts. */
   keys: Sql[];
   score: Sql;
 }
 
-/** The calls of a step, by row. Scores are added up as decimal numbers, so that their order makes no difference. */
+/**
+ * Groups the calls of a step into rows. Adds scores as decimal numbers, so that their order does not change the sum.
+ */
 export function sideQuery(
   { projectId, condition, keys, score }: GateReading,
   model: string,
@@ -55,11 +57,10 @@ export function sideQuery(
     GROUP BY c.digest`;
 }
 
-/** A row's key as it is shown. */
 export const shownKey = (digest: string, key: string) =>
   key.length > KEY_LENGTH ? `${key.slice(0, KEY_LENGTH - 70)}… ${digest}` : key;
 
-/** A checkpoint that stays as it is for the rest of the transaction. */
+/** Reads a checkpoint, and protects it from changes until the end of the transaction. */
 export const checkpointShare = (projectId: string, modelId: string, step: number) => sql<{
   is_tainted: boolean;
 }>`

@@ -19,8 +19,8 @@ export class PromotionController {
   constructor(private readonly promotion: PromotionService) {}
 
   /**
-   * Moves the alias `current` of a model to a step, by hand or if the step passes a gate. Rolling back is the same with an older
-   * step. A gate that is not passed answers 409 with what it found, and moves nothing.
+   * Moves the alias `current` of a model to a step, by hand or if the step passes a gate. To roll back, promote an
+   * older step. When the gate is not passed, answers 409 with the result of the gate, and moves nothing.
    */
   @Operation('promote', 'writer')
   @Idempotent()
@@ -36,7 +36,7 @@ export class PromotionController {
     return this.promotion.gate(body, context);
   }
 
-  /** Says where the aliases of a model stand, and how they came there. */
+  /** Lists the aliases of a model, and the history of their moves. */
   @Operation('aliases/query', 'reader')
   @ApiJsonResponse({ type: ModelAliasesAnswerDto })
   queryAliases(@Body() body: ModelAliasesQueryDto, @Ctx() { caller }: Context): Promise<string> {

@@ -13,34 +13,36 @@ import {
 } from 'class-validator';
 import { IsJsonObject, IsProjectId, IsText, IsTextList, MAX_INT } from '../../platform/http/dto.js';
 
-/** Rows that an answer shows, the worst first. */
+/** Largest number of rows in an answer, the worst first. */
 export const MAX_ROWS_SHOWN = 1000;
 const MAX_PATH = 1000;
 const MAX_PATHS = 16;
 
-/** The feedback that says how good a call is, and where its payload has the number. The latest of the type counts. */
+/**
+ * The feedback that scores a call, and the path of the number in its payload. The latest feedback of the type counts.
+ */
 export class GateScoreDto {
   @IsText(255, { min: 1 }) feedback!: string;
-  /** A number, or a boolean, which is 1 or 0. */
+  /** Path of a number, or of a boolean, which counts as 1 or 0. */
   @IsText(MAX_PATH, { min: 1 }) path!: string;
 }
 
-/** What a checkpoint has to show before it is promoted. */
+/** The conditions that a checkpoint must meet to be promoted. */
 export class GateDto {
-  /** Which calls count, as in `/calls/query`. */
+  /** Filter on the calls to compare, as in `/calls/query`. */
   @IsOptional() @IsJsonObject() filter?: object | null;
   @IsOptional() @IsJsonObject() query?: object | null;
-  /** Calls in which these fields have the same content are of one row. */
+  /** Fields that pair calls: calls with the same content in these fields belong to one row. */
   @IsOptional()
   @ArrayNotEmpty()
   @IsTextList(MAX_PATHS, MAX_PATH, { min: 1 })
   pair_by?: string[] | null;
   @ValidateNested() @Type(() => GateScoreDto) score!: GateScoreDto;
-  /** Fewer paired rows say nothing. Default 20. */
+  /** Smallest number of paired rows. With fewer rows the gate is not passed. Default 20. */
   @IsOptional() @IsInt() @Min(2) @Max(10_000) min_rows?: number | null;
-  /** Of the interval; the p-value has to be at most 1 less this. Default 0.95. */
+  /** Confidence of the interval. The p-value must be at most 1 minus this value. Default 0.95. */
   @IsOptional() @IsNumber() @Min(0.5) @Max(0.999) confidence?: number | null;
-  /** By how much the mean has to be higher; negative where it may be lower by so much. Default 0. */
+  /** The mean must be higher by more than this value. A negative value allows a lower mean. Default 0. */
   @IsOptional() @IsNumber() @Min(-1e12) @Max(1e12) min_difference?: number | null;
 }
 
@@ -50,11 +52,11 @@ export class GateStatisticsDto {
   /** Mean of the differences of the rows. */
   difference!: number;
   confidence!: number;
-  /** The interval of the difference. */
+  /** Interval of the mean difference. */
   @ApiProperty({ type: 'number', isArray: true, minItems: 2, maxItems: 2 })
   interval!: [number, number];
   interval_source!: string;
-  /** Of the hypothesis that the difference is `min_difference`. */
+  /** P-value of the hypothesis that the difference is `min_difference`. */
   p_value!: number;
   min_difference!: number;
   test!: string;
@@ -66,9 +68,9 @@ export class GateStatisticsDto {
 }
 
 export class GateRowDto {
-  /** What the fields of `pair_by` hold; of a long text the beginning and the SHA-256 of its content. */
+  /** Content of the fields of `pair_by`. A long text is cut, and the SHA-256 of its content is appended. */
   key!: string;
-  /** Means of the scores of the calls. */
+  /** Means of the scores of the calls of each step. */
   candidate!: number;
   against!: number;
   difference!: number;
@@ -84,18 +86,18 @@ export class GateResultDto {
   rows_paired!: number;
   rows_only_candidate!: number;
   rows_only_against!: number;
-  /** Rows with calls of both, without a score on one side. */
+  /** Rows with calls of both steps, but without a score on one side. */
   rows_unscored!: number;
-  /** Calls of both in which no field of `pair_by` has a value. */
+  /** Calls of both steps in which no field of `pair_by` has a value. */
   calls_without_key!: number;
-  /** Null where no rows are paired. */
+  /** Null when no rows are paired. */
   @ApiProperty({
     type: GateStatisticsDto,
     allOf: [{ $ref: getSchemaPath(GateStatisticsDto) }],
     nullable: true,
   })
   statistics!: GateStatisticsDto | null;
-  /** The worst rows first, up to 1000. */
+  /** Rows, the worst first, at most 1000. */
   rows!: GateRowDto[];
 }
 
@@ -103,17 +105,17 @@ export class GateRequestDto {
   @IsProjectId() project_id!: string;
   @IsUUID() model_id!: string;
   @IsInt() @Min(0) @Max(MAX_INT) step!: number;
-  /** By default that of the alias `current`, else 0. */
+  /** Step to compare with. By default the step of the alias `current`, else 0. */
   @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) against_step?: number | null;
   @ValidateNested() @Type(() => GateDto) gate!: GateDto;
 }
 
-/** Exactly one of `by_hand` and `gate`. */
+/** A request with exactly one of `by_hand` and `gate`. */
 export class PromoteDto {
   @IsProjectId() project_id!: string;
   @IsUUID() model_id!: string;
   @IsInt() @Min(0) @Max(MAX_INT) step!: number;
-  /** Without a gate. */
+  /** Promotes without a gate. */
   @IsOptional() @IsIn([true]) @ApiProperty({ type: 'boolean', enum: [true] }) by_hand?: true | null;
   @IsOptional() @ValidateNested() @Type(() => GateDto) gate?: GateDto | null;
 }
@@ -122,7 +124,7 @@ export class PromotedDto {
   model_id!: string;
   alias!: 'current';
   step!: number;
-  /** Null when there was no alias. The same as `step` when the alias stood there already: nothing was moved then. */
+  /** Step of the alias before; null when the alias did not exist. When it equals `step`, nothing was moved. */
   previous_step!: number | null;
   @ApiProperty({
     type: GateResultDto,
@@ -145,7 +147,7 @@ export class ModelAliasDto {
   by_hand!: boolean;
 }
 
-/** What is kept of a gate. */
+/** The part of a gate's result that the history stores. */
 export class PassedGateDto {
   passed!: boolean;
   against_step!: number;
@@ -167,12 +169,12 @@ export class AliasMoveDto {
     nullable: true,
   })
   gate!: PassedGateDto | null;
-  /** Why it was retired. */
+  /** Reason why the alias was retired. */
   reason!: string | null;
 }
 
 export class ModelAliasesAnswerDto {
   aliases!: ModelAliasDto[];
-  /** The newest moves first, up to 200. */
+  /** Moves, the newest first, at most 200. */
   history!: AliasMoveDto[];
 }

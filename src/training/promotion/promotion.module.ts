@@ -4,7 +4,7 @@ import { PreviewModule } from '../preview.module.js';
 import { PromotionController } from './promotion.controller.js';
 import { PromotionService } from './promotion.service.js';
 
-/** Which checkpoint of a model is the current one, and what it had to show for that. */
+/** Promotion of checkpoints: the alias `current` of a model, and the gates that guard it. */
 @Module({
   imports: [CallsModule, PreviewModule],
   controllers: [PromotionController],

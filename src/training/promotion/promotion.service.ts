@@ -30,7 +30,7 @@ import type {
 } from './promotion.dto.js';
 
 const CURRENT = 'current';
-/** Gates of a process under way: each computes for up to a second. */
+/** Gates that a process runs at once. Each computes for up to one second. */
 const AT_ONCE = 2;
 
 /** Moves the alias `current` of models, by hand or after a gate. */
@@ -81,7 +81,7 @@ export class PromotionService {
     });
   }
 
-  /** Says whether a step would pass. Stores nothing. */
+  /** Runs a gate for a step. Stores nothing. */
   async gate(body: GateRequestDto, context: Context): Promise<GateResultDto> {
     const { project_id: projectId, model_id: modelId, step, against_step, gate } = body;
     const model = await this.findModel(projectId, modelId, context.caller);
@@ -89,7 +89,6 @@ export class PromotionService {
     return this.judge(model, { step, against }, gate, context);
   }
 
-  /** The aliases of a model and their history, as JSON text. */
   async list({ project_id, model_id }: ModelAliasesQueryDto, caller: Caller): Promise<string> {
     const model = await this.findModel(project_id, model_id, caller);
     return this.aliases.list(project_id, model.id);
@@ -156,7 +155,10 @@ export class PromotionService {
     if (!(await this.database.repository(Checkpoint).existsBy(where))) throw noCheckpoint(step);
   }
 
-  /** The checkpoint is there and may be used; it stays so for the rest of the transaction. */
+  /**
+   * Protects the checkpoint from changes until the end of the transaction.
+   * @throws ApiError when the checkpoint does not exist, or is tainted
+   */
   private async assertSound({ projectId, id }: Model, step: number): Promise<void> {
     const [found] = await this.database.query(checkpointShare(projectId, id, step));
     if (!found) throw noCheckpoint(step);
@@ -171,7 +173,7 @@ const noCheckpoint = (step: number) =>
 const promotionConflict = (message: string, extra: Record<string, unknown> = {}) =>
   new ApiError('conflict', message, { headers: { 'x-should-retry': 'false' }, extra });
 
-/** What the history keeps of a gate. */
+/** Returns the part of a gate's result that the history stores. */
 const storedGate = ({ passed, against_step, rows_paired, statistics }: GateResultDto) => ({
   passed,
   against_step,

@@ -26,7 +26,7 @@ import { ServingService } from './serving.service.js';
 
 const BYTES = 'application/octet-stream';
 
-/** What a server of models speaks, beside a trainer. */
+/** The API of servers of models, besides the API of trainers. */
 @NoProjectField('a model belongs to one, which ModelsService checks')
 @Resource('preview: servers', BearerAuth(), 'v1/preview/trainer')
 export class ServingController {
@@ -35,13 +35,13 @@ export class ServingController {
     private readonly models: ModelsService,
   ) {}
 
-  /** Says that a provider serves a checkpoint, or that it still does. */
+  /** Reports that a provider serves a checkpoint, or still serves it. */
   @Operation('serving', 'trainer')
   begin(@Body() body: ServingDto, @Ctx() { caller }: Context): Promise<ServingAnswerDto> {
     return this.serving.begin(body, caller);
   }
 
-  /** Says that a provider serves a checkpoint no more. */
+  /** Reports that a provider no longer serves a checkpoint. */
   @Operation('serving/end', 'trainer')
   @ApiEmptyResponse()
   async end(@Body() body: ServedDto, @Ctx() { caller }: Context): Promise<object> {
@@ -49,7 +49,7 @@ export class ServingController {
     return {};
   }
 
-  /** The models of the projects that the key reaches, with their newest checkpoints. */
+  /** Lists the models in the scopes of the key, with their newest checkpoints. */
   @Get('models')
   @Allow('trainer')
   @ApiPage(ServableModelDto)
@@ -57,7 +57,7 @@ export class ServingController {
     return this.serving.servable(query, caller);
   }
 
-  /** The files of a checkpoint. */
+  /** Reads a checkpoint with its files. */
   @Get('models/:id/checkpoints/:step/files')
   @Allow('trainer')
   @ApiJsonResponse({ schema: refTo('CheckpointWithFilesDto') })
@@ -69,7 +69,7 @@ export class ServingController {
     return this.models.checkpoint(id, step, caller);
   }
 
-  /** A file of a checkpoint; with the header `Range`, a part of it. */
+  /** Streams a file of a checkpoint. Supports the header `Range`. */
   @Get('models/:id/checkpoints/:step/file')
   @Allow('trainer')
   @ApiOkResponse({ content: { [BYTES]: { schema: { type: 'string', format: 'binary' } } } })

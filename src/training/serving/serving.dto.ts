@@ -2,18 +2,18 @@ import { IsInt, IsOptional, IsUUID, Max, Min } from 'class-validator';
 import { IsId, IsText, MAX_INT } from '../../platform/http/dto.js';
 import { PageQueryDto } from '../preview.dto.js';
 
-/** What a provider serves. */
+/** A checkpoint that a provider serves. */
 export class ServedDto {
   @IsUUID() model_id!: string;
   @IsInt() @Min(0) @Max(MAX_INT) step!: number;
-  /** The name of one of the providers that the operator set up. */
+  /** Name of a provider that the operator has configured. */
   @IsText(64, { min: 1 }) provider!: string;
 }
 
 export class ServingDto extends ServedDto {
-  /** What the provider calls the checkpoint. */
+  /** Name of the checkpoint at the provider. */
   @IsText(256, { min: 1 }) upstream_model!: string;
-  /** Unless it is said again within this time, it is not served any more. */
+  /** Seconds until the report expires. Repeat it within this time while the checkpoint is served. */
   @IsInt() @Min(30) @Max(3600) ttl_seconds!: number;
 }
 
@@ -28,7 +28,7 @@ export class ServableQueryDto extends PageQueryDto {
 /** A checkpoint that a server may load. */
 export class ServableStepDto {
   step!: number;
-  /** Whether its files are here. */
+  /** True when Skein stores its files. */
   files!: boolean;
   aliases!: string[];
 }
@@ -39,6 +39,9 @@ export class ServableModelDto {
   project!: string;
   name!: string;
   base_model!: string;
-  /** The newest ones, those with an alias, and step 0; none that was trained on purged calls. The newest first. */
+  /**
+   * The newest steps, steps with an alias, and step 0, in descending order. Steps that were trained on purged calls
+   * are left out.
+   */
   steps!: ServableStepDto[];
 }

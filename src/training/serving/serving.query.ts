@@ -1,4 +1,4 @@
-// SQL: times of the database, lists that join models and checkpoints, and lists by the scopes of a key.
+// SQL for serving: times of the database, lists that join models and checkpoints, and lists by the scopes of a key.
 import type { Caller } from '../../platform/auth/caller.js';
 import { lock, textLock } from '../../platform/database/advisory-locks.js';
 import {
@@ -12,10 +12,10 @@ import { PAGE_SIZE } from '../pages.js';
 import { isReached } from '../preview.query.js';
 import type { ServableQueryDto, ServedDto, ServingDto } from './serving.dto.js';
 
-/** Checkpoints of a model that a server is told of. */
+/** Newest checkpoints of a model that a server is sent. */
 const NEWEST_STEPS = 20;
 
-/** Notes that a checkpoint is served, or says it again. No row where there is no such checkpoint. */
+/** Records that a checkpoint is served, or extends the record. Returns no row when the checkpoint does not exist. */
 export const servingUpsert = (projectId: string, serving: ServingDto) => sql<{
   expires_at: Date;
 }>`
@@ -28,7 +28,6 @@ export const servingUpsert = (projectId: string, serving: ServingDto) => sql<{
   DO UPDATE SET upstream_model = excluded.upstream_model, expires_at = excluded.expires_at
   RETURNING expires_at`;
 
-/** Forgets what nobody serves any more. */
 export const expiredDelete = (projectId: string, modelId: string) => sql`
   DELETE FROM served_checkpoints
   WHERE project_id = ${projectId} AND model_id = ${modelId}::uuid AND expires_at < now() - interval '1 hour'`;
@@ -37,12 +36,15 @@ export const servingDelete = (projectId: string, { model_id, step, provider }: S
   DELETE FROM served_checkpoints
   WHERE project_id = ${projectId} AND model_id = ${model_id}::uuid AND step = ${step} AND provider = ${provider}`;
 
-/** Projects that announce one name of a provider do so one after the other. */
+/** Makes projects that announce the same name at a provider wait for each other. */
 const NAMES = textLock(0x73657276);
 export const nameLock = ({ provider, upstream_model }: ServingDto) =>
   lock(NAMES, `${provider} ${upstream_model}`);
 
-/** Whether a checkpoint of another project has the name at the provider. Step 0 is the base model, which projects share. */
+/**
+ * Finds a checkpoint of another project with the name at the provider. Step 0 is the base model, which projects may
+ * share.
+ */
 export const nameTakenQuery = (
   projectId: string,
   { step, provider, upstream_model }: ServingDto,
@@ -51,7 +53,7 @@ export const nameTakenQuery = (
   WHERE project_id <> ${projectId} AND provider = ${provider} AND upstream_model = ${upstream_model}
     AND (step > 0 OR ${step}::int > 0) AND expires_at > now() LIMIT 1`;
 
-/** A step of a model that is served; nulls for a model of which none is. */
+/** A served step of a model; all other members are null for a model without a served step. */
 export interface ServedStep {
   model_id: string;
   step: number | null;
@@ -59,16 +61,16 @@ export interface ServedStep {
   upstream_model: string | null;
 }
 
-/** A step, the step that an alias names, or any step that was not trained on purged calls. */
+/** Selects one step, the step of an alias, or, when both are null, any step that was not trained on purged calls. */
 export interface StepSelector {
   step: number | null;
   alias: string | null;
 }
 
-/** In the order in which the statement has them first. */
+/** Parameters in the order of their first use in the statement. */
 const [PROJECT, STEP, ALIAS, NAME] = Array.from({ length: 4 }, () => new Parameter(null));
 
-/** Every request of the gateway asks it, and to plan it takes longer than to run it. */
+/** Prepared, because every request of the gateway runs it, and planning takes longer than running. */
 const SERVED = prepared(
   'gateway.served',
   sql<ServedStep>`
@@ -84,14 +86,13 @@ const SERVED = prepared(
   ORDER BY s.step DESC NULLS LAST, s.provider LIMIT 100`,
 );
 
-/** Who serves a model of a project, the newest step first. No row where there is no such model. */
+/** Selects the providers of a model, the newest step first. Returns no row when the model does not exist. */
 export const servedQuery = (
   projectId: string,
   name: string,
   { step, alias }: StepSelector,
 ): PreparedStatement<ServedStep> => ({ ...SERVED, values: [projectId, step, alias, name] });
 
-/** A checkpoint that is served, of a project that the key reaches. */
 export interface ListedCheckpoint {
   project_id: string;
   name: string;
@@ -99,7 +100,10 @@ export interface ListedCheckpoint {
   created: number;
 }
 
-/** What is served of the projects that a key reaches, or of one; `created` is of the model, in seconds. */
+/**
+ * Selects the served checkpoints of all projects in the scopes of a key, or of one project. `created` is the time of
+ * the model, in seconds.
+ */
 export const listedQuery = (caller: Caller, projectId: string | undefined, limit: number) =>
   sql<ListedCheckpoint>`
   SELECT DISTINCT m.project_id, m.name, extract(epoch FROM m.created_at)::int AS created, s.step
@@ -120,7 +124,6 @@ export interface ServableModel {
   base_model: string;
 }
 
-/** Models that servers may load. */
 export const servablePage = (query: ServableQueryDto, caller: Caller) => sql<ServableModel>`
   SELECT m.project_id, m.id, m.name, m.base_model FROM models m
   WHERE ${allOf(
@@ -131,7 +134,7 @@ export const servablePage = (query: ServableQueryDto, caller: Caller) => sql<Ser
   )}
   ORDER BY m.id LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`;
 
-/** The checkpoints of models of a project that may be served: the newest, and those with an alias. */
+/** Selects the checkpoints of models that may be served: the newest ones, step 0, and those with an alias. */
 export const newestSteps = (projectId: string, models: string[]) => sql<{
   model_id: string;
   step: number;

@@ -30,7 +30,7 @@ import {
   type StepSelector,
 } from './serving.query.js';
 
-/** Which provider serves which checkpoint, by the word of the servers. A word counts until it expires. */
+/** Records which provider serves which checkpoint. Servers report it, and a report counts until it expires. */
 @Injectable()
 export class ServingService {
   @Inject(CONFIG) private readonly config!: Config;
@@ -40,7 +40,6 @@ export class ServingService {
     private readonly models: ModelsService,
   ) {}
 
-  /** Notes that a checkpoint is served from now on. */
   async begin(serving: ServingDto, caller: Caller): Promise<ServingAnswerDto> {
     const { projectId } = await this.models.find(serving.model_id, caller);
     this.assertServes(serving);
@@ -67,7 +66,6 @@ export class ServingService {
     if (gone > 0) this.database.note(projectId, MODELS);
   }
 
-  /** A page of the models that the key reaches, for servers. */
   async servable(query: ServableQueryDto, caller: Caller): Promise<string> {
     const models = await this.database.query(servablePage(query, caller));
     const steps = new Map<string, ServableModelDto['steps']>(models.map(({ id }) => [id, []]));
@@ -84,18 +82,20 @@ export class ServingService {
     return pageJson(items, query.limit);
   }
 
-  /** Who serves a model, the newest step first. Null where the project has no such model. */
+  /** Returns the providers of a model, the newest step first. Null when the project has no such model. */
   async find(projectId: string, name: string, which: StepSelector): Promise<ServedStep[] | null> {
     const rows = await this.database.query(servedQuery(projectId, name, which));
     return rows.length === 0 ? null : rows;
   }
 
-  /** What is served, of a project or of all that the key reaches. */
   list(caller: Caller, projectId: string | undefined, limit: number): Promise<ListedCheckpoint[]> {
     return this.database.query(listedQuery(caller, projectId, limit));
   }
 
-  /** An engine of the operator's. Its name for a checkpoint is none that every key may ask for; step 0 is the base model. */
+  /**
+   * Checks that the provider is an engine of the operator. Its name for a checkpoint must not be open to every key,
+   * except for step 0, which is the base model.
+   */
   private assertServes({ step, provider: name, upstream_model: model }: ServingDto): void {
     const { gatewayProviders } = this.config;
     const provider = gatewayProviders.find((one) => one.name === name);

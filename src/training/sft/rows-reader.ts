@@ -7,7 +7,7 @@ import { PayloadCutter } from '../payload-cutter.js';
 import type { BodyReader } from '../trajectories/uploads.service.js';
 import { findViolation } from '../trajectory-rules.js';
 
-/** As a trajectory may have: a row is parsed at once. */
+/** Largest row, as large as a trajectory may be: a row is parsed at once. */
 const MAX_ROW_BYTES = 32 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
@@ -16,8 +16,8 @@ interface Row {
 }
 
 /**
- * Reads JSONL with conversations, `{messages, tools?}` a line, as it comes. The payload is the body, byte for byte. Memory is
- * one row, and what the caller has not taken yet.
+ * Reads JSONL with conversations, `{messages, tools?}` per line, while it arrives. The payload is the body, byte for
+ * byte. Memory: one row, and the chunks that the caller has not taken yet.
  */
 export class RowsReader implements BodyReader {
   readonly cutter = new PayloadCutter();
@@ -25,7 +25,7 @@ export class RowsReader implements BodyReader {
   readonly rowBytes = 0;
   private count = 0;
   private readonly utf8 = new Utf8Check();
-  /** The row under way. */
+  /** Bytes of the row that has not ended yet. */
   private readonly row = new ByteBuffer();
 
   get heldBytes(): number {
@@ -37,7 +37,7 @@ export class RowsReader implements BodyReader {
     return { numGroups: this.count, numTrajectories: this.count };
   }
 
-  /** @throws ApiError naming the line when it is no conversation to learn from */
+  /** @throws ApiError that names the line when it is not a conversation that can be trained */
   write(chunk: Buffer): void {
     this.utf8.write(chunk);
     let start = 0;
@@ -89,7 +89,7 @@ function assertConversation(text: string, place: string): void {
     if (!(error instanceof SyntaxError)) throw error;
     throw new ApiError('invalid_json', `${place} is not valid JSON`);
   }
-  skipValue(text, 0); // refuses a text that is nested too deeply
+  skipValue(text, 0); // refuses a text with too deep nesting
   const violation = findViolation('SftRowDto', row, place);
   if (violation) throw invalidRequest([violation]);
   if ((row as Row).messages.some(({ role, weight }) => role === 'assistant' && weight !== 0))

@@ -20,16 +20,16 @@ import type { SftJobCreateDto } from './sft.dto.js';
 import { TrainingDataService } from './training-data.service.js';
 
 const URL_FORM = /^skein:\/\/\/(builds|training-data)\/([0-9a-f-]{36})$/;
-/** Jobs whose rows are being copied in a process. */
+/** Jobs whose rows a process copies at once. */
 const AT_ONCE = 3;
 
-/** Rows for a job, and what is to be done in the transaction that makes it. */
+/** Rows for a job, and a callback for the transaction that creates the job. */
 interface SftRows {
   rows: AsyncIterable<Buffer>;
   note: (jobId: string) => Promise<void>;
 }
 
-/** Queues jobs of supervised fine-tuning. A job has a copy of its rows. */
+/** Queues jobs of supervised fine-tuning. Each job has a copy of its rows. */
 @Injectable()
 export class SftJobsService {
   private readonly slots = new ConnectionSlots(AT_ONCE);
@@ -45,7 +45,10 @@ export class SftJobsService {
     private readonly jobs: TrainingJobsService,
   ) {}
 
-  /** The same request again, while its job has not ended, answers the same job; with an idempotency key, that decides instead. */
+  /**
+   * Queues a job. Returns the same job when the request is sent again before the job has ended. An idempotency key
+   * decides instead when the request has one.
+   */
   async create(body: SftJobCreateDto, context: Context): Promise<TrainingJobCreatedDto> {
     const model = await this.models.find(body.model_id, context.caller);
     return this.slots.with(this.database.key(), () => this.createNow(model, body, context));
@@ -89,7 +92,7 @@ export class SftJobsService {
     }
   }
 
-  /** @throws ApiError when the URL names no data of the project */
+  /** @throws ApiError when the URL names no build or data of the project */
   private async source(url: string, projectId: string, caller: Caller): Promise<SftRows> {
     const [, kind, id] = URL_FORM.exec(url) ?? [];
     if (kind === undefined || id === undefined)

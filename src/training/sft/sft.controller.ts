@@ -30,7 +30,10 @@ export class SftController {
     private readonly data: TrainingDataService,
   ) {}
 
-  /** Queues a job that trains a model on conversations. The same request again, while the job has not ended, answers the same job. */
+  /**
+   * Queues a job that trains a model on conversations. Returns the same job when the request is sent again before the
+   * job has ended.
+   */
   @Operation('sft-training-jobs', 'writer')
   @IdempotentInHandler()
   createJob(
@@ -40,7 +43,7 @@ export class SftController {
     return this.jobs.create(body, context);
   }
 
-  /** Keeps conversations to train on: JSONL, `{messages, tools?}` a line, byte for byte. */
+  /** Stores conversations for training, byte for byte: JSONL with `{messages, tools?}` per line. */
   @Operation('training-data', 'writer')
   @IdempotentInHandler()
   @ApiConsumes(...JSONL)
@@ -52,7 +55,7 @@ export class SftController {
     return this.data.create(query, context);
   }
 
-  /** The data that the key reaches, the oldest first. */
+  /** Lists the training data in the scopes of the key, the oldest first. */
   @Get('training-data')
   @Allow('reader')
   @ApiPage(TrainingDataDto)
@@ -60,7 +63,7 @@ export class SftController {
     return this.data.list(query, caller);
   }
 
-  /** Deletes data and the copies that jobs have of it; jobs that have not ended are cancelled. */
+  /** Deletes training data and the copies in jobs. Jobs that have not ended are cancelled. */
   @Delete('training-data/:id')
   @Allow('writer')
   delete(@Param('id') id: string, @Ctx() { caller }: Context): Promise<TrainingDataDeletedDto> {

@@ -4,7 +4,7 @@ import { IsBoolean, IsIn, IsOptional, IsUUID, ValidateNested } from 'class-valid
 import { IsJsonObject, IsText, MAX_INT, rule } from '../../platform/http/dto.js';
 import { IsProjectPart, ProjectPageQueryDto } from '../preview.dto.js';
 
-/** One for each batch: more than a job of the largest body has. */
+/** Largest list of learning rates, one for each batch: more batches than the largest job has. */
 const MAX_RATES = 1_000_000;
 const MAX_URL = 4096;
 
@@ -35,7 +35,7 @@ const IsBatchSize = () =>
       (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MAX_INT),
   );
 
-/** How to train; a trainer decides what is not said. */
+/** Settings of the training. The trainer chooses the settings that are absent. */
 export class SftConfigDto {
   /** Rows of a gradient step. */
   @IsOptional()
@@ -49,7 +49,7 @@ export class SftConfigDto {
     ],
   })
   batch_size?: number | 'auto' | null;
-  /** One for all gradient steps, or one for each. */
+  /** A rate for all gradient steps, or a list with one for each step. */
   @IsOptional()
   @IsRate()
   @ApiProperty({
@@ -58,22 +58,25 @@ export class SftConfigDto {
     oneOf: [RATE, { type: 'array', items: RATE, minItems: 1, maxItems: MAX_RATES }],
   })
   learning_rate?: number | number[] | null;
-  /** Which messages of the assistant are trained. */
+  /** Messages of the assistant to train. */
   @IsOptional() @IsIn(ASSISTANT_TURNS) assistant_turns?: 'all' | 'last' | null;
   @IsOptional() @IsBoolean() metric_logging?: boolean | null;
 }
 
 export class SftJobCreateDto {
   @IsUUID() model_id!: string;
-  /** `skein:///builds/<id>` or `skein:///training-data/<id>`, of the project of the model. */
+  /**
+   * URL of a build or of training data in the project of the model: `skein:///builds/<id>` or
+   * `skein:///training-data/<id>`.
+   */
   @IsText(MAX_URL, { min: 1 }) training_data_url!: string;
   @IsOptional() @ValidateNested() @Type(() => SftConfigDto) config?: SftConfigDto | null;
-  /** Free-form: further settings of the trainer. */
+  /** Free-form: more settings for the trainer. */
   @IsOptional() @IsJsonObject() experimental_config?: Record<string, unknown> | null;
 }
 
 export class TrainingDataCreateQueryDto {
-  /** The key's own when absent, as with a model. */
+  /** The entity of the key when absent, as for a model. */
   @IsOptional() @IsProjectPart() entity?: string;
   @IsProjectPart() project!: string;
 }
@@ -84,16 +87,16 @@ export class TrainingDataDto {
   id!: string;
   entity!: string;
   project!: string;
-  /** What `training_data_url` takes. */
+  /** URL for `training_data_url` of a job. */
   url!: string;
   num_rows!: number;
-  /** Of the body as it was sent, and its digest in hexadecimal. */
+  /** Size of the body as it was sent; `sha256` is its digest in hexadecimal. */
   size_bytes!: number;
   sha256!: string;
   created_at!: string;
 }
 
 export class TrainingDataDeletedDto {
-  /** Jobs that were given it, whose copies are deleted too. */
+  /** Jobs that train on the data. Their copies are deleted too. */
   job_ids!: string[];
 }

@@ -1,4 +1,4 @@
-// SQL: lists as JSON text, and configs that are compared as their text.
+// SQL for training data: lists as JSON text.
 import type { Caller } from '../../platform/auth/caller.js';
 import { wireTime } from '../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../platform/query/sql.js';
@@ -6,7 +6,7 @@ import { type ListItem, PAGE_SIZE } from '../pages.js';
 import { isAskedFor, isReached } from '../preview.query.js';
 import type { TrainingDataQueryDto } from './sft.dto.js';
 
-/** What the URL of data of clients begins with; its id follows. */
+/** Prefix of the URL of training data; its id follows. */
 export const DATA_URL = 'skein:///training-data/';
 
 export const dataPage = (query: TrainingDataQueryDto, caller: Caller): Sql<ListItem> => sql`
@@ -21,10 +21,9 @@ export const dataPage = (query: TrainingDataQueryDto, caller: Caller): Sql<ListI
   )}
   ORDER BY d.id LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`;
 
-/** No row where it has been deleted; it is not deleted before the end of the transaction. */
+/** Protects training data from deletion until the end of the transaction. Returns no row when it has been deleted. */
 export const dataLock = (projectId: string, id: string) =>
   sql`SELECT 1 FROM training_data d WHERE d.project_id = ${projectId} AND d.id = ${id} FOR SHARE`;
 
-/** Jobs that were given data by its URL. */
 export const jobsOfData = (projectId: string, url: string) => sql<{ id: string }>`
   SELECT j.id FROM training_jobs j WHERE j.project_id = ${projectId} AND j.training_data_url = ${url} ORDER BY j.id`;

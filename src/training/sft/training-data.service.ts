@@ -23,7 +23,6 @@ import { TrainingData } from './training-data.entity.js';
 const DATA_DELETE = auditAction('training_data.delete');
 export const JSONL = ['application/jsonl', 'application/x-ndjson', 'application/octet-stream'];
 
-/** Conversations that clients send to train on. */
 @Injectable()
 export class TrainingDataService {
   constructor(
@@ -32,7 +31,7 @@ export class TrainingDataService {
     private readonly jobs: TrainingJobsService,
   ) {}
 
-  /** Keeps the body of the request, byte for byte. */
+  /** Stores the body of the request, byte for byte. */
   create(query: TrainingDataCreateQueryDto, context: Context): Promise<TrainingDataDto> {
     const { caller } = context;
     const [type, charset] = readMediaType(context);
@@ -65,7 +64,6 @@ export class TrainingDataService {
     return pageJson(await this.database.query(dataPage(query, caller)), query.limit);
   }
 
-  /** Deletes it, and the copies of jobs that were given it; those that have not ended are cancelled. */
   async delete(id: string, caller: Caller): Promise<TrainingDataDeletedDto> {
     const { projectId } = await this.find(id, caller);
     return this.database.long(async () => {
@@ -86,13 +84,16 @@ export class TrainingDataService {
     }, STATEMENT_MS.bulk);
   }
 
-  /** In the transaction that makes a job of it: a deletion has either ended, or will find the job. */
+  /**
+   * Checks that the data exists, in the transaction that creates a job from it. A concurrent deletion has either
+   * ended, or will find the job.
+   */
   async assertThere({ projectId, id }: TrainingData): Promise<void> {
     const [data] = await this.database.query(dataLock(projectId, id));
     if (!data) throw noSuch('training data');
   }
 
-  /** @throws ApiError `not_found` for unknown data and for that which the key does not reach. */
+  /** @throws ApiError `not_found` for unknown data, and for data outside the scopes of the key */
   async find(id: string, caller: Caller): Promise<TrainingData> {
     const where = { id: checkedId(id, 'training data') };
     const data = await this.database.repository(TrainingData).findOneBy(where);
@@ -101,7 +102,7 @@ export class TrainingDataService {
   }
 }
 
-/** Of the jobs that an event of the audit names. */
+/** Largest number of jobs that an audit event names. */
 const MAX_NAMED = 100;
 
 function dataDto(data: TrainingData): TrainingDataDto {

@@ -9,7 +9,8 @@ export class TaintedController {
   constructor(private readonly tainted: TaintedService) {}
 
   /**
-   * Says which builds, jobs and checkpoints purging calls would mark as trained on them, or which are marked. Stores nothing.
+   * Lists the builds, jobs and checkpoints that purging calls would mark as tainted, or that are marked. Stores
+   * nothing.
    */
   @Operation('lineage/tainted', 'reader')
   @ApiJsonResponse({ type: TaintedAnswerDto })

@@ -5,12 +5,15 @@ import { STATUSES, type JobStatus } from '../jobs/training-job.entity.js';
 
 const MAX_CALLS = 1000;
 
-/** What purging calls, or those of a user, would mark; or without both what is marked. */
+/** Selects what purging calls, or the calls of a user, would mark as tainted. Without both, selects what is marked. */
 export class TaintedQueryDto {
   @IsProjectId() project_id!: string;
-  /** Their descendants in the same trace count too, as in `/calls/purge`. */
+  /** Ids of calls. Their descendants in the same trace count too, as in `/calls/purge`. */
   @IsOptional() @ArrayNotEmpty() @IsIdList(MAX_CALLS) call_ids?: string[] | null;
-  /** By `attributes.user_id`, else `attributes` `user.id`, else the user whose key recorded the call: all calls of its traces. */
+  /**
+   * User of the calls: `user_id` of the attributes, else `user.id` of the attributes, else the user whose key
+   * recorded the call. All calls of the user's traces count.
+   */
   @IsOptional() @IsId() user_id?: string | null;
 }
 
@@ -28,25 +31,25 @@ export class TaintedJobDto {
   model_id!: string;
   @ApiProperty({ enum: STATUSES }) status!: JobStatus;
   parent_step!: number | null;
-  /** The checkpoint that it made. */
+  /** Step of the checkpoint that the job made. */
   step!: number | null;
   @Time() tainted_at!: string | null;
 }
 
 export class TaintedCheckpointDto {
   model_id!: string;
-  /** Null when it was deleted. */
+  /** Name of the model; null when the model was deleted. */
   model!: string | null;
   step!: number;
-  /** Those that name it; purging takes them away. */
+  /** Aliases of the checkpoint. Purging deletes them. */
   aliases!: string[];
   @Time() tainted_at!: string | null;
 }
 
-/** At most 1000 of each. */
+/** At most 1000 builds, jobs and checkpoints each. */
 export class TaintedAnswerDto {
   builds!: TaintedBuildDto[];
-  /** Jobs that were trained on the builds, or on a checkpoint of such a job. */
+  /** Jobs that were trained on the builds, or on a checkpoint that such a job made. */
   jobs!: TaintedJobDto[];
   checkpoints!: TaintedCheckpointDto[];
   has_more!: boolean;

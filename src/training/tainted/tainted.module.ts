@@ -4,7 +4,7 @@ import { PreviewModule } from '../preview.module.js';
 import { TaintedController } from './tainted.controller.js';
 import { TaintedService } from './tainted.service.js';
 
-/** What was trained on calls that are purged. */
+/** Marks and lists builds, jobs and checkpoints that were trained on purged calls. */
 @Module({
   imports: [CallsModule, PreviewModule],
   controllers: [TaintedController],

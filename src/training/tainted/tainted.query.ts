@@ -1,19 +1,20 @@
-// SQL: jobs are followed from checkpoint to checkpoint, and lists are JSON text.
+// SQL for tainted training: follows jobs from checkpoint to checkpoint, and prints lists as JSON text.
 import { wireTime } from '../../platform/query/columns.js';
 import { join, sql, type Sql } from '../../platform/query/sql.js';
 import { lookedUp } from '../../platform/query/plans.js';
 import { visibleIn } from '../../tracing/visible-calls.js';
 
-/** Rows of each list that an answer shows. */
 export const MAX_LISTED = 1000;
 
-/** Builds that calls went into. */
 export const buildsOfCalls = (projectId: string, calls: readonly string[]) => sql<{ id: string }>`
   SELECT DISTINCT i.build_id AS id FROM build_inputs i
   WHERE i.project_id = ${projectId} AND i.kind = 'call' AND i.id = ANY(${calls}::text[])
   ORDER BY id LIMIT ${MAX_LISTED + 1}`;
 
-/** Builds that calls went into of the traces in which a call is a user's. `user` has the first of the fields that is there. */
+/**
+ * Selects the builds made of calls of traces in which a call belongs to the user. The first of the fields `user` with
+ * a value names the user.
+ */
 export const buildsOfUser = (projectId: string, user: Sql[], userId: string) => sql<{ id: string }>`
   SELECT DISTINCT i.build_id AS id FROM (
     SELECT DISTINCT c.trace_id FROM calls c WHERE ${visibleIn(projectId)} AND coalesce(${join(user)}) = ${userId}) t
@@ -26,8 +27,8 @@ export const buildsOfUser = (projectId: string, user: Sql[], userId: string) => 
   ORDER BY id LIMIT ${MAX_LISTED + 1}`;
 
 /**
- * Jobs that were trained on builds, and those that stand on a checkpoint of such a job. What is marked was followed then, and so is
- * not followed again where `isNew` asks for what is not marked yet.
+ * Selects the jobs that were trained on builds, and the jobs that descend from their checkpoints. With `isNew`,
+ * selects only jobs without a mark: a marked job was followed when it was marked.
  */
 const taintedJobs = (projectId: string, builds: readonly string[], isNew: boolean) => {
   const unmarked = isNew ? sql`AND j.tainted_at IS NULL` : sql``;
@@ -49,7 +50,6 @@ export const buildsMark = (projectId: string, builds: readonly string[]) => sql`
   UPDATE builds SET tainted_at = statement_timestamp()
   WHERE project_id = ${projectId} AND id = ANY(${builds}::uuid[]) AND tainted_at IS NULL`;
 
-/** Marks the jobs, and answers them. */
 export const jobsMark = (projectId: string, builds: readonly string[]) => sql<{
   model_id: string;
   step: number | null;
@@ -66,7 +66,7 @@ export const checkpointsMark = (
   UPDATE checkpoints SET tainted_at = statement_timestamp()
   WHERE project_id = ${projectId} AND model_id = ${modelId} AND step = ANY(${steps}::int[]) AND tainted_at IS NULL`;
 
-/** What a list shows: what is marked, or what stands on builds. */
+/** Selects rows that are marked already, or rows that descend from the given builds. */
 export type TaintedSelection = 'marked' | readonly string[];
 
 export const buildsList = (projectId: string, wanted: TaintedSelection) => sql<{ json: string }>`

@@ -23,12 +23,12 @@ import {
   type TaintedSelection,
 } from './tainted.query.js';
 
-/** The user of an application, as attributes name it, else the one whose key recorded the call. */
+/** Paths of the user: the attributes of the application first, then the user whose key recorded the call. */
 const USER = ['attributes.user_id', 'attributes.user\\.id', WIRE.userId];
 
 const PURGED = 'calls that it was trained on were purged';
 
-/** What was trained on calls that are purged: marks it, and lists it. */
+/** Marks and lists builds, jobs and checkpoints that were trained on purged calls. */
 @Injectable()
 export class TaintedService {
   constructor(
@@ -39,8 +39,8 @@ export class TaintedService {
   ) {}
 
   /**
-   * Marks builds, the jobs that were trained on them, their checkpoints and those that stand on these, and takes away the aliases of
-   * the checkpoints. In the transaction that purges calls of the builds; it holds the lock of deleters.
+   * Marks builds, the jobs trained on them, and all checkpoints that descend from these jobs. Deletes the aliases of
+   * the checkpoints. Runs in the transaction that purges calls of the builds, which holds `callDeletionLock`.
    */
   async mark(projectId: string, builds: readonly string[], by: Actor): Promise<void> {
     if (builds.length === 0) return;
@@ -56,7 +56,6 @@ export class TaintedService {
     }
   }
 
-  /** What is marked, or would be, as JSON text. */
   query(body: TaintedQueryDto): Promise<string> {
     const { project_id: projectId, call_ids, user_id } = body;
     if (call_ids && user_id)

@@ -7,8 +7,8 @@ export class BodyChunk {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('uuid', { name: 'batch_id' }) batchId!: string;
   @PrimaryColumn('int') seq!: number;
-  /** A gzip member: the payload is those of all its chunks, one after the other. */
+  /** One gzip member. The payload is the members of all chunks, one after the other. */
   @Column('bytea') text!: Buffer;
-  /** Lines of the payload that end before it; null for those from before it was noted. */
+  /** Lines of the payload that end before the chunk; null for chunks that are older than this column. */
   @Column('int', { name: 'groups_before', nullable: true }) groupsBefore!: number | null;
 }

@@ -4,24 +4,27 @@ import { ApiError } from '../../platform/errors.js';
 const COMMA = 0x2c;
 const SPACE = 0x20;
 const NOTHING = Buffer.alloc(0);
-/** In place of a position: there is none. */
+/** Stands for the absence of a position. */
 const NONE = -1;
 
 /**
- * The text of one value that is to be parsed in one go, kept from its first byte to its last while chunks pass. What stands between `pause` and
- * `resume` is left out. Positions are those of the chunk under way.
+ * Collects the text of one value while chunks arrive, so that the whole text can be parsed at once. Leaves out the
+ * bytes between `pause` and `resume`. Positions are offsets in the current chunk.
  */
 export class CapturedText {
   private readonly text = new ByteBuffer();
   private chunk: Buffer = NOTHING;
-  /** The first byte that is not copied yet, while the text is captured. */
+  /** The first byte of the chunk that is not copied yet; `NONE` while nothing is captured. */
   private start = NONE;
-  /** The length up to the first member of an object, if that was left out: the comma behind it has to go too. */
+  /**
+   * Length of the text before the first member of an object, if that member was left out. The comma after it is then
+   * removed too.
+   */
   private firstLeftOut = NONE;
-  /** The count of all values, less those captured. */
+  /** Number of all values minus the captured ones. */
   private otherValues = 0;
 
-  /** `name` is what an error calls the value; `passed` counts all values, captured or not. */
+  /** `name` returns the name of the value in errors. `passed` counts all values, captured or not. */
   constructor(
     private readonly limits: { bytes: number; values: number },
     private readonly passed: { values: number },
@@ -40,7 +43,7 @@ export class CapturedText {
     this.chunk = chunk;
   }
 
-  /** @throws ApiError `too_large`, as all that copy bytes do */
+  /** @throws ApiError `too_large`, as all methods that copy bytes do */
   endChunk(): void {
     if (!this.isCapturing) return;
     this.copyUpTo(this.chunk.length);
@@ -53,7 +56,7 @@ export class CapturedText {
     this.otherValues = this.passed.values;
   }
 
-  /** Captures nothing from here on; `instead` stands for what is left out. */
+  /** Stops capturing. Appends `instead` in place of what is left out. */
   pause(end: number, instead: Uint8Array = NOTHING): void {
     this.copyUpTo(end);
     this.start = NONE;
@@ -66,7 +69,7 @@ export class CapturedText {
     this.otherValues += this.passed.values;
   }
 
-  /** The whole text; nothing of it is held any more. */
+  /** Returns the whole text, and clears it. */
   end(end: number): string {
     this.pause(end);
     const text = this.text.bytes.toString('utf8');
@@ -74,7 +77,7 @@ export class CapturedText {
     return text;
   }
 
-  /** Pauses, and takes out the key that has just ended, which was spelled in `length` bytes. */
+  /** Pauses, and removes the key that has just ended. `length` is the number of bytes of its spelling. */
   leaveOut(end: number, length: number): void {
     this.pause(end);
     const { bytes } = this.text;
@@ -85,7 +88,7 @@ export class CapturedText {
     this.firstLeftOut = isFirst ? this.text.length : NONE;
   }
 
-  /** Another key has ended: takes out the comma before it, if the first member of its object was left out. */
+  /** Handles the end of another key: removes the comma before it, if the first member of its object was left out. */
   dropComma(end: number): void {
     if (this.firstLeftOut === NONE) return;
     this.copyUpTo(end);
@@ -94,7 +97,7 @@ export class CapturedText {
     this.firstLeftOut = NONE;
   }
 
-  /** An object has ended whose members may have been left out. */
+  /** Handles the end of an object whose members may have been left out. */
   endObject(): void {
     this.firstLeftOut = NONE;
   }

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../platform/errors.js';
 import { CODES } from '../../platform/json/json-grammar.js';
 
-/** The containers that are gone into, which is the way to the logprobs, by the key or the list that leads to them. */
+/** The containers on the way to the logprobs, keyed by `<parent>.<key>`; `*` is any item of a list. */
 const INSIDE = {
   'body.trajectory_groups': 'groups',
   'groups.*': 'group',
@@ -31,16 +31,15 @@ const LISTS = new Set<ContainerKind>([
   'turns',
   'tokens',
 ]);
-/** These are refused at once when they are of another type; the others are judged when their text is parsed. */
+/** Containers whose type is checked when they begin. The others are checked when their text is parsed. */
 const TYPED = new Set<ContainerKind>(['body', 'groups', 'group', 'trajectory']);
 
 const { OPEN_BRACE, OPEN_BRACKET } = CODES;
 
-/** Where in a body with trajectory groups its reader is. */
+/** Tracks the position of a reader in a body with trajectory groups. */
 export class DocumentOutline {
-  /** The innermost container, undefined outside of the body. */
+  /** The innermost container; undefined outside of the body. */
   inner: ContainerKind | undefined;
-  /** The last key. */
   key = '';
   groupIndex = -1;
   trajectoryIndex = -1;
@@ -51,8 +50,8 @@ export class DocumentOutline {
   }
 
   /**
-   * A value begins. The container that is entered with it; undefined for any other value.
-   * @throws ApiError `invalid_request` for a value that is not the container its place takes
+   * Handles the start of a value. Returns the container that begins with it, and undefined for any other value.
+   * @throws ApiError `invalid_request` for a value that should be a container and is not
    */
   enter(firstByte: number): ContainerKind | undefined {
     const parent = this.inner;
@@ -72,14 +71,13 @@ export class DocumentOutline {
     throw invalidRequest([{ path: this.printPlace(kind), message }]);
   }
 
-  /** The innermost container ends. */
   leave(): ContainerKind {
     const kind = this.path.pop()!;
     this.inner = this.path.at(-1);
     return kind;
   }
 
-  /** The place of the group or the trajectory under way, as errors name it. */
+  /** Returns the path of the current group or trajectory for error messages. */
   printPlace(kind: ContainerKind): string {
     if (kind === 'body') return '';
     if (kind === 'groups') return 'trajectory_groups';

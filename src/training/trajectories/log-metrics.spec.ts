@@ -17,7 +17,7 @@ describe('LogMetrics', () => {
           { metrics: { turns: 5 } }, // the reward is 0 by default
         ],
       ],
-      [{ metrics: { judge: 1 } }, [{ reward: 3, metrics: { correct: true } }]], // no deviation of one
+      [{ metrics: { judge: 1 } }, [{ reward: 3, metrics: { correct: true } }]], // one trajectory has no deviation
       [{ exceptions: [{}, {}] }, []],
       [{}, [{ reward: -1 }, { reward: 1 }]],
     );

@@ -2,7 +2,7 @@ import { storable } from '../../platform/query/columns.js';
 import { assertFewMetrics } from '../metrics-limit.js';
 import type { CheckedGroup, MetricValues, CheckedTrajectory } from '../trajectory-rules.js';
 
-/** A mean over what is a finite number; booleans count as 0 and 1, null and NaN not at all. */
+/** Computes the mean of finite numbers. Booleans count as 0 and 1; null and NaN do not count. */
 class Mean {
   private sum = 0;
   private count = 0;
@@ -14,7 +14,7 @@ class Mean {
     this.count++;
   }
 
-  /** NaN of nothing. */
+  /** The mean; NaN without values. */
   get value(): number {
     return this.sum / this.count;
   }
@@ -39,7 +39,7 @@ class Means {
   }
 }
 
-/** The metrics of one `log`, gathered group by group: memory grows with the number of metrics, not of trajectories. */
+/** Collects the metrics of one `log`, group by group. Memory grows with the number of metrics, not of trajectories. */
 export class LogMetrics {
   numGroups = 0;
   numTrajectories = 0;
@@ -59,7 +59,10 @@ export class LogMetrics {
     this.metrics.add(group.metrics, 'group_');
   }
 
-  /** Names of `training.md`, each with the split before it. A computed metric replaces a client's metric of the same name. */
+  /**
+   * Returns the metrics under the names of docs/training.md, each with the split before it. A computed metric
+   * replaces a client's metric of the same name.
+   */
   of(split: string): Record<string, number> {
     const { numGroups, numTrajectories, numExceptions } = this;
     const values: [string, number][] = [

@@ -16,12 +16,12 @@ interface Groups {
   count: number;
 }
 
-/** Hands out payloads chunk by chunk, for the key that asks now: a slow reader holds no connection. */
+/** Reads payloads chunk by chunk with the caller's current rights. A slow reader holds no connection. */
 @Injectable()
 export class PayloadsService {
   constructor(private readonly database: Database) {}
 
-  /** Bytes of the payload. It is gzip in members, so that a part of it is seldom readable alone. */
+  /** Yields bytes of the payload. It consists of gzip members, so a byte range is seldom readable alone. */
   bytesOf(
     batch: { projectId: string; id: string },
     range: ByteRange,
@@ -40,7 +40,7 @@ export class PayloadsService {
     })();
   }
 
-  /** Groups of the payload, as gzip JSONL of their own. */
+  /** Yields groups of the payload, packed again as gzip JSONL. */
   groupsOf(
     batch: { projectId: string; id: string },
     { from, count }: Groups,
@@ -69,7 +69,7 @@ export class PayloadsService {
     })();
   }
 
-  /** What the payload says, in pieces. */
+  /** Yields the unpacked text of the payload in pieces. */
   async *textOf(batch: { projectId: string; id: string }, caller: Caller): AsyncGenerator<Buffer> {
     for await (const packed of this.reader(batch, caller).from(0))
       if (packed.length > 0) yield await gunzip(packed);
@@ -77,7 +77,7 @@ export class PayloadsService {
 
   private reader({ projectId, id }: { projectId: string; id: string }, caller: Caller) {
     const { database } = this;
-    const { key } = database; // chunks are asked for in the context of the connection
+    const { key } = database; // chunks are read with the key of the current connection
     const run = async <T>(work: () => Promise<T>): Promise<T> => {
       await caller.assertValid();
       return database.runFor(key, () => database.long(work));
@@ -94,7 +94,7 @@ export class PayloadsService {
   }
 }
 
-/** What of the text, which begins in the given line, belongs to the lines asked for; and the line it ends in. */
+/** Returns the requested lines of a text that begins in the given line, and the line in which the text ends. */
 function linesWithin(text: Buffer, line: number, { from, count }: Groups) {
   let start = line >= from ? 0 : text.length;
   let end = text.length;

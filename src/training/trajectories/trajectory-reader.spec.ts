@@ -4,7 +4,7 @@ import { TrajectoryReader, type TrajectoryRow } from './trajectory-reader.js';
 
 const NOW = '2026-01-01T00:00:00.000Z';
 
-/** Reads a body in pieces of the lengths given, over and over. */
+/** Reads a body in pieces whose lengths repeat in the given order. */
 function read(body: string | Uint8Array, lengths = [64 * 1024]) {
   const bytes = Buffer.from(body as string);
   const reader = new TrajectoryReader(NOW);

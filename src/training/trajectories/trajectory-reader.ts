@@ -15,59 +15,58 @@ import { DocumentOutline, type ContainerKind } from './document-outline.js';
 import { LogMetrics } from './log-metrics.js';
 import { PayloadCutter } from '../payload-cutter.js';
 
-/** What is stored of a trajectory for queries. */
 export interface TrajectoryRow {
   id: string;
   groupIndex: number;
   trajectoryIndex: number;
   reward: number | null;
   startTime: string;
-  /** Sampled tokens: the entries of the logprobs of its choices. */
+  /** Number of sampled tokens: the entries of the logprobs of its choices. */
   numTokens: number;
   isOpaque: boolean;
   /** The JSON text as it was sent, without logprobs and token ids, and with the defaults of absent fields. */
   document: string;
 }
 
-/** Members of the body that are understood beside its groups; others are not kept. */
+/** Members of the body that are kept besides the groups. */
 const MEMBERS = ['model_id', 'split', 'experimental_config'];
-/** Of such a member, and of what a group holds beside its trajectories. */
+/** Limits of one of these members, and of a group without its trajectories. */
 const MEMBER_LIMITS = { bytes: 4 * 1024 * 1024, values: Infinity };
 const TRAJECTORY_LIMITS = { bytes: 32 * 1024 * 1024, values: 200_000 };
-/** What the payload alone has: there is one for each token, or for each token of each prompt. */
+/** Members that only the payload keeps: they have one entry for each token, or for each token of each prompt. */
 const PAYLOAD_ONLY: Partial<Record<ContainerKind, readonly string[]>> = {
   turn: ['logprobs', 'prompt_token_ids', 'token_ids'],
   response: ['prompt_token_ids'],
 };
-/** Of the containers body, groups and group. */
+/** Depth of the containers body, groups and group. */
 const GROUP_DEPTH = 3;
 const EMPTY_LIST = Buffer.from('[]');
 
 /**
- * Reads the body of `log` and of a training job as it comes, in one pass: makes the payload of its groups, takes out the
- * small members, and makes a row of each trajectory when it has ended. Of a repeated key the last one counts, as in
- * `JSON.parse`. Memory is one trajectory without its logprobs and token ids, and what the caller has not taken yet.
+ * Reads the body of `log` and of a training job while it arrives, in one pass. Makes the payload of the groups,
+ * collects the small members, and makes a row of each trajectory. The last of repeated keys counts, as in
+ * `JSON.parse`. Memory: one trajectory without its logprobs and token ids, and the output that the caller has not
+ * taken yet.
  *
- *     state               captures     cuts    begins with                      ends with
- *     body
- *     ├─ member           member                                                `members`
- *     └─ groups                                repeal of all rows so far
- *        └─ group         shell        group                                    metrics, a line of the payload
- *           └─ trajectories            group   repeal of the group's rows
- *              └─ trajectory           group                                    a row
- *                 │       trajectory
- *                 └─ logprobs          group   their key is taken out           (tokens are counted)
+ * `DocumentOutline` tracks the position, `CapturedText` keeps bytes that are parsed later, and `PayloadCutter` keeps
+ * the bytes of groups. The containers of the body, from the outside to the inside:
  *
- * `DocumentOutline` knows where the reader is, `CapturedText` keeps bytes that are to be parsed, `PayloadCutter` those of groups.
+ * - A member of the body is captured as `member`, and stored in `members` at its end.
+ * - `groups`: when the key is repeated, all rows so far are repealed.
+ * - `group`: its bytes are cut for the payload, and it is captured as `shell` without its trajectories. At its end,
+ *   its metrics are added, and a line of the payload ends.
+ * - `trajectories`: when the key is repeated, the rows of the group are repealed.
+ * - `trajectory`: it is captured as `trajectory`, and becomes a row at its end.
+ * - `logprobs`: their key is removed from the captured text, and their tokens are counted.
  */
 export class TrajectoryReader implements ScanListener {
-  /** The small members, parsed, and their text. */
+  /** The small members of the body: the parsed value and its text. */
   readonly members = new Map<string, { value: unknown; text: string }>();
   readonly cutter = new PayloadCutter();
-  /** Rows that were not taken yet, and the length of their documents. */
+  /** Rows that the caller has not taken yet; `rowBytes` is the length of their documents. */
   rows: TrajectoryRow[] = [];
   rowBytes = 0;
-  /** Groups whose rows a repeated key took back; null for all there were. */
+  /** Groups whose rows a repeated key has repealed; null stands for all groups so far. */
   private repealed: (number | null)[] = [];
   hasGroups = false;
   metrics = new LogMetrics();
@@ -77,7 +76,7 @@ export class TrajectoryReader implements ScanListener {
   private readonly outline = new DocumentOutline();
 
   private readonly member = new CapturedText(MEMBER_LIMITS, this.scanner, () => this.outline.key);
-  /** A group with an empty list in place of its trajectories. */
+  /** The current group, with an empty list in place of its trajectories. */
   private readonly shell = new CapturedText(
     MEMBER_LIMITS,
     this.scanner,
@@ -90,16 +89,16 @@ export class TrajectoryReader implements ScanListener {
   );
   private readonly captured = [this.member, this.shell, this.trajectory];
 
-  /** What the metrics need of the trajectories of the group under way; null before it has any. */
+  /** Values of the current group's trajectories for the metrics; null before its list of trajectories. */
   private groupTrajectories: CheckedTrajectory[] | null = null;
   private numTokens = 0;
   private chunk: Buffer = Buffer.alloc(0);
-  /** Up to here the chunk was given to the cutter. */
+  /** End of the bytes of the chunk that the cutter was given. */
   private cutEnd = 0;
 
   constructor(private readonly receivedAt: string) {}
 
-  /** @throws ApiError when the body is no JSON, or a value is not what its field takes. */
+  /** @throws ApiError when the body is not JSON, or a value has a wrong type */
   write(chunk: Buffer): void {
     this.utf8.write(chunk);
     this.chunk = chunk;
@@ -116,12 +115,12 @@ export class TrajectoryReader implements ScanListener {
     this.cutter.cut();
   }
 
-  /** Bytes of texts that are to be parsed when they are complete. */
+  /** Bytes of incomplete texts that are parsed at their end. */
   get heldBytes(): number {
     return this.trajectory.length + this.shell.length + this.member.length;
   }
 
-  /** What is ready to be stored: first the repeals, which are of rows taken before. */
+  /** Returns what can be stored. Repeals concern rows that were taken before, so the caller applies them first. */
   take() {
     const { rows, repealed, cutter } = this;
     const { chunks } = cutter;
@@ -214,7 +213,7 @@ export class TrajectoryReader implements ScanListener {
     });
   }
 
-  /** A key came again: the rows of a group do not count, or nothing so far does. */
+  /** Handles a repeated key: discards the rows of a group, or all groups so far. */
   private repeal(group: number | null): void {
     this.rows = this.rows.filter(({ groupIndex }) => group !== null && groupIndex !== group);
     this.repealed.push(group);

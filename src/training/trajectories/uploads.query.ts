@@ -1,4 +1,4 @@
-// SQL: bodies arrive and leave as streams.
+// SQL for bodies that arrive and are read as streams.
 import { join, sql, type Sql } from '../../platform/query/sql.js';
 import type { PayloadChunk } from '../payload-cutter.js';
 import type { TrajectoryRow } from './trajectory-reader.js';
@@ -23,19 +23,17 @@ export function trajectoriesInsert(project: string, batch: string, rows: Traject
     reward, start_time, document) VALUES ${join(values)}`;
 }
 
-/** What a repeated key took back: the trajectories of some groups. */
+/** Deletes the trajectories of groups that a repeated key has repealed. */
 export const groupsRepeal = (project: string, batch: string, groups: number[]) => sql`
   DELETE FROM trajectories
   WHERE project_id = ${project} AND batch_id = ${batch} AND group_index = ANY(${groups}::int[])`;
 
-/** What a repeated key took back: all of them. */
 export const trajectoriesDelete = (project: string, batches: string[]) =>
   sql`DELETE FROM trajectories WHERE project_id = ${project} AND batch_id = ANY(${batches}::uuid[])`;
 
 export const chunksDelete = (project: string, batches: string[]) =>
   sql`DELETE FROM body_chunks WHERE project_id = ${project} AND batch_id = ANY(${batches}::uuid[])`;
 
-/** The next payload chunks of a batch behind `seq`, in order. */
 export const payloadChunks = (project: string, batch: string, seq: number) => sql<{
   seq: number;
   text: Buffer;
@@ -43,7 +41,6 @@ export const payloadChunks = (project: string, batch: string, seq: number) => sq
   SELECT seq, text FROM body_chunks
   WHERE project_id = ${project} AND batch_id = ${batch} AND seq > ${seq} ORDER BY seq LIMIT 4`;
 
-/** The next payload chunk of a batch behind `seq`. */
 export const payloadChunk = (project: string, batch: string, seq: number) => sql<{
   seq: number;
   text: Buffer;
@@ -51,7 +48,7 @@ export const payloadChunk = (project: string, batch: string, seq: number) => sql
   SELECT seq, text FROM body_chunks
   WHERE project_id = ${project} AND batch_id = ${batch} AND seq > ${seq} ORDER BY seq LIMIT 1`;
 
-/** The chunk of the payload that has the byte `at`, and how many bytes stand before it. */
+/** Finds the chunk of the payload that contains the byte `at`, and the number of bytes before the chunk. */
 export const chunkAtByte = (project: string, batch: string, at: number) => sql<{
   seq: number;
   before: number;
@@ -61,7 +58,10 @@ export const chunkAtByte = (project: string, batch: string, at: number) => sql<{
     WHERE project_id = ${project} AND batch_id = ${batch}) c
   WHERE before <= ${at} ORDER BY seq DESC LIMIT 1`;
 
-/** The last chunk that begins before the group, and how many groups end before it. No row where that is not known. */
+/**
+ * Finds the last chunk that begins before the group, and the number of groups that end before it. Returns no row when
+ * `groups_before` is not known.
+ */
 export const chunkBeforeGroup = (project: string, batch: string, group: number) => sql<{
   seq: number;
   groups_before: number;

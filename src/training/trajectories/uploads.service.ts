@@ -29,26 +29,26 @@ import {
 import { TrajectoryBatch } from './trajectory-batch.entity.js';
 
 const gzip = promisify(zlib.gzip);
-/** The fastest level: bench/training.mjs prints what the others cost and save. */
+/** The fastest level. bench/training.mjs prints what the other levels cost and save. */
 const LEVEL = { level: 1 };
 
-/** Bytes of documents, and rows, of one INSERT. */
+/** Largest bytes of documents and largest number of rows of one INSERT. */
 const MAX_ROW_BYTES = 1024 * 1024;
 const MAX_ROWS = 200;
 
-/** Memory of a body while it passes, besides what its reader keeps. */
+/** Memory of a body while it is received, besides the memory of its reader. */
 const PASSING_BYTES = 2 * 1024 * 1024;
-/** A trajectory that is being received, with its text and parsed copy to come. */
+/** Memory of an incomplete trajectory per byte: its bytes, its text, and its parsed copy. */
 const HELD_WEIGHT = 2 + MAX_PARSED_WEIGHT;
 
-/** Reads a body as it comes. What it has ready is taken and stored. */
+/** Reads a body while it arrives. The caller takes what is complete, and stores it. */
 export interface BodyReader {
-  /** What of the body waits for more of it. */
+  /** Bytes that wait for more of the body. */
   readonly heldBytes: number;
   readonly rows: readonly unknown[];
   readonly rowBytes: number;
   readonly cutter: { readonly chunks: readonly unknown[] };
-  /** Known when the body has ended. */
+  /** Complete when the body has ended. */
   readonly metrics: { readonly numGroups: number; readonly numTrajectories: number };
   write(chunk: Buffer): void;
   end(): void;
@@ -57,7 +57,7 @@ export interface BodyReader {
 
 type TakenRows = ReturnType<TrajectoryReader['take']>;
 
-/** A body on its way in, or received and not yet kept. */
+/** A body that is being received, or was received and is not kept yet. */
 export interface TrajectoryUpload<R extends BodyReader = TrajectoryReader> {
   staged: StagedUpload;
   reader: R;
@@ -68,10 +68,10 @@ export interface TrajectoryUpload<R extends BodyReader = TrajectoryReader> {
   isKept: boolean;
 }
 
-/** The project of the model that the body is for, null as long as it has named none. */
+/** Returns the project of the model that the body names; null while the body has named none. */
 export type FindProject<R = TrajectoryReader> = (reader: R) => Promise<string | null>;
 
-/** Receives bodies with training data as staged uploads, which `keep` makes batches. */
+/** Receives bodies with training data as staged uploads. `keep` turns an upload into a batch. */
 @Injectable()
 export class UploadsService {
   constructor(
@@ -81,9 +81,9 @@ export class UploadsService {
   ) {}
 
   /**
-   * Receives the body of the request, then runs `use` in a transaction, under the request's idempotency key if it has
-   * one. What `use` does not keep is discarded. `projectOf` is asked as the body comes, and answers the project once it
-   * is known; it throws to refuse the body then and there.
+   * Receives the body of the request. Then runs `use` in a transaction, under the request's idempotency key if it has
+   * one. Discards the upload if `use` does not keep it. Calls `findProject` while the body arrives, until it returns
+   * the project. It throws to refuse the body at once.
    */
   receive<T>(
     context: Context,
@@ -94,7 +94,7 @@ export class UploadsService {
     return this.receiveBy(trajectoryReader(), context, findProject, use);
   }
 
-  /** The same for a body that another reader reads. */
+  /** Receives a body as `receive` does, with the given reader. */
   async receiveBy<T, R extends BodyReader>(
     reader: R,
     context: Context,
@@ -142,7 +142,7 @@ export class UploadsService {
       await readInflated(context, reading, (chunk) => (writing = takeChunk(chunk)));
       return await staging.end();
     } catch (error) {
-      await writing.catch(() => {}); // a client that left does not wait for it
+      await writing.catch(() => {}); // a client that has left does not wait for this write
       await staging.stop();
       await staging.upload.discard();
       throw error;
@@ -150,14 +150,14 @@ export class UploadsService {
   }
 
   /**
-   * Stages a body that the service makes itself, of a project's own model. The caller keeps or discards it. Null when
-   * the body is empty.
+   * Stages a body that the service has made for a model of the project. The caller keeps or discards the upload.
+   * Returns null when the body is empty.
    */
   stage(projectId: string, body: AsyncIterable<Buffer>): Promise<TrajectoryUpload | null> {
     return this.stageBy(trajectoryReader(), projectId, body);
   }
 
-  /** The same for a body that another reader reads. */
+  /** Stages a body as `stage` does, with the given reader. */
   async stageBy<R extends BodyReader>(
     reader: R,
     projectId: string,
@@ -182,13 +182,13 @@ export class UploadsService {
     return new UploadStaging(this.database, this.uploads.begin(), reader, findProject);
   }
 
-  /** Forgets what batches hold; that they were there stays. In the transaction of the caller. */
+  /** Deletes the contents of batches, but not their rows. Runs in the transaction of the caller. */
   async forget(projectId: string, batches: string[]): Promise<void> {
     await this.database.query(chunksDelete(projectId, batches));
     await this.database.query(trajectoriesDelete(projectId, batches));
   }
 
-  /** Makes the upload a batch, in the transaction of the caller. */
+  /** Turns the upload into a batch, in the transaction of the caller. */
   async keep(
     upload: TrajectoryUpload<BodyReader>,
     batch: Pick<TrajectoryBatch, 'projectId' | 'modelId' | 'split' | 'jobId' | 'step'>,
@@ -211,7 +211,7 @@ export class UploadsService {
   }
 }
 
-/** The staging of one body: while a part of it is stored, the next one is read. */
+/** Stages one body: stores a part of it while the next part is read. */
 class UploadStaging<R extends BodyReader> {
   private readonly bodyHash = createHash('sha256');
   private payloadHash = createHash('sha256');
@@ -227,7 +227,6 @@ class UploadStaging<R extends BodyReader> {
     private readonly findProject: FindProject<R>,
   ) {}
 
-  /** Bytes of the body that are kept until the trajectory under way has ended. */
   get heldBytes(): number {
     return this.reader.heldBytes;
   }
@@ -260,12 +259,12 @@ class UploadStaging<R extends BodyReader> {
     };
   }
 
-  /** Resolves when nothing is stored any more. */
+  /** Waits until the current part is stored, or has failed. */
   async stop(): Promise<void> {
     await this.storing.catch(() => {});
   }
 
-  /** The project of the model, if it is known before the first part is stored. */
+  /** Sets the project of the upload, if it is known before the first part is stored. */
   private async choosePlace(): Promise<void> {
     const project = await this.findProject(this.reader);
     if (!this.upload.isBegun && project !== null) this.upload.projectId = project;
@@ -274,7 +273,7 @@ class UploadStaging<R extends BodyReader> {
   private async storeNext(): Promise<void> {
     await this.storing;
     this.storing = this.store(this.reader.take());
-    this.storing.catch(() => {}); // it is awaited later, by the next part or the end
+    this.storing.catch(() => {}); // the next part or the end awaits it
   }
 
   private async store({ chunks, rows, repealed }: TakenRows): Promise<void> {
@@ -305,7 +304,6 @@ class UploadStaging<R extends BodyReader> {
     this.payloadHash = createHash('sha256');
   }
 
-  /** A key came twice, and the last one counts. */
   private async repeal(groups: (number | null)[]): Promise<void> {
     const { projectId, id } = this.upload;
     if (groups.includes(null)) {
@@ -315,10 +313,10 @@ class UploadStaging<R extends BodyReader> {
   }
 }
 
-/** Of a body without groups: a payload is at least one chunk. */
+/** The payload of a body without groups: a payload has at least one chunk. */
 const NO_PAYLOAD: PayloadChunk = { text: Buffer.alloc(0), groupsBefore: 0 };
 
 const trajectoryReader = () => new TrajectoryReader(microseconds(new Date()));
 
-/** Date-times in the form of the wire. */
+/** Prints a time with six decimal digits, as answers do. */
 const microseconds = (time: Date) => time.toISOString().replace('Z', '000Z');

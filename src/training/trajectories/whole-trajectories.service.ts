@@ -11,21 +11,22 @@ import { chunkBeforeGroup, payloadChunk } from './uploads.query.js';
 
 const gunzip = promisify(zlib.gunzip);
 const LINE_FEED = 0x0a;
-/** Rows of one batch: the documents of a few are in memory beside one group. */
+/** Rows that are fetched at once. A few documents are in memory beside one group. */
 const ROWS_AT_ONCE = 16;
 const ADDED = [...DEFAULTS.map(([name]) => name), 'start_time'];
 
 /**
- * Answers trajectories as they were logged. The rows have no logprobs and token ids, of which there is one for each token, so each
- * trajectory is read from the payload of its batch, group by group. Memory is one group.
+ * Reads trajectories as they were logged. The rows have no logprobs and no token ids, which have one entry for each
+ * token. Each trajectory is therefore read from the payload of its batch, group by group. Memory is one group.
  */
 @Injectable()
 export class WholeTrajectories {
   constructor(private readonly database: Database) {}
 
   /**
-   * The JSON texts of the trajectories of a query, whose rows are the id of the batch, the indexes of the group and of the trajectory, the members
-   * that the service adds, and the document, each on a line.
+   * Streams the JSON texts of the trajectories that a query selects. A row has five parts, each on a line: the id of
+   * the batch, the index of the group, the index of the trajectory, the members that the service adds, and the
+   * document.
    */
   async stream(projectId: string, rows: Sql, caller: Caller): Promise<Readable> {
     const { key } = this.database;
@@ -55,7 +56,7 @@ async function* wholeRows(
   }
 }
 
-/** A trajectory as it was sent, then the defaults of what it lacks, then the members that the service adds. */
+/** Prints a trajectory as it was sent, then the defaults of absent fields, then the members that the service adds. */
 function wholeRow(sent: string | undefined, document: string, added: string): string {
   const text = sent ?? document;
   const names = memberSpans(text, 0);
@@ -66,18 +67,17 @@ function wholeRow(sent: string | undefined, document: string, added: string): st
   return `{${parts.filter((part) => part.trim() !== '').join(',')}}`;
 }
 
-/** The groups of payloads. Reads on from the group before, and keeps the last chunk and the last group. */
+/** Reads groups of payloads in order. Keeps the last chunk and the last group. */
 class Groups {
   private batch = '';
   private seq = -1;
-  /** The text that is not read yet, and the line that it begins with. */
+  /** Text that is not read yet; `line` is the line that it begins with. */
   private text: Buffer = Buffer.alloc(0);
   private line = 0;
   private last: { group: number; texts: (string | undefined)[] } | null = null;
 
   constructor(private readonly query: <Row>(query: Sql<Row>) => Promise<Row[]>) {}
 
-  /** The texts of the trajectories of a group. */
   async trajectories(projectId: string, batch: string, group: number) {
     if (this.batch === batch && this.last?.group === group) return this.last.texts;
     if (this.batch !== batch || group < this.line || !this.isAtHand(group))
@@ -89,7 +89,6 @@ class Groups {
     return texts;
   }
 
-  /** Whether the group begins in the text that is there. */
   private isAtHand(group: number): boolean {
     let at = 0;
     for (let line = this.line; line < group; line++) {
@@ -107,7 +106,6 @@ class Groups {
     this.text = Buffer.alloc(0);
   }
 
-  /** Reads up to the end of a group, and answers it. */
   private async read(projectId: string, group: number): Promise<string> {
     const parts: Buffer[] = [];
     for (;;) {
