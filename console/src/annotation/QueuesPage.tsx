@@ -26,7 +26,7 @@ const DeleteQueue = lazy(() =>
 
 type QueueDialog = { kind: 'new' } | { kind: 'edit' | 'delete'; queue: Queue };
 
-/** The annotation queues of a project, the newest first. */
+/** Lists the annotation queues of a project, newest first. */
 export function QueuesPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;
@@ -83,7 +83,7 @@ export function QueuesPage() {
   );
 }
 
-/** The queues as they are now, with how far they are. */
+/** Reads the queues and their progress, and again when they change. */
 function useQueues(project: string) {
   const ofQueues = queuesQuery(project);
   const list = useQuery(ofQueues);
@@ -133,7 +133,7 @@ function queueColumns({
   entity: string;
   project: string;
   statById: ReadonlyMap<string, QueueStat>;
-  /** Undefined for those who may change nothing. */
+  /** Undefined when the user may change nothing. */
   onAsk: ((asked: QueueDialog) => void) | undefined;
 }): TableColumn<Queue>[] {
   return [

@@ -6,7 +6,7 @@ export interface AuditSearch {
   project?: string;
 }
 
-/** What is in the address of the page. */
+/** Reads the search parameters of the page. */
 export function auditSearch(search: Record<string, unknown>): AuditSearch {
   const found: AuditSearch = {};
   for (const name of ['user', 'action', 'project'] as const) {

@@ -19,7 +19,7 @@ import {
 } from './scores.ts';
 import styles from './evaluations.module.css';
 
-/** Each run beside the baseline: scores, and what they took. */
+/** Compares each run with the baseline: scores, latency, tokens and costs. */
 export function Comparisons({
   sides,
   compared: { comparisons, warnings, confidence },
@@ -62,7 +62,7 @@ export function Comparisons({
   );
 }
 
-/** The tests that were made, each with its source. */
+/** The statistical tests that were used, each with its source. */
 function testSources(comparisons: readonly Comparison[]): [test: string, source: string][] {
   const tests = new Map<string, string>();
   for (const comparison of comparisons)
@@ -78,7 +78,10 @@ interface Line {
   name: string;
   title: string;
   compared: ComparedMeasure;
-  /** Corrected for all scores; measures are no hypotheses about quality and have none. */
+  /**
+   * The p-value corrected for all scores (Holm). Null for latency, tokens and costs, which are no hypotheses about
+   * quality.
+   */
   holm: number | null;
   formats: Formats;
 }

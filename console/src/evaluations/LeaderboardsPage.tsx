@@ -25,7 +25,7 @@ import styles from './evaluations.module.css';
 
 const route = getRouteApi('/p/$entity/$project/evaluations/leaderboards');
 
-/** Published leaderboards: models by what their runs summed up. */
+/** Shows published leaderboards: models ranked by the summaries of their runs. */
 export function LeaderboardsPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;

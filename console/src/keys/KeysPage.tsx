@@ -17,7 +17,7 @@ const RevokeKey = lazy(() =>
   import('./RevokeKey.tsx').then((module) => ({ default: module.RevokeKey })),
 );
 
-/** Who may get in, for those who decide about it. */
+/** Manages all keys; for admins. */
 export function KeysPage() {
   if (mayActAs(useMe(), 'admin')) return <Keys />;
   return (

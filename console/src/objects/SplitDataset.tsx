@@ -23,7 +23,7 @@ interface SplitPart {
   percent: string;
 }
 
-/** Makes datasets of the rows of a version, by fractions. */
+/** Splits the rows of a version into new datasets by fractions. */
 export function SplitDataset({
   project,
   version: { object_id, digest, version_index },

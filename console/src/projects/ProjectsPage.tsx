@@ -14,7 +14,7 @@ import styles from './projects.module.css';
 const route = getRouteApi('/projects');
 const REFRESH_MS = 15_000;
 
-/** What the key reaches, and how much there is. */
+/** Lists the projects that the key reaches, with their numbers. */
 export function ProjectsPage() {
   const me = useMe();
   const { sort } = route.useSearch();
@@ -52,7 +52,7 @@ export function ProjectsPage() {
   );
 }
 
-/** Whose key it is, and what it may. */
+/** Shows the user, role and scopes of the key. */
 function CallerScopes({ me: { user, role, scopes, expires_at } }: { me: Me }) {
   return (
     <p className={styles['reach']}>

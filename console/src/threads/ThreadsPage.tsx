@@ -21,7 +21,7 @@ const PAGE = 200;
 
 type Thread = Schema<'ThreadDto'>;
 
-/** The conversations of a project with their exact statistics, in any order. */
+/** Lists the conversations of a project with their exact statistics, in any order. */
 export function ThreadsPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;

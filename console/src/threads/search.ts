@@ -10,10 +10,10 @@ const SORTS = [
 ] as const;
 export type Sort = (typeof SORTS)[number];
 
-/** What stands in the address of the list. */
+/** Search parameters of the list of threads. */
 export interface ThreadsSearch extends SourceSearch {
   sort?: Sort;
-  /** The smallest first. */
+  /** Ascending order; descending when absent. */
   up?: true;
 }
 

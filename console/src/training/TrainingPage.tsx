@@ -17,7 +17,7 @@ import styles from './training.module.css';
 
 const route = getRouteApi('/p/$entity/$project/training');
 
-/** What is trained in a project: its models, their jobs, and the builds that these are made of. */
+/** Shows the models of a project, their jobs, and the builds that the jobs use. */
 export function TrainingPage() {
   const { entity, project } = route.useParams();
   const { tab = 'models' } = route.useSearch();

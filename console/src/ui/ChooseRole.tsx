@@ -2,7 +2,7 @@ import { useId } from 'react';
 import controls from './controls.module.css';
 import { inputClass } from './Field.tsx';
 
-/** The choice of a role, by the words that each is shown with. */
+/** Chooses a role by its label. */
 export function ChooseRole<Role extends string>({
   value,
   roles,

@@ -2,7 +2,7 @@ import { Dialog as Base } from '@base-ui/react/dialog';
 import type { ReactNode } from 'react';
 import styles from './controls.module.css';
 
-/** A question that has to be answered first. */
+/** A modal dialog. */
 export function Dialog({
   title,
   isOpen,
