@@ -22,7 +22,6 @@ const jobOf = async (page: Page) => {
   await page.getByRole('heading', { name: /^Job / }).waitFor();
 };
 
-/** Waits until no part of the page is marked as busy. */
 const loaded = (page: Page) =>
   page.waitForFunction(() => !document.querySelector('[aria-busy="true"]'));
 

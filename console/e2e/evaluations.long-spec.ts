@@ -10,7 +10,6 @@ const CITIES = Array.from({ length: 12 }, (_, n) => `City ${n}`);
 describeConsole('evaluations', () => {
   let console: Console;
   let page: Page;
-  /** Refs and ids of the objects and runs that `recordExam` stored. */
   const made: { evaluation: string; runs: string[] } = { evaluation: '', runs: [] };
   beforeAll(async () => {
     console = await openConsole();

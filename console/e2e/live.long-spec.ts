@@ -4,7 +4,6 @@ import { type Console, describeConsole, openConsole } from './support/console.js
 const NOON = Date.UTC(2026, 0, 1, 12);
 const at = (ms: number) => new Date(NOON + ms).toISOString();
 const ALL = { missing: [], others: [] };
-/** Names with a number: `x0000`, `x0001`, … */
 const named = (name: string, count: number, from = 0) =>
   Array.from({ length: count }, (_, n) => `${name}${String(from + n).padStart(4, '0')}`);
 

@@ -28,7 +28,6 @@ export interface Look {
   width?: number;
 }
 
-/** Starts the real service and a real browser. */
 export async function openConsole(env: Record<string, string> = {}) {
   const app = await startApp(env);
   const browser: Browser = await chromium.launch({ executablePath: executablePath!, args: ARGS });

@@ -7,7 +7,6 @@ export const at = (second: number): string =>
 /** A call. `ms` is its duration; it is absent for a running call. */
 export type Recorded = Record<string, any> & { started_at: string };
 
-/** Stores calls with their ends. */
 export async function record(
   app: TestApp,
   project_id: string,

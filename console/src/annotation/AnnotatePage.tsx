@@ -22,7 +22,6 @@ const QueueProgress = lazy(() =>
   import('./QueueProgress.tsx').then((module) => ({ default: module.QueueProgress })),
 );
 
-/** Shows a queue, one item at a time. */
 export function AnnotatePage() {
   const { entity, project: name, queueId } = route.useParams();
   const project = `${entity}/${name}`;

@@ -32,7 +32,6 @@ interface ItemProps {
   onGoTo: (position: number) => Promise<void>;
 }
 
-/** Shows an item with its fields and answers, and handles its keys. */
 export function QueueItemForm({
   project,
   item,

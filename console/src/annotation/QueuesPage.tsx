@@ -26,7 +26,6 @@ const DeleteQueue = lazy(() =>
 
 type QueueDialog = { kind: 'new' } | { kind: 'edit' | 'delete'; queue: Queue };
 
-/** Lists the annotation queues of a project, newest first. */
 export function QueuesPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;
@@ -83,7 +82,6 @@ export function QueuesPage() {
   );
 }
 
-/** Reads the queues and their progress, and again when they change. */
 function useQueues(project: string) {
   const ofQueues = queuesQuery(project);
   const list = useQuery(ofQueues);

@@ -1,4 +1,3 @@
-/** Actions of the keys on the page of an item. */
 export interface ItemActions {
   save: () => unknown;
   skip: () => unknown;

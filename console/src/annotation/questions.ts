@@ -1,6 +1,5 @@
 import type { FieldSchema, AnnotationSpec } from '../api/annotation.ts';
 
-/** A spec with the kind of its input. */
 export interface Question extends AnnotationSpec {
   kind: 'choice' | 'number' | 'text' | 'json';
   /** The choices as JSON texts; empty for other kinds. */
@@ -83,6 +82,5 @@ export function answerValue({ kind }: Question, answer: string): unknown {
   return kind === 'number' ? Number(answer) : JSON.parse(answer);
 }
 
-/** Turns a stored value into an answer. */
 export const valueAnswer = ({ kind }: Question, value: unknown): string =>
   kind === 'text' && typeof value === 'string' ? value : JSON.stringify(value);

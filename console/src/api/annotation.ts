@@ -42,7 +42,6 @@ export const specsQuery = (project_id: string) =>
     },
   });
 
-/** Reads a spec from the value of an object, whatever the value holds. */
 export function readSpec(ref: string, val: unknown): AnnotationSpec {
   const { name, description, field_schema } = { ...(val as Record<string, unknown>) };
   const id = specName(ref);

@@ -7,7 +7,6 @@ type Paths<M extends string> = {
   [P in keyof paths]: Operation<paths[P], M> extends { responses: object } ? P : never;
 }[keyof paths];
 
-/** A schema of openapi.json by its name. */
 export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
 
 export type RequestBody<P extends Paths<'post'>> =
@@ -97,7 +96,6 @@ export async function* streamLines<P extends Paths<'post'>>(
   }
 }
 
-/** Reads all objects of a stream of JSON lines. */
 export async function allLines<P extends Paths<'post'>>(
   path: P,
   body: RequestBody<P>,

@@ -39,7 +39,6 @@ export interface LiveList<Row> {
   goOn: (() => void) | undefined;
   /** Shows the top of the list as it is stored now. */
   toTop: () => void;
-  /** Props for the table that shows the rows. */
   table: {
     onEnd: () => void;
     onScrolledTo: (top: number) => void;

@@ -3,7 +3,6 @@ import { type Schema, send } from './client.ts';
 import { Problem } from './problem.ts';
 
 type Tick = Schema<'TickDto'>;
-/** A kind of data of a project that may change. */
 type ChangeKind = Tick['kinds'][number];
 
 /** Without `kinds`, everything may have changed. */
@@ -12,7 +11,6 @@ type Listener = (kinds?: readonly ChangeKind[]) => void;
 /** Pause before a stream is opened again. The service sends the same number to clients that it disconnects. */
 const RETRY_MS = 2000;
 
-/** Projects with listeners in this tab. */
 const watched = new Map<string, { listeners: Set<Listener>; end: AbortController }>();
 
 /** A message from the tab that has the stream of a project to the other tabs. */

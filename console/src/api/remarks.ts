@@ -5,7 +5,6 @@ import { useLive } from './live.ts';
 import { tagOf } from './tags.ts';
 import { wire } from './wire.ts';
 
-/** A summary of people's feedback on a call. */
 export interface Remarks {
   up: number;
   down: number;

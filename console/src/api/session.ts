@@ -9,13 +9,10 @@ export interface Session {
   /** Null when no user is signed in. */
   me: Me | null;
   version: string;
-  /** Identity providers that people can sign in with. */
   signIn: Schema<'ServerInfoDto'>['sign_in'];
-  /** True when people can sign in with a key too. */
   keySignIn: boolean;
 }
 
-/** Reads the signed-in user and the sign-in options of the service. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   staleTime: Infinity,

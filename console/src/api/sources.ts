@@ -16,7 +16,6 @@ export interface SourceSearch {
 export const sourceIn = ({ source }: Record<string, unknown>): SourceSearch =>
   typeof source === 'string' && Object.hasOwn(SOURCES, source) ? { source: source as Source } : {};
 
-/** The search with its source replaced by the chosen one. */
 export function withSource<Search extends SourceSearch>(search: Search, chosen: SourceSearch) {
   const { source: _, ...rest } = search;
   return { ...rest, ...chosen };

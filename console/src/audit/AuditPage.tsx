@@ -17,7 +17,6 @@ const route = getRouteApi('/audit');
 const PAGE = 200;
 const MOST_IN_FILE = 50_000;
 
-/** Shows the audit log to admins. */
 export function AuditPage() {
   if (mayActAs(useMe(), 'admin')) return <Audit />;
   return (

@@ -30,7 +30,6 @@ interface Column {
 /** A column named by the last member of its path. */
 const columnFor = (path: string): Column => ({ name: path.split('.').at(-1)!, path });
 
-/** Turns calls into rows of an existing or a new dataset. */
 export function AddToDataset({
   project,
   callIds,
@@ -218,7 +217,6 @@ function datasetHint(
     : 'A new dataset of this name.';
 }
 
-/** Shows the first rows as they would be stored. */
 function Preview({
   columns,
   sample,

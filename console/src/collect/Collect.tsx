@@ -10,7 +10,6 @@ const AddToDataset = lazy(() =>
   import('./AddToDataset.tsx').then((module) => ({ default: module.AddToDataset })),
 );
 
-/** Offers to add calls to a queue or to a dataset, to users who may. */
 export function Collect({ project, callIds }: { project: string; callIds: readonly string[] }) {
   const me = useMe();
   const [to, choose] = useState<'queue' | 'dataset'>();

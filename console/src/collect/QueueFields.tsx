@@ -8,7 +8,6 @@ import { ErrorNote } from '../ui/Notice.tsx';
 import styles from './collect.module.css';
 import { NewSpec } from './NewSpec.tsx';
 
-/** Values that a user types for a queue. */
 export interface QueueDraft {
   name: string;
   description: string;

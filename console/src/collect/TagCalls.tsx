@@ -9,7 +9,6 @@ import { visible } from '../json/visible-text.ts';
 import styles from './collect.module.css';
 import { addTag, removeTag, seenTags, tagFault } from './tags.ts';
 
-/** Adds a tag to calls, or removes it. */
 export function TagCalls({
   project,
   callIds,

@@ -60,6 +60,5 @@ export function foundText({ index, root }: SampleCall, path: string): string | n
   return visible(read.slice(0, MOST_CHARACTERS));
 }
 
-/** The first error of several queries. */
 export const firstError = (...all: { error: Error | null }[]): Error | null =>
   all.find(({ error }) => error)?.error ?? null;

@@ -1,6 +1,5 @@
 import { type FieldSchema, SPEC_CLASS } from '../api/annotation.ts';
 
-/** Values that a user types for a new question. */
 export interface SpecDraft {
   name: string;
   kind: AnswerKind;
@@ -46,7 +45,6 @@ const choicesIn = (text: string): string[] => [
   ),
 ];
 
-/** The fault of a draft in words; undefined for a valid one. */
 export function specFault({ name, kind, from, to, choices }: SpecDraft): string | undefined {
   if (specId(name) === '') return 'It needs a name with a letter or a digit.';
   if (kind === 'choice' && choicesIn(choices).length < 2) return 'It needs two texts or more.';

@@ -15,7 +15,6 @@ export const idBatches = (ids: readonly string[]): string[][] =>
     ids.slice(n * AT_ONCE, (n + 1) * AT_ONCE),
   );
 
-/** The fault of a tag in words; undefined for a valid one. */
 export function tagFault(tag: string): string | undefined {
   if (/[\p{Cc}\p{Cs}]/u.test(tag)) return 'A tag has no control characters.';
   const { length } = Array.from(tag);

@@ -15,7 +15,6 @@ const EraseDemo = lazy(() =>
 
 const [entity, project] = DEMO_PROJECT.split('/') as [string, string];
 
-/** Offers to load demo data, and to erase it. */
 export function DemoData({ me }: { me: Me }) {
   const client = useQueryClient();
   const navigate = useNavigate();

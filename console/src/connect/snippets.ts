@@ -1,4 +1,3 @@
-/** The service and project that a snippet connects to. */
 export interface SnippetTarget {
   url: string;
   key: string;

@@ -15,7 +15,6 @@ import styles from './evaluations.module.css';
 
 const route = getRouteApi('/p/$entity/$project/evaluations/compare');
 
-/** A run of the comparison, with its letter on the page. */
 export interface ComparedRun {
   letter: string;
   run: EvaluationRun;

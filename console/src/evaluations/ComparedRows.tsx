@@ -104,7 +104,6 @@ function RowList({
   );
 }
 
-/** Chooses the score that orders the rows, and a filter on them. */
 function Choices({
   sides,
   scores,
@@ -119,7 +118,6 @@ function Choices({
   score: ComparedScore | undefined;
   worse: string | undefined;
   isLowGood: boolean;
-  /** The search parameters that a choice changes. */
   search: CompareSearch;
   onSearch: (search: CompareSearch) => void;
 }) {

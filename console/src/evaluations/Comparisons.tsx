@@ -19,7 +19,6 @@ import {
 } from './scores.ts';
 import styles from './evaluations.module.css';
 
-/** Compares each run with the baseline: scores, latency, tokens and costs. */
 export function Comparisons({
   sides,
   compared: { comparisons, warnings, confidence },
@@ -62,7 +61,6 @@ export function Comparisons({
   );
 }
 
-/** The statistical tests that were used, each with its source. */
 function testSources(comparisons: readonly Comparison[]): [test: string, source: string][] {
   const tests = new Map<string, string>();
   for (const comparison of comparisons)

@@ -15,7 +15,6 @@ import styles from './evaluations.module.css';
 
 const route = getRouteApi('/p/$entity/$project/evaluations');
 
-/** Lists the evaluations of a project, each with its runs. */
 export function EvaluationsPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;

@@ -25,7 +25,6 @@ import styles from './evaluations.module.css';
 
 const route = getRouteApi('/p/$entity/$project/evaluations/leaderboards');
 
-/** Shows published leaderboards: models ranked by the summaries of their runs. */
 export function LeaderboardsPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;

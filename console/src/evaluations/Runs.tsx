@@ -27,7 +27,6 @@ const FIRST = 40;
 /** Scores that have a column. Each can be chosen for the chart. */
 const MOST_SCORES = 8;
 
-/** A run with the results that are shown. */
 export interface RunRow {
   run: EvaluationRun;
   /** The number of the run, counted from 1 for the oldest one listed. */
@@ -35,7 +34,6 @@ export interface RunRow {
   results: Results | undefined;
 }
 
-/** Shows the runs of an evaluation as charts over time and as a table to choose from. */
 export function Runs({
   project,
   runs,

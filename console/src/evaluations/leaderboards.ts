@@ -16,7 +16,6 @@ export interface Leaderboard {
   columns: BoardColumn[];
 }
 
-/** The most leaderboards that are read. */
 const MOST_BOARDS = 200;
 /** The most runs that are read for a leaderboard, newest first. */
 const MOST_RUNS = 1000;

@@ -17,7 +17,6 @@ export interface Trial {
   cost: number | null;
 }
 
-/** The results of all runs for one row. */
 export interface EvaluationRow {
   digest: string;
   inputs: string;

@@ -18,7 +18,6 @@ export interface EvaluationRun {
   output: unknown;
 }
 
-/** Runs of one page of the list. */
 const PAGE = 200;
 const COLUMNS = ['display_name', 'ended_at', 'exception', 'inputs', 'output', 'summary'];
 
@@ -97,7 +96,6 @@ function evaluationRun(call: CallRow): EvaluationRun {
   };
 }
 
-/** The object's name in a ref. */
 export const refName = (ref: string): string => /\/object\/([^/:]+):[^/]+$/.exec(ref)?.[1] ?? ref;
 
 /** The first six characters of the digest in a ref: enough to distinguish versions. */

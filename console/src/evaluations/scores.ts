@@ -41,7 +41,6 @@ const points = (value: number | null): string =>
 
 type Print = (value: number | null) => string;
 
-/** Formats for a value and for a difference of two values. */
 export interface Formats {
   value: Print;
   difference: Print;
@@ -56,7 +55,6 @@ export type Comparison = Schema<'EvalComparedDto'>['comparisons'][number];
 export type ComparedMeasure = Comparison['latency_seconds'];
 export type ComparedScore = Comparison['scores'][number];
 
-/** Quantities that are compared besides scores. */
 export const MEASURES = [
   ['latency_seconds', 'Latency', alike((value) => duration(value === null ? null : value * 1000))],
   ['total_tokens', 'Tokens', NUMBER],
@@ -74,7 +72,6 @@ export function signed(value: number | null, print: Print): string {
 /** The significance level: below it a difference is shown as higher or lower. */
 const LEVEL = 0.05;
 
-/** The result of a test in words. */
 export function finding(difference: number | null, pValue: number | null): string {
   if (difference === null || pValue === null) return 'not known';
   if (pValue >= LEVEL || difference === 0) return 'no clear difference';

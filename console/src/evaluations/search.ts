@@ -1,6 +1,5 @@
 import { textIn } from '../api/search.ts';
 
-/** Search parameters of the evaluations page. */
 export interface EvaluationsSearch {
   /** The name of an evaluation; the one with the latest run when absent. */
   evaluation?: string;
@@ -11,7 +10,6 @@ export interface EvaluationsSearch {
   runs?: string[];
 }
 
-/** Search parameters of a comparison. */
 export interface CompareSearch {
   /** Ids of runs; the first one is the baseline. */
   runs: string[];
@@ -24,7 +22,6 @@ export interface CompareSearch {
   page?: number;
 }
 
-/** Search parameters of the leaderboards page. */
 export interface LeaderboardsSearch {
   /** The name of a leaderboard; the first one when absent. */
   board?: string;

@@ -11,7 +11,6 @@ const ROW_HEIGHT = 20;
 const SHOWN = 4000;
 const SHOWN_KEY = 60;
 
-/** Shows two documents side by side, line by line. */
 export function Differences({
   rows,
   before,

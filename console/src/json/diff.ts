@@ -1,6 +1,5 @@
 import type { JsonIndex } from './json-index.ts';
 
-/** A line of two documents side by side. */
 export interface DiffRow {
   depth: number;
   key: string | undefined;

@@ -17,7 +17,6 @@ const RevokeKey = lazy(() =>
   import('./RevokeKey.tsx').then((module) => ({ default: module.RevokeKey })),
 );
 
-/** Manages all keys; for admins. */
 export function KeysPage() {
   if (mayActAs(useMe(), 'admin')) return <Keys />;
   return (

@@ -22,7 +22,6 @@ const ROLES: Record<Role, string> = {
   trainer: 'carries out training jobs, and nothing else',
 };
 
-/** Creates a key and shows its secret once. */
 export function NewKey({
   me,
   isOwn = false,

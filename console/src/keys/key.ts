@@ -10,7 +10,6 @@ export function keyState(
   return expires_at !== null && Date.parse(expires_at) <= now ? 'expired' : 'active';
 }
 
-/** Splits a text into scopes at spaces, commas and line ends. */
 export const parseScopes = (text: string): string[] => [
   ...new Set(text.split(/[\s,]+/).filter((word) => word !== '')),
 ];

@@ -24,7 +24,6 @@ interface BreakdownProps {
   onSearch: (search: MetricsSearch) => void;
 }
 
-/** Shows the window grouped by model, op or user. */
 export function Breakdown(props: BreakdownProps) {
   const { search, onSearch } = props;
   const { by, sort: _, ...rest } = search;
@@ -78,7 +77,6 @@ const CALLS: TableColumn<UsageRow> = {
 
 const GROUPING_NAMES = Object.keys(GROUPINGS) as Grouping[];
 
-/** The short name of the filter for a group. */
 const filterOf = (by: 'model' | Grouping) => (by === 'model' ? by : GROUPINGS[by].filter);
 
 const isNamed = (field: string, name: string) =>
@@ -90,7 +88,6 @@ const tracesWindow = ({ range = DEFAULT_RANGE, from, to, source }: MetricsSearch
   ...(source && { source }),
 });
 
-/** A column with the name of the group and a link to its calls. */
 const nameColumn = (
   title: string,
   by: 'model' | Grouping,
@@ -174,7 +171,6 @@ const LATENCIES = (['p50', 'p95', 'p99'] as const).map((name): TableColumn<Usage
   cell: (row) => duration(row[name]),
 }));
 
-/** A column with the number of failed calls and a link to them. */
 const errors = (by: Grouping, { project, search }: BreakdownProps): TableColumn<UsageRow> => ({
   name: 'errors',
   title: 'Errors',

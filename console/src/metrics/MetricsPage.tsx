@@ -28,7 +28,6 @@ import styles from './metrics.module.css';
 
 const route = getRouteApi('/p/$entity/$project/metrics');
 
-/** Shows the calls of a project over time: number, latency, errors, tokens and costs. */
 export function MetricsPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;

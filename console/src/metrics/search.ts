@@ -9,7 +9,6 @@ export const GROUPINGS = {
 } as const;
 export type Grouping = keyof typeof GROUPINGS;
 
-/** Search parameters of the page. */
 export interface MetricsSearch extends SourceSearch {
   /** The last day when absent. */
   range?: Range;

@@ -13,7 +13,6 @@ type CallBucket = StatsAnswer['call_buckets'][number];
 /** The usage of one model in a bucket, or in a group of it. */
 type UsageBucket = StatsAnswer['usage_buckets'][number];
 
-/** A requested value by its name. */
 function bucketValue(one: CallBucket | UsageBucket, name: string): number | null {
   const value = one[name];
   return typeof value === 'number' ? value : null;
@@ -26,7 +25,6 @@ function costIn(one: UsageBucket): { unit: string; cost: number } | null {
   return cost === null || unit === null ? null : { unit, cost };
 }
 
-/** The text of one group member, such as an op. */
 const groupName = (one: CallBucket | UsageBucket, member: string): string | null => {
   const name = one[member];
   return typeof name === 'string' ? name : null;
@@ -48,7 +46,6 @@ const METRICS = {
 
 /** Seconds of a bucket longer than any window, so that the whole window is one bucket. */
 const ONE_BUCKET = 2_147_472_000;
-/** The viewer's time zone. */
 export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const REFRESH_MS = 15_000;
 
@@ -94,7 +91,6 @@ export const statsQuery = (project: string, search: MetricsSearch) => {
 
 export type Stats = Awaited<ReturnType<NonNullable<ReturnType<typeof statsQuery>['queryFn']>>>;
 
-/** The member of `group_by` for a group. */
 const groupField = (by: Grouping) =>
   ({ op: 'op_name', user: 'end_user', key_user: wire.userId })[by];
 
@@ -125,7 +121,6 @@ export interface Spending {
   cost: Money;
 }
 
-/** The numbers of a model, an op or a user. */
 export interface UsageRow extends Spending {
   /** Null for calls without a user. */
   name: string | null;

@@ -25,7 +25,6 @@ export function ChangeRows({
   version: Version;
   /** Digests of the selected rows. */
   selected: ReadonlySet<string>;
-  /** Called when a new version exists. */
   onChanged: () => void;
 }) {
   const client = useQueryClient();

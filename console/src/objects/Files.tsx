@@ -11,7 +11,6 @@ interface StoredFile {
   digest: string;
 }
 
-/** Lists the files of a value: names, and digests of the bytes. */
 export function findFiles({ index, root }: IndexedValue): StoredFile[] {
   const files = index.kind(root) === 'object' ? index.member(root, 'files') : undefined;
   if (files === undefined || index.kind(files) !== 'object') return [];

@@ -36,7 +36,6 @@ const VersionUses = lazy(() =>
   import('./VersionUses.tsx').then((module) => ({ default: module.VersionUses })),
 );
 
-/** Shows the versions of an object and the content of one of them. */
 export function ObjectPage() {
   const { entity, project: name, objectId } = route.useParams();
   const project = `${entity}/${name}`;

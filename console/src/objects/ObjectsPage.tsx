@@ -18,7 +18,6 @@ const route = getRouteApi('/p/$entity/$project/objects');
 const NEWEST_FIRST: Sort = '-created_at';
 const KINDS = { object: 'No ops', op: 'Ops only' };
 
-/** Lists the objects of a project, each with its latest version. */
 export function ObjectsPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;

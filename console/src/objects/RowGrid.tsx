@@ -8,7 +8,6 @@ import styles from './objects.module.css';
 const MOST_COLUMNS = 30;
 const MOST_CHARACTERS = 300;
 
-/** Shows a page of rows, each with the calls that it was made from. */
 export function RowGrid({
   project,
   rows,

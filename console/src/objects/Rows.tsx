@@ -17,7 +17,6 @@ import styles from './objects.module.css';
 const PAGE = 50;
 const SAVED_AT_ONCE = 1000;
 
-/** Shows the rows of a dataset in pages, in any order. */
 export function Rows({
   project,
   version,

@@ -23,7 +23,6 @@ interface SplitPart {
   percent: string;
 }
 
-/** Splits the rows of a version into new datasets by fractions. */
 export function SplitDataset({
   project,
   version: { object_id, digest, version_index },

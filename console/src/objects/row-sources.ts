@@ -1,7 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { post, type Schema } from '../api/client.ts';
 
-/** A row of a dataset, with a call that it was made from. */
 export type RowSource = Schema<'DatasetSourceDto'>;
 
 /** Lines of one answer. */

@@ -1,6 +1,5 @@
 import { textIn } from '../api/search.ts';
 
-/** Search parameters of the list of objects. */
 export interface ObjectsSearch {
   /** Only ops, or only other objects; both when absent. */
   kind?: 'object' | 'op';
@@ -10,7 +9,6 @@ export interface ObjectsSearch {
 const SORTS = ['created_at', '-created_at', 'object_id', '-object_id'] as const;
 export type Sort = (typeof SORTS)[number];
 
-/** Search parameters of the page of an object. */
 export interface ObjectSearch {
   /** The digest of a version; the latest when absent. */
   version?: string;

@@ -9,7 +9,6 @@ export type Version = Schema<'ObjectVersionDto'> & { size_bytes: number };
 
 const PAGE = 100;
 
-/** Reads versions in pages, each behind the last version of the page before. */
 export const versionsQuery = (
   project_id: string,
   filter: NonNullable<RequestBody<'/objs/query'>['filter']>,

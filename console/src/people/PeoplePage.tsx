@@ -18,7 +18,6 @@ const route = getRouteApi('/people');
 export type Member = Schema<'MemberDto'>;
 type User = Schema<'UserDto'>;
 
-/** Manages the roles of people; for admins. */
 export function PeoplePage() {
   if (mayActAs(useMe(), 'admin')) return <People />;
   return (

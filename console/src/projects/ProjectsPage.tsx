@@ -14,7 +14,6 @@ import styles from './projects.module.css';
 const route = getRouteApi('/projects');
 const REFRESH_MS = 15_000;
 
-/** Lists the projects that the key reaches, with their numbers. */
 export function ProjectsPage() {
   const me = useMe();
   const { sort } = route.useSearch();
@@ -52,7 +51,6 @@ export function ProjectsPage() {
   );
 }
 
-/** Shows the user, role and scopes of the key. */
 function CallerScopes({ me: { user, role, scopes, expires_at } }: { me: Me }) {
   return (
     <p className={styles['reach']}>

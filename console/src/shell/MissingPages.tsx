@@ -6,7 +6,6 @@ import { buttonClass } from '../ui/Button.tsx';
 import { EmptyState } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 
-/** Shown for an address without a page. */
 export const NoPage = (): ReactNode => (
   <Page title="No such page">
     <EmptyState title="There is no page at this address">

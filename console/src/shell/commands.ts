@@ -1,4 +1,3 @@
-/** A page or an action that the palette offers. */
 export interface Command {
   name: string;
   /** Further words that the search matches. */
@@ -19,7 +18,6 @@ export function matchingCommands(commands: readonly Command[], typed: string): C
     .toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** The keys of the pages, for the help. */
 export const SHORTCUTS: readonly (readonly [keys: string, does: string])[] = [
   ['Ctrl K, ⌘ K', 'Go to a page, a project, a trace or a thread'],
   ['?', 'This help'],

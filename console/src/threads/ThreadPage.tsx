@@ -20,7 +20,6 @@ const route = getRouteApi('/p/$entity/$project/threads/$threadId');
 /** Characters of a piece that are shown before it is opened. */
 const SHOWN = 4800;
 
-/** Shows a conversation turn by turn, oldest first. */
 export function ThreadPage() {
   const { entity, project: name, threadId } = route.useParams();
   const project = `${entity}/${name}`;

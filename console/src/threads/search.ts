@@ -10,7 +10,6 @@ const SORTS = [
 ] as const;
 export type Sort = (typeof SORTS)[number];
 
-/** Search parameters of the list of threads. */
 export interface ThreadsSearch extends SourceSearch {
   sort?: Sort;
   /** Ascending order; descending when absent. */

@@ -31,7 +31,6 @@ const Compare = lazy(() => import('./Compare.tsx').then((module) => ({ default: 
 /** Documents with more characters are not parsed into a conversation. */
 const MOST_CHAT = 1_000_000;
 
-/** Shows all data of the selected call. */
 export function CallPane({
   project,
   span,

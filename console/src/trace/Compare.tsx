@@ -12,7 +12,6 @@ import styles from './trace.module.css';
 
 const PARTS = ['inputs', 'output', 'attributes', 'exception', 'summary'];
 
-/** Compares the call with another one, line by line. */
 export function Compare({
   project,
   id,

@@ -21,7 +21,6 @@ type GivenFeedback = Schema<'FeedbackDto'>;
 const MAX_FEEDBACK = 200;
 const MOST_NOTE = 1024;
 
-/** Shows the feedback on the call, and adds one's own. */
 export function Feedback({ project, callId }: { project: string; callId: string }) {
   const me = useMe();
   const client = useQueryClient();

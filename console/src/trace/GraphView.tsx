@@ -306,7 +306,6 @@ function lineOf([fromX, fromY]: Point, [toX, toY]: Point): { path: string; at: P
 const loopOf = ([x, y]: Point): string =>
   `M${x + WIDTH - 44} ${y}C${x + WIDTH - 44} ${y - 22} ${x + WIDTH - 14} ${y - 22} ${x + WIDTH - 14} ${y}`;
 
-/** The width of an element, updated when it is resized. */
 function useWidth(element: { current: HTMLElement | null }): number {
   const [width, setWidth] = useState(Infinity);
   useEffect(() => {

@@ -33,7 +33,6 @@ const GraphView = lazy(() =>
 
 const route = getRouteApi('/p/$entity/$project/traces/$traceId');
 
-/** Shows a trace: its calls as a tree over time, and all data of the selected call. */
 export function TracePage() {
   const { entity, project: name, traceId } = route.useParams();
   const project = `${entity}/${name}`;

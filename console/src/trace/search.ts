@@ -3,9 +3,7 @@ import { textIn } from '../api/search.ts';
 const TABS = ['chat', 'json', 'more', 'cost', 'feedback', 'compare', 'raw'] as const;
 export type Tab = (typeof TABS)[number];
 
-/** Search parameters of a trace. */
 export interface TraceSearch {
-  /** The id of the selected call. */
   call?: string;
   tab?: Tab;
   /** The tree when absent. */

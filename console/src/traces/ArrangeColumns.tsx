@@ -5,7 +5,6 @@ import { Field } from '../ui/Field.tsx';
 import { columnTitle, COLUMNS, DEFAULT_COLUMNS, isPath, MOST_COLUMNS } from './column-names.ts';
 import styles from './traces.module.css';
 
-/** Chooses the columns of the list and their order. */
 export function ArrangeColumns({
   chosen,
   onChoose,

@@ -198,7 +198,6 @@ export function FilterBar({
   );
 }
 
-/** Shows the fault of a filter and its place in the text. */
 const FilterFault = ({
   text,
   fault: { from, to, message },

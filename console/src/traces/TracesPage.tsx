@@ -47,7 +47,6 @@ const Selection = lazy(() =>
   import('./Selection.tsx').then((module) => ({ default: module.Selection })),
 );
 
-/** Lists the newest traces of a project. All choices are in the address. */
 export function TracesPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;

@@ -60,7 +60,6 @@ export const shortFields = (): Record<string, FilterField> => {
   };
 };
 
-/** Columns of a call by their API names. */
 const columns = (): Record<string, FieldKind> => ({
   ...Object.fromEntries(
     ['id', 'op_name', 'display_name', 'trace_id', 'parent_id', 'thread_id', 'turn_id'].map(

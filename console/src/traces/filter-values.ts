@@ -23,7 +23,6 @@ const UNITS_MS: Record<string, number> = {
 const DURATION = /(\d+(?:\.\d+)?)(us|µs|ms|sec|s|min|m|h|d|w)/gy;
 
 const STATUSES = ['success', 'error', 'descendant_error', 'running'];
-/** Fields with a fixed set of values. */
 export const CHOICES: Partial<Record<FieldKind, readonly string[]>> = {
   status: STATUSES,
   source: Object.keys(SOURCES).filter((name) => name !== 'all'),

@@ -7,7 +7,6 @@ import { columnsIn } from './column-names.ts';
 import { isNaming } from '../../../src/tracing/calls/source/naming.ts';
 import { InvalidFilter, parseExpression } from './filter.ts';
 
-/** Search parameters of the page. */
 export interface TracesSearch extends SourceSearch {
   /** The text of the filter bar. */
   q?: string;

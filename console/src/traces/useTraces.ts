@@ -7,7 +7,6 @@ import { scrollPosition } from '../ui/scroll-positions.ts';
 import { countCalls, countText } from './count.ts';
 import { type CallsRequest, newerRequest, PAGE, pageRequest, type Sort } from './request.ts';
 
-/** The label of the table. */
 export const LABEL = 'Traces';
 /** Rows in view are requested in blocks, so that scrolling by a few lines needs no request. */
 const BLOCK = 50;

@@ -29,7 +29,6 @@ import styles from './training.module.css';
 
 const route = getRouteApi('/p/$entity/$project/training/models/$modelId/checkpoints/$step');
 
-/** Shows a checkpoint: its metrics, its files, and the job and data that it was made from. */
 export function CheckpointPage() {
   const { entity, project, modelId, step } = route.useParams();
   const search = route.useSearch();

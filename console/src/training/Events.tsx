@@ -15,7 +15,6 @@ const NAMES: Record<string, string> = {
   training_failed: 'Training failed',
 };
 
-/** Lists the events of a job, newest first. */
 export function Events({ events, isOver }: { events: readonly JobEvent[]; isOver: boolean }) {
   if (events.length === 0)
     return (

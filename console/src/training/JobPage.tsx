@@ -25,7 +25,6 @@ import styles from './training.module.css';
 
 const route = getRouteApi('/p/$entity/$project/training/jobs/$jobId');
 
-/** Shows a training job while it runs, with its trainer's reports as they arrive. */
 export function JobPage() {
   const { entity, project, jobId } = route.useParams();
   const search = route.useSearch();

@@ -10,7 +10,6 @@ import { Time } from '../ui/Time.tsx';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
 import { type Job, jobsQuery, type Model } from './queries.ts';
 
-/** Lists the training jobs of a project, or of one of its models, newest first. */
 export function Jobs({
   entity,
   project,

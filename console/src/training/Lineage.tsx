@@ -29,7 +29,6 @@ interface ProjectParams {
   project: string;
 }
 
-/** Draws the lineage as a graph: from recorded calls to a checkpoint, and on to the calls that it made. */
 export function Lineage({ entity, project, of }: ProjectParams & { of: LineageRequest }) {
   const project_id = `${entity}/${project}`;
   const { data, error, refetch } = useQuery({
@@ -301,7 +300,6 @@ function leadsToText({ nodes }: Graph, { to }: GraphNode): string {
   return ` leads to ${named.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
 }
 
-/** Describes the whole graph in a sentence. */
 function summary({ call, feedback, build, job, checkpoint, made }: Graph['totals']): ReactNode {
   const inputs = [
     call > 0 && amount(call, 'call'),

@@ -9,7 +9,6 @@ import styles from './training.module.css';
 const FIRST_CHARTS = 8;
 const COLOURS = 6;
 
-/** Draws each metric over steps or events. */
 export function MetricCharts({ name, rows }: { name: string; rows: readonly MetricRow[] }) {
   const [isWhole, showWhole] = useState(false);
   const buckets = useMemo(() => {

@@ -24,7 +24,6 @@ const route = getRouteApi('/p/$entity/$project/training/models/$modelId');
 /** Metrics with a column in the table. The charts show all metrics. */
 const COLUMNS = 5;
 
-/** Shows a model: the metrics of its checkpoints, its jobs, and the logged trajectories. */
 export function ModelPage() {
   const { entity, project, modelId } = route.useParams();
   const models = useQuery(modelsQuery(entity, project));

@@ -20,7 +20,6 @@ interface CheckpointParams {
   step: number;
 }
 
-/** Compares a checkpoint with the current one, and promotes it. */
 export function Promotion(place: CheckpointParams) {
   const { entity, project, modelId, step } = place;
   const project_id = `${entity}/${project}`;

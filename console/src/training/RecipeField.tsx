@@ -69,7 +69,6 @@ export function RecipeField({
   );
 }
 
-/** The input element of a field. */
 function Control({
   spec: { kind, empty = '', options = [] },
   listId,

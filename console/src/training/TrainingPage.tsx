@@ -17,7 +17,6 @@ import styles from './training.module.css';
 
 const route = getRouteApi('/p/$entity/$project/training');
 
-/** Shows the models of a project, their jobs, and the builds that the jobs use. */
 export function TrainingPage() {
   const { entity, project } = route.useParams();
   const { tab = 'models' } = route.useSearch();

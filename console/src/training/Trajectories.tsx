@@ -22,7 +22,6 @@ interface Row {
   kept: StoredTrajectory;
 }
 
-/** Lists trajectories of a model or of one of its jobs, and shows one as a conversation. */
 export function Trajectories({
   modelId,
   jobId,

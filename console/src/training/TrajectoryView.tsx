@@ -17,7 +17,6 @@ import styles from './training.module.css';
 
 const MOST_FACTS = 24;
 
-/** Shows a trajectory: its reward, and the messages of each history. */
 export function TrajectoryView({
   id,
   trajectory,

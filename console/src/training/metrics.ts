@@ -1,6 +1,5 @@
 import type { Metrics } from './queries.ts';
 
-/** The metrics of a step or an event. */
 export interface MetricRow {
   at: number;
   metrics: Metrics | Record<string, unknown>;

@@ -106,7 +106,6 @@ export const checkpointQuery = (modelId: string, step: number) =>
 export const filePath = (modelId: string, step: number, name: string) =>
   `${checkpointPath(modelId, step)}/file?name=${encodeURIComponent(name)}`;
 
-/** Reads the jobs of a project, or of one of its models. */
 export const jobsQuery = (entity: string, project: string, model_id?: string) =>
   newestFirst('/v1/preview/training-jobs', { entity, project, ...(model_id && { model_id }) });
 
@@ -143,14 +142,12 @@ export type Lint = Schema<'LintDto'>;
 export type Rewards = Schema<'RewardFactsDto'>;
 export type Facts = Schema<'PreviewFactsDto'>;
 export type Build = Schema<'BuildDto'>;
-/** The result of a recipe's preview. */
 export type BuildPreview = Omit<Schema<'BuildPreviewedDto'>, 'samples' | 'hint'>;
 /** The setting of a recipe that leaves out the most units. */
 export type Hint = Schema<'BuildPreviewedDto'>['hint'];
 
 const BUILDS = 100;
 
-/** Reads builds, newest first. */
 export const buildsQuery = (project_id: string, buildId?: string) =>
   infiniteQueryOptions({
     queryKey: ['builds', project_id, buildId],

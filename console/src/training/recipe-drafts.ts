@@ -38,7 +38,6 @@ export function keepDraft(
 export const dropDraft = (user: string, project: string, name: string): void =>
   localStorage.removeItem(prefix(user, project) + name);
 
-/** The names of recipes with a draft. */
 export function draftNames(user: string, project: string): string[] {
   const before = prefix(user, project);
   return Object.keys(localStorage)

@@ -10,7 +10,6 @@ export interface FieldSpec {
   empty?: string;
   hint?: string;
   options?: readonly string[];
-  /** Suggestions to offer. */
   suggest?: 'feedback' | 'models';
 }
 
@@ -170,7 +169,6 @@ export const SECTIONS: readonly { title: string; fields: readonly FieldSpec[] }[
   },
 ];
 
-/** The fields of one term of the reward. */
 export const termFields = (place: number): readonly FieldSpec[] => {
   const at = `reward.sum[${place}]`;
   return [

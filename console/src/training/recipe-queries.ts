@@ -7,7 +7,6 @@ import { indexJson } from '../json/json-indexer.ts';
 import { type Hint, type BuildPreview, readGroup, type Sample } from './queries.ts';
 import type { RewardTerm } from './recipe-templates.ts';
 
-/** Reads the names of the recipes of a project, newest first. */
 export const recipesQuery = (project_id: string) =>
   queryOptions({
     queryKey: ['recipes', project_id],

@@ -3,7 +3,6 @@ import { textIn } from '../api/search.ts';
 const TABS = ['models', 'jobs', 'builds', 'tainted'] as const;
 type TrainingTab = (typeof TABS)[number];
 
-/** Search parameters of the page of all models. */
 export interface TrainingSearch {
   tab?: TrainingTab;
 }
@@ -21,7 +20,6 @@ export const ORDERS = {
 } as const;
 export type Order = keyof typeof ORDERS;
 
-/** The selection of trajectories, and their order. */
 export interface TrajectoriesSearch {
   split?: string;
   step?: number;

@@ -2,7 +2,6 @@ import { useId } from 'react';
 import controls from './controls.module.css';
 import { inputClass } from './Field.tsx';
 
-/** Chooses a role by its label. */
 export function ChooseRole<Role extends string>({
   value,
   roles,

@@ -1,7 +1,6 @@
 import { CopyButton } from './CopyButton.tsx';
 import styles from './controls.module.css';
 
-/** Shows text to copy into a terminal or a file. */
 export function Code({ text, label }: { text: string; label: string }) {
   return (
     <div className={styles['code']}>

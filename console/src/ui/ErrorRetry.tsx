@@ -2,7 +2,6 @@ import { Button } from './Button.tsx';
 import { ErrorNote } from './Notice.tsx';
 import styles from './page.module.css';
 
-/** Shows an error with a button to try again. */
 export const ErrorRetry = ({
   error,
   onRetry,

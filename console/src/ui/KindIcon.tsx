@@ -1,6 +1,5 @@
 import styles from './controls.module.css';
 
-/** The kind of operation of a call. */
 export type CallKind =
   | 'llm'
   | 'tool'

@@ -8,7 +8,6 @@ export interface Tab<T extends string> {
   content: ReactNode;
 }
 
-/** Panels, one of which is visible. */
 export function Tabs<T extends string>({
   tabs,
   value,

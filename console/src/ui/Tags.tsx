@@ -4,7 +4,6 @@ import styles from './controls.module.css';
 /** Tags that are shown: clients may give a call any number of them. */
 const MAX_TAGS = 20;
 
-/** Shows tags side by side in a table cell. */
 export const Tags = ({ of }: { of: Iterable<string> | undefined }) =>
   of &&
   [...of].slice(0, MAX_TAGS).map((tag) => (

@@ -11,7 +11,6 @@ function boxTime(time: number): string {
   return new Date(time - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-/** Edits the begin and the end of a window. */
 export function TimeWindow({
   from,
   to,

@@ -22,7 +22,6 @@ const widthsIn = (kept: unknown): Widths =>
     Object.entries(kept ?? {}).filter(([, width]) => typeof width === 'number' && width >= LEAST),
   );
 
-/** The width of a column on the screen. */
 const widthNow = (handle: Element) => handle.parentElement!.getBoundingClientRect().width;
 
 /**
