@@ -1,5 +1,7 @@
-/* The calls of the demo project: the last day of a support agent. The random numbers have a fixed seed, so that all
-   viewers see the same data. */
+/*
+ * The calls of the demo project: the last day of a support agent. The random numbers have a fixed seed, so that all
+ * viewers see the same data.
+ */
 
 /** A whole call, in the form of `/v2/…/calls/complete`. It is sent as a start and an end. */
 export interface DemoCall {
