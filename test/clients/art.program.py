@@ -48,7 +48,7 @@ async def gathered(model, is_captured, step=None):
 
 
 async def fine_tuned(client, model):
-    """Runs an SFT job. ART would upload the file to W&B artifacts; here it goes to Skein. ART's client does the rest."""
+    """Runs an SFT job. The file goes to Skein, not to W&B artifacts as in ART. ART's client sends the rest."""
     rows = [[("user", "a?"), ("assistant", "012")], [("user", "b?"), ("assistant", "klm")]]
     messages = [[{"role": role, "content": content} for role, content in row] for row in rows]
     sent = httpx.post(

@@ -1,4 +1,4 @@
-"""A program of a user of Langfuse's SDK, version 5: OpenTelemetry and scores. Its last line has the values that it read."""
+"""A program of a user of Langfuse's SDK, version 5: OpenTelemetry and scores. Its last line has the values it read."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Odd values that a weave user (Python) may record. Prints the value that is read back and the client's log for each."""
+"""Odd values that a weave user (Python) may record. Prints the value read back and the client's log for each."""
 
 import datetime
 import json
