@@ -126,7 +126,7 @@ const STORED = 'acme/stored';
 /**
  * The loads to measure: the units of a request, and the data that is stored before.
  * @type {{ name: string, path: string, connections: number, body: () => Buffer | string, units: number, more?: object,
- * before?: boolean }[]}
+ *   before?: boolean }[]}
  */
 const LOADS = [
   {

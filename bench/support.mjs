@@ -33,8 +33,8 @@ export async function freePort() {
 
 /**
  * Sends POST requests for some seconds, each with a new body. Further options are autocannon's.
- * @param {{ path: string, headers: object, body: () => Buffer | string, seconds: number, url: string, connections:
- * number, setupClient?: (client: any) => void }} load
+ * @param {{ path: string, headers: object, body: () => Buffer | string, seconds: number, url: string,
+ *   connections: number, setupClient?: (client: any) => void }} load
  * @throws Error when a request was refused, or none was answered
  */
 export async function posted({ path, headers, body, seconds, ...options }) {

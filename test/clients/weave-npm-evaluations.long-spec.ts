@@ -18,7 +18,6 @@ describe('npm weave', () => {
     await server?.close();
   });
 
-  /** Reads the service's results of an evaluation. */
   const results = async (id: string) => {
     const body = { evaluation_call_ids: [id], include_summary: true };
     return (await server.post(`/v2/${PROJECT}/eval_results/query`, body)).body;

@@ -653,7 +653,6 @@ describe('npm run import', () => {
   const folder = aFolder();
   afterAll(() => folder.remove());
   let files = 0;
-  /** Writes a file with a text or with JSON. */
   const fileOf = (content: unknown) => {
     const path = join(folder.path, `${++files}.json`);
     writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content, null, 2));

@@ -147,7 +147,6 @@ function shown(operation: Operation, key: Key): Planted[] {
   );
 }
 
-/** A route with one of its authentication schemes. */
 interface Case {
   route: string;
   scheme: Scheme;

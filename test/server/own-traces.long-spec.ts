@@ -30,7 +30,6 @@ const tracingTo = (url: string, key: string) => ({
   OTEL_SERVICE_NAME: 'skein-a',
 });
 
-/** The spans that a service has received, read as calls. */
 const spansIn = async (server: Server) =>
   linesOf(await server.post('/calls/stream_query', { project_id: PROJECT }));
 

@@ -44,7 +44,6 @@ function whole({ body, path }: Asked): string {
   return `{"id":"cmpl-1","object":"${isChat ? 'chat.completion' : 'text_completion'}","created":1,"model":"${body.model}"${prompt},"choices":[{"index":0,${said},"logprobs":${logprobs}${ids},"finish_reason":"${hasTools ? 'tool_calls' : 'stop'}"}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`;
 }
 
-/** The events of a streamed answer. */
 export function eventsOf({ body, path }: Pick<Asked, 'body' | 'path'>): string[] {
   const isChat = path.endsWith('chat/completions');
   const head = `{"id":"cmpl-1","object":"chat.completion.chunk","created":1,"model":"${body.model}"`;

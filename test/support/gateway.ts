@@ -22,7 +22,6 @@ export function useGateway() {
         maxRetries: 0,
         ...options,
       }),
-    /** Sends a request and returns the raw response. */
     post: (body: unknown, headers: Record<string, string> = {}, path = '/v1/chat/completions') =>
       fetch(gateway.app.url + path, {
         method: 'POST',

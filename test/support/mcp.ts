@@ -1,7 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { TestApp } from './app.js';
 
-/** The parts of a tool's answer. */
 export interface ToolAnswer {
   isError: boolean;
   /** The text of each block. */
@@ -14,7 +13,6 @@ export interface ToolAnswer {
   bytes: number;
 }
 
-/** Connects the official client. */
 export async function aClient(
   { url }: Pick<TestApp, 'url'>,
   authorization: string,

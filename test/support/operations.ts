@@ -177,7 +177,6 @@ async function aTaintedStep({ project, marker }: Planted, app: TestApp): Promise
   return { body: { project_id: project, model_id, step } };
 }
 
-/** Stores a user who has signed in. */
 async function aUser(app: TestApp, name: string): Promise<string> {
   const [{ id }] = await app.query(
     `INSERT INTO users (id, issuer, subject, email_verified, name, groups)
@@ -223,14 +222,12 @@ async function aDataset({ project, marker }: Pick<Planted, 'project' | 'marker'>
 }
 
 const newStart = ({ project }: Planted) => ({ start: aStart({ project_id: project }) });
-/** Starts a call and returns its id. */
 const aCall = async (planted: Planted, app: TestApp): Promise<string> =>
   (await app.post('/call/start', newStart(planted))).body.id;
 const newEnd = async (planted: Planted, app: TestApp) => ({
   end: anEnd({ project_id: planted.project, id: await aCall(planted, app) }),
 });
 
-/** The parameters `:entity` and `:project` of a path. */
 const pathOf = ({ project }: Pick<Planted, 'project'>) => {
   const [entity, name] = project.split('/') as [string, string];
   return { entity, project: name };
@@ -374,7 +371,6 @@ const readFile = withBody(({ fileDigest }) => ({ digest: fileDigest }));
 const ofTable = withBody(({ tableDigest }) => ({ digest: tableDigest }));
 const queryCalls = withBody(() => ({ include_costs: true, include_feedback: true }));
 
-/** One row of training data. */
 const aRow = (text: string) =>
   JSON.stringify({
     messages: [

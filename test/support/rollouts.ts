@@ -159,7 +159,6 @@ export const aRecipe = (overrides: object = {}) => ({
   ...overrides,
 });
 
-/** Publishes a recipe and returns its ref. */
 export async function publish(
   app: Pick<TestApp, 'post'>,
   recipe: object,

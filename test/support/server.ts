@@ -27,7 +27,6 @@ export function run(program: string, env: Record<string, string>, args: string[]
   return watched(process.execPath, [`dist/src/${program}`, ...args], env);
 }
 
-/** Runs `npm start`, as a person does. */
 export const npmStart = (env: Record<string, string>): Run => watched('npm', ['start'], env);
 
 /** Runs a program with no variable of our environment except PATH. */

@@ -72,7 +72,7 @@ const total = (says: Tokens, count: (kinds: Kinds) => number) =>
 const outputOf = (kinds: Kinds) => kinds[1];
 const tellsOne = ({ response, isOne }: Seen) => response !== null && isOne;
 
-/** True when the second call begins at most 5 s after the end of the first, and 10 minutes after its start. */
+/** True when the second call begins within 5 s of the end of the first and within 10 minutes of its start. */
 const isClose = (first: Seen, second: Seen) => {
   const [start, end, then] = [first.started_at, first.ended_at, second.started_at].map((time) =>
     Date.parse(time),
