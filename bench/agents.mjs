@@ -1,8 +1,12 @@
 /**
- * What each statement of `/agents/…` and of `include_trace_totals` reads and takes at a million small spans in one project, by
- * EXPLAIN (ANALYZE, BUFFERS): milliseconds, pages, and rows that scans of `calls` answered or removed. Starts an embedded PostgreSQL.
- *   npm run build && node bench/agents.mjs [spans=1000000] [--plans]
- * Spans over 29 days, four a trace, sixteen a conversation, twenty agents; half of them tell usage. `--plans` prints the plans too.
+ * Measures the statements of `/agents/…` and of `include_trace_totals` with a million small spans in one project.
+ * Prints milliseconds, pages, and rows that scans of `calls` returned or removed, by EXPLAIN (ANALYZE, BUFFERS). Starts
+ * an embedded PostgreSQL.
+ *
+ *     npm run build && node bench/agents.mjs [spans=1000000] [--plans]
+ *
+ * The spans cover 29 days: four a trace, sixteen a conversation, twenty agents. Half of them report usage. `--plans`
+ * prints the plans too.
  */
 import { parseArgs } from 'node:util';
 import {
@@ -182,7 +186,7 @@ async function explained(statement) {
 
 const table = [];
 for (const [name, statement] of Object.entries(STATEMENTS)) {
-  await explained(statement); // pages come into memory
+  await explained(statement); // reads the pages into memory
   const { plan, time, pages, rows, by } = await explained(statement);
   if (options.plans) console.log(name, JSON.stringify(plan, null, 1));
   table.push([name, figure(time), figure(pages), figure(rows), by.join(', ')]);

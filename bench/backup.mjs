@@ -1,6 +1,8 @@
-// Backup and restore of a large database: time, size, memory, equality. Prints Markdown.
-//   npm run build && node bench/backup.mjs [--calls 1000000] [--megabytes 2048] [--external postgres://…]
-// `--external` names an empty database: the backup is restored there too, backed up again, and restored into a new folder.
+// Measures backup and restore of a large database: time, size, memory, equality. Prints Markdown.
+//
+//     npm run build && node bench/backup.mjs [--calls 1000000] [--megabytes 2048] [--external postgres://…]
+//
+// `--external` names an empty database. The backup is restored there, backed up again, and restored into a new folder.
 import { fileURLToPath } from 'node:url';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -92,11 +94,11 @@ async function fill(client) {
         : 'INSERT INTO body_chunks (project_id, batch_id, seq, text) VALUES ($1, $2, $3, $4)',
       [PROJECT, owner, index, randomBytes(CHUNK_BYTES)],
     );
-  // until the service has counted the threads: from then on no table changes
+  // waits until the service has counted the threads, because no table changes after that
   while ((await client.query('SELECT 1 FROM thread_marks LIMIT 1')).rowCount > 0) await sleep(500);
 }
 
-/** Of each table, how many rows it has and a sum over them that does not depend on their order. */
+/** The number of rows of each table, with a checksum that does not depend on their order. */
 async function sumsOf(client) {
   const { rows: tables } = await client.query(
     `SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
@@ -129,7 +131,7 @@ async function restoredInto(name, file) {
   rmSync(target, { recursive: true, force: true });
 }
 
-/** Runs the command as a process of its own, and watches how much memory it takes. */
+/** Runs a command in a process of its own and measures its memory. */
 async function measured(name, [command, file], env) {
   const from = performance.now();
   const program = fileURLToPath(
@@ -145,7 +147,7 @@ async function measured(name, [command, file], env) {
       const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
       rss = Number(/VmHWM:\s+(\d+)/.exec(status)[1]) / 1024;
     } catch {
-      // it has ended
+      // the process has ended
     }
   }, 50);
   const [code] = await once(child, 'exit');

@@ -1,4 +1,4 @@
-// What Express takes for a request by itself: the body of /call/start, parsed, and an answer of the same shape.
+// The cost of Express itself: parses the body of /call/start and returns an answer of the same shape.
 import express from 'express';
 
 const app = express();

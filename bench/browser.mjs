@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 
-/** The browser that `CHROMIUM` names, else the one of an npm package, unpacked into a folder that goes with `close`. */
+/** Opens the browser of `CHROMIUM`, or that of an npm package, unpacked into a folder that `close` removes. */
 export async function openBrowser() {
   const folder = mkdtempSync(join(tmpdir(), 'skein-browser-'));
   const { TMPDIR } = process.env;
-  process.env.TMPDIR = folder; // where the package unpacks
+  process.env.TMPDIR = folder; // the package unpacks into this folder
   const executablePath =
     process.env.CHROMIUM ?? (await (await import('@sparticuz/chromium')).default.executablePath());
   if (TMPDIR === undefined) delete process.env.TMPDIR;
@@ -24,7 +24,7 @@ export async function openBrowser() {
   return { browser, close };
 }
 
-/** A page with nothing in its caches, which knows what came over the wire. Close its context afterwards. */
+/** Opens a page with empty caches that counts the transferred bytes. Close its context afterwards. */
 export async function newPage(browser, { width = 1440, theme = 'light' } = {}) {
   const context = await browser.newContext({
     viewport: { width, height: 900 },
@@ -44,7 +44,7 @@ export async function newPage(browser, { width = 1440, theme = 'light' } = {}) {
   return { page, wire, devtools };
 }
 
-/** Makes a page of the console that of whom the key belongs to. */
+/** Signs a page in with a key. */
 export async function signIn(page, url, key) {
   const answer = await page.context().request.post(`${url}/console/login`, {
     headers: { 'x-skein-console': '1', authorization: `Bearer ${key}` },
@@ -52,10 +52,10 @@ export async function signIn(page, url, key) {
   if (!answer.ok()) throw new Error(`not signed in: ${answer.status()}`);
 }
 
-/** What loads in the background is waited for this long. */
+/** Time to wait for loads in the background. */
 const SETTLE_MS = 1500;
 
-/** Opens a page; milliseconds from then until something is in it, and what has come over the wire a little later. */
+/** Opens a page. Returns the milliseconds until an element exists, and the bytes transferred a little later. */
 export async function timeTo(page, wire, url, selector) {
   await page.addInitScript((wanted) => {
     const look = () => {
@@ -72,7 +72,7 @@ export async function timeTo(page, wire, url, selector) {
 
 const FRAMES = 300;
 
-/** Milliseconds between the frames while something is scrolled from its top to its end, sorted. */
+/** Scrolls an element from top to end. Returns the milliseconds between frames, sorted. */
 export const scrolled = (page, selector) =>
   page.evaluate(
     async ({ selector: wanted, frames }) => {
@@ -92,7 +92,7 @@ export const scrolled = (page, selector) =>
     { selector, frames: FRAMES },
   );
 
-/** MB that the page's JavaScript holds once its garbage is gone. */
+/** MB of the page's JavaScript heap after a garbage collection. */
 export async function heapOf(devtools) {
   await devtools.send('HeapProfiler.collectGarbage');
   const { usedSize } = await devtools.send('Runtime.getHeapUsage');

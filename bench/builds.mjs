@@ -1,6 +1,7 @@
-// A build of 20,000 units of 40 KB: how long it takes, by how much the service's memory grows, and what /health answers
-// meanwhile; then its export and the training job of it. On an embedded PostgreSQL of its own.
-//   npm run build && node bench/builds.mjs [units]
+// Measures a build of 20,000 units of 40 KB: its time, the growth of the service's memory, and the latency of /health
+// meanwhile. Then measures the export of the build and its training job. Uses an embedded PostgreSQL of its own.
+//
+//     npm run build && node bench/builds.mjs [units]
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +13,7 @@ const project_id = 'bench/builds';
 
 const { child, url, key, headers, client, close } = await serviceAndDatabase();
 
-/** The answer and its bytes; the body is read and let go. Waits as long as it takes. */
+/** Sends a request without a time limit. Returns the answer, with its body only if `isKept`. */
 const ask = (path, body, isKept = true) =>
   new Promise((resolve, reject) => {
     const request = http.request(url + path, { method: 'POST', headers }, (answer) => {
@@ -36,7 +37,7 @@ const ask = (path, body, isKept = true) =>
 const rss = () =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))[1]) / 1024;
 
-/** What `work` takes, with the memory and /health meanwhile. */
+/** Measures the time of `work`, with the memory and /health meanwhile. */
 async function measured(what, work) {
   const before = rss();
   let peak = before;
@@ -109,7 +110,7 @@ try {
   await close();
 }
 
-/** Units of a root and a call of a model with 40 KB of texts, logprobs among them, that do not compress too well. */
+/** Loads units: a root and a model call with 40 KB of texts and logprobs that compress only moderately. */
 async function load() {
   await client.query(`
     INSERT INTO calls (project_id, id, trace_id, parent_id, op_name, started_at, ended_at, user_id, attributes, inputs, output)

@@ -1,7 +1,10 @@
-// What an index on a field of calls gives a query, and what it costs: writes of its project, writes of other projects,
-// and disk. Fills one project, asks before and after; then writes to projects with 0, 1 and 5 indexes in turns, and to the first
-// one once more when other projects have made the service full of indexes.
-//   npm run build && node bench/call-indexes.mjs [--calls 200000] [--rounds 5]
+// Measures what an index on a field of calls gives a query. Measures its cost for writes of its project, for writes of
+// other projects, and in disk space.
+//
+// It fills a project and measures queries before and after. Then it writes in turns to projects with 0, 1 and 5
+// indexes. At last it writes to the first project again, after other projects have filled the service with indexes.
+//
+//     npm run build && node bench/call-indexes.mjs [--calls 200000] [--rounds 5]
 import { parseArgs } from 'node:util';
 import { setTimeout as pause } from 'node:timers/promises';
 import { serviceAndDatabase } from './support.mjs';
@@ -71,7 +74,7 @@ async function ask(row, times) {
 
 let calls = 0;
 const words = 'lorem ipsum '.repeat(80);
-/** Calls a second, each started and ended in one batch of 200 calls. */
+/** Calls per second. Each batch starts and ends 200 calls. */
 async function written(project_id) {
   const from = performance.now();
   for (let batch = 0; batch < 10; batch++) {
@@ -127,7 +130,7 @@ try {
   for (let round = 0; round <= Number(options.rounds); round++)
     for (const project of ['bench/none', 'bench/one', 'bench/five']) {
       const rate = await written(project);
-      if (round > 0) (rates[project] ??= []).push(rate); // the first one warms up
+      if (round > 0) (rates[project] ??= []).push(rate); // the first round warms up
     }
   for (let n = 0; n < 18; n++)
     await index(`other${n}/p`, ...[1, 2, 3, 4, 5].map((i) => [`inputs.field${i}`, 'text']));

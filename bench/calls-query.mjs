@@ -1,6 +1,8 @@
-// What a filter inside free-form JSON costs on 100,000 calls and what an index changes, then what `include_costs` and
-// `include_feedback` add to a stream of all of them. `npm run build && node bench/calls-query.mjs`; works on an empty
-// database named by BENCH_DATABASE_URL, else on an embedded one of its own.
+// Measures a filter inside free-form JSON on 100,000 calls, without and with an index. Then measures the cost of
+// `include_costs` and `include_feedback` in a stream of all calls. Works on an empty database (BENCH_DATABASE_URL), or
+// on an embedded one of its own.
+//
+//     npm run build && node bench/calls-query.mjs
 import { rmSync } from 'node:fs';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../dist/ormconfig.js';
@@ -90,7 +92,10 @@ async function embedded() {
   };
 }
 
-/** Calls with 1 KB of inputs, 20 models, usage of a model that the project prices and of one that is built in; every tenth has feedback. */
+/**
+ * Stores calls with 1 KB of inputs and 20 models. Their usage is of a model priced by the project, and of a built-in
+ * one. Every tenth call has feedback.
+ */
 async function fill() {
   await database.query(sql`
     INSERT INTO calls (project_id, id, op_name, trace_id, started_at, ended_at, user_id, attributes, inputs, output, summary)

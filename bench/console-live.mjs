@@ -1,9 +1,12 @@
 /**
- * What pages of the console cost that follow a project while calls come in: growth of the heap once its garbage is gone, and tasks that
- * keep the browser from answering. Every page is open by itself for the time. Starts an embedded PostgreSQL, the service on it, and a
+ * Measures pages of the console that follow a project while calls arrive: growth of the heap after garbage collection,
+ * and long tasks that block the browser. Each page is open alone. Starts an embedded PostgreSQL, the service, and a
  * browser without a GPU.
- *   npm run build && node bench/console-live.mjs [seconds for each page=150] [calls a second=200] [words of a page]
- * A call is a root, or one of four below it. Some seconds come first in which a page grows to what it needs. Beside other work tasks are longer: the load is printed.
+ *
+ *     npm run build && node bench/console-live.mjs [seconds for each page=150] [calls a second=200] [words of a page]
+ *
+ * A call is a root or one of four calls below it. The first seconds do not count, because a page still grows then.
+ * Tasks take longer on a busy machine, so the load is printed.
  */
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -59,7 +62,7 @@ function batch() {
   return JSON.stringify({ batch: items });
 }
 
-/** Sends calls at the rate until it is told to stop. */
+/** Sends calls at the rate until it is stopped. */
 function load() {
   let isOver = false;
   const done = (async () => {

@@ -1,11 +1,13 @@
 /**
- * The console beside that of Phoenix, a tracing service with a console of its own, on the same spans: a trace of 2,000, and
- * 100,000 in traces of five, sent to both by OTLP. Prints the time to the first row, the time to open the trace, and what comes
- * over the wire. Phoenix runs already, with an empty database; Skein is started here.
- *   python3 -m venv /tmp/phoenix && /tmp/phoenix/bin/pip install arize-phoenix
- *   PHOENIX_HOST=127.0.0.1 PHOENIX_WORKING_DIR=/tmp/phoenix-data /tmp/phoenix/bin/phoenix serve   (its port for gRPC is open to all)
- *   npm run build && node bench/console-phoenix.mjs http://127.0.0.1:6006 [spans=100000]
- * Each page is opened with empty caches, in turns, five times; medians count.
+ * Compares the console with that of Phoenix, another tracing service, on the same spans: a trace of 2,000, and 100,000
+ * in traces of five, sent to both by OTLP. Prints the time to the first row, the time to open the trace, and the
+ * transferred bytes. Phoenix must run with an empty database; Skein is started here.
+ *
+ *     python3 -m venv /tmp/phoenix && /tmp/phoenix/bin/pip install arize-phoenix
+ *     PHOENIX_HOST=127.0.0.1 PHOENIX_WORKING_DIR=/tmp/phoenix-data /tmp/phoenix/bin/phoenix serve
+ *     npm run build && node bench/console-phoenix.mjs http://127.0.0.1:6006 [spans=100000]
+ *
+ * Phoenix opens its gRPC port to all hosts. Each page is opened five times in turns with empty caches; medians count.
  */
 import { loadavg } from 'node:os';
 import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
@@ -24,7 +26,7 @@ const BEGAN = Math.floor(Date.now() / 1000) - 3600;
 const hex = (n, digits) => n.toString(16).padStart(digits, '0');
 const text = (n) => `Span ${n}. `.repeat(40);
 
-/** A span as an SDK hands it to its exporter. */
+/** A span as an SDK passes it to its exporter. */
 function span({ trace, n, parent, project }) {
   const traceId = hex(trace, 32);
   const isModel = n % 2 === 0;
@@ -61,7 +63,7 @@ function span({ trace, n, parent, project }) {
   };
 }
 
-/** Ten spans below each span below the root. */
+/** A tree of spans with ten children below each span except the root. */
 const large = (from, to) =>
   Array.from({ length: to - from }, (_, i) => {
     const n = from + i;
@@ -100,7 +102,7 @@ async function send(url, project, body, headers = {}) {
   }
 }
 
-/** The id of a project of Phoenix, once all of its spans are there. */
+/** The id of a Phoenix project, after all its spans have arrived. */
 async function phoenixProject(name, spans) {
   const query = '{ projects { edges { node { id name recordCount } } } }';
   for (;;) {

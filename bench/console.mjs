@@ -1,10 +1,12 @@
 /**
- * What the console takes: its files, the time to the first rows of a project of many calls, the time to open a large trace,
- * how smoothly that scrolls, and what it holds in memory. Starts an embedded PostgreSQL, the service on it, and a
+ * Measures the console: the size of its files, and the time to the first rows of a large project. Then the time to open
+ * a large trace, the smoothness of its scrolling, and its memory. Starts an embedded PostgreSQL, the service, and a
  * browser without a GPU.
- *   npm run build && node bench/console.mjs [calls=1000000] [calls of the trace=50000]
- * Each page is opened with empty caches, five times; the median counts. Beside other work all of it is slower: the load is
- * printed. With a trace of more calls than the page takes, it shows the first 50,000.
+ *
+ *     npm run build && node bench/console.mjs [calls=1000000] [calls of the trace=50000]
+ *
+ * Each page is opened five times with empty caches; the median counts. All of it is slower on a busy machine, so the
+ * load is printed. Of a trace with more calls the page shows the first 50,000.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -46,7 +48,7 @@ console.table(
   ),
 );
 
-/** Roots and the calls below them, five a trace, a minute apart. */
+/** Inserts traces of five calls, a minute apart. */
 const MANY = `
   INSERT INTO calls (project_id, id, op_name, trace_id, parent_id, user_id, started_at, ended_at, exception, attributes, inputs, output, summary)
   SELECT 'acme/many', id, 'op' || n % 7, root, CASE WHEN n % 5 > 0 THEN root END, 'ada', at, at + random() * interval '3 s',
@@ -56,7 +58,7 @@ const MANY = `
   FROM (SELECT n, 'call-' || n AS id, 'call-' || n - n % 5 AS root, now() - interval '1 s' * (${CALLS} - n) AS at
     FROM generate_series($1::int, $2::int) n) t`;
 
-/** One trace: ten calls below each call below its root. */
+/** Inserts one trace with ten calls below each call except the root. */
 const ONE = `
   INSERT INTO calls (project_id, id, op_name, trace_id, parent_id, user_id, started_at, ended_at, attributes, inputs, output, summary)
   SELECT 'acme/large', 'n' || n, 'step ' || n, 'n0', CASE WHEN n = 0 THEN NULL WHEN n % 10 = 0 THEN 'n0' ELSE 'n' || n - n % 10 END,
@@ -72,7 +74,7 @@ async function fill(statement, total) {
     await client.query(statement, [n, Math.min(n + AT_ONCE, total) - 1]);
 }
 
-/** Opens the page several times, and answers what `more` finds out of the last. */
+/** Opens a page several times. `more` measures the last one. */
 async function opened(path, selector, more = async (_page, _devtools) => ({})) {
   const rounds = [];
   for (let n = 0; n < ROUNDS; n++) {
@@ -97,7 +99,7 @@ const memory = async (_page, devtools) => ({ 'heap, MB': ms(await heapOf(devtool
 try {
   await fill(MANY, CALLS);
   await fill(ONE, LARGE);
-  // rows that SQL brought are read once more by the service, and each of its steps is a change that pages follow
+  // the service reads the usage of rows inserted by SQL, and each of these changes would refresh the pages
   while ((await client.query('SELECT FROM calls WHERE has_unread_usage LIMIT 1')).rowCount > 0)
     await sleep(500);
   await client.query('VACUUM (ANALYZE) calls');

@@ -1,7 +1,10 @@
-// Fills disks of several sizes, as root on Linux: by writes until they are refused, and by another program to the last byte.
-// There the service or its PostgreSQL is killed or stopped, and started again. Then the way out that docs/erasing.md tells is
-// taken, and has to lead to writes again; every acknowledged call that was not erased has to be there after each step.
-// npm run build && node bench/disk.mjs [--sizes 300,400,600] [--kind tmpfs|ext4] [--way <words of a way>]   (WORKERS=2 is passed on) exits 1 when anything is wrong
+// Fills disks of several sizes, as root on Linux: by writes until they are refused, and by another program to the last
+// byte. Then the service or its PostgreSQL is killed or stopped, and started again.
+//
+// After that it follows docs/erasing.md until writes work again. After each step every acknowledged call that was not
+// erased must exist. Exits with 1 when anything is wrong. WORKERS=2 is passed on to the service.
+//
+//     npm run build && node bench/disk.mjs [--sizes 300,400,600] [--kind tmpfs|ext4] [--way <words of a way>]
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -33,7 +36,7 @@ const PATIENCE_MS = 180_000;
 const EPOCH = Date.UTC(2026, 0, 1);
 const MIB = 1024 * 1024;
 
-/** 20 kB that do not compress, the same for the same id. */
+/** 20 kB that do not compress, always the same for one id. */
 function textOf(id) {
   let text = '';
   while (text.length < 20_000)
@@ -47,7 +50,7 @@ function textOf(id) {
 class Case {
   key = newSecret();
   folder = dataFolder();
-  /** By number: call n started n seconds after the epoch. */
+  /** Numbers of acknowledged calls. Call n started n seconds after the epoch. */
   acknowledged = new Set();
   next = 0;
   output = '';
@@ -92,7 +95,7 @@ class Case {
     return this.service.exitCode === null && this.service.signalCode === null;
   }
 
-  /** False when its database cannot be used for want of room. */
+  /** Returns false when the service cannot use its database because the disk is full. */
   async comesUp() {
     const from = this.output.length;
     for (;;) {
@@ -102,7 +105,7 @@ class Case {
     }
   }
 
-  /** Does nothing to one that runs. */
+  /** Starts the service unless it runs. */
   async start() {
     if (this.service && this.isRunning) return;
     const env = { PATH: process.env.PATH, PORT: '0', BOOTSTRAP_API_KEY: this.key };
@@ -141,7 +144,7 @@ class Case {
     return (await (await fetch(`${this.url}/ready`)).json()).writes;
   }
 
-  /** Answers whether a batch of so many was acknowledged. */
+  /** Writes a batch and returns whether it was acknowledged. */
   async write(count) {
     const numbers = Array.from({ length: count }, () => this.next++);
     const batch = numbers.map((n) => {
@@ -169,7 +172,7 @@ class Case {
     this.say(`writes are refused after ${this.acknowledged.size} calls`);
   }
 
-  /** Another program takes all that is free. */
+  /** Fills the disk to the last byte, as another program would. */
   fillByOthers() {
     for (const size of ['1M', '4k'])
       spawnSync('dd', [
@@ -203,7 +206,7 @@ class Case {
     }
   }
 
-  /** As docs/erasing.md says: erase, and wait. */
+  /** Follows docs/erasing.md: erases calls and waits. */
   async wayOut(part) {
     const before = Math.floor(this.next * part);
     const since = performance.now();
@@ -228,14 +231,14 @@ class Case {
 
   async close() {
     await this.end('SIGKILL');
-    // the processes of a killed PostgreSQL have the disk open for a moment longer
+    // the processes of a killed PostgreSQL keep the disk open for a moment
     while (spawnSync('umount', [this.folder]).status !== 0) await pause(100);
     rmSync(this.folder, { recursive: true });
     rmSync(this.image, { force: true });
   }
 }
 
-/** The other way out: a backup, restored into a folder with room. */
+/** The other way out: restores a backup into a folder with free space. */
 async function movedElsewhere(disk) {
   await disk.fillByWrites();
   const folder = dataFolder();
@@ -280,7 +283,10 @@ const filledByOthers = (end) => async (disk) => {
   await disk.wayOut(0.5);
 };
 
-/** The log may need a segment that the disk has no room for: PostgreSQL ends, and what follows is for when there is room. */
+/**
+ * PostgreSQL ends when the WAL needs a segment for which the disk has no space. So writes are checked only after space
+ * is freed.
+ */
 async function filledUnderLoad(disk) {
   const writer = async () => {
     while (await disk.write(20).catch(() => false));
@@ -294,7 +300,10 @@ async function filledUnderLoad(disk) {
   await disk.untilTaken();
 }
 
-/** A start on a disk without any room may fail, for a file of some kilobytes; it says why. With room all is there. */
+/**
+ * A start on a full disk may fail, because it needs a file of some kilobytes, but it must report the reason. After
+ * space is freed, all data must exist.
+ */
 async function restarted(disk) {
   const isUp = await disk.start().then(
     () => disk.comesUp(),

@@ -1,5 +1,6 @@
-// Prints what memory one query costs a process of PostgreSQL that names many values of one call with a large document.
-//   npm run build && node bench/document-memory.mjs [--mib 30] [--paths 1,3,4,10]
+// Prints the memory that a process of PostgreSQL needs for one query of many values in a call with a large document.
+//
+//     npm run build && node bench/document-memory.mjs [--mib 30] [--paths 1,3,4,10]
 import { parseArgs } from 'node:util';
 import { AT, Client, PROJECT, times } from './attack/client.mjs';
 import { Service } from './attack/service.mjs';

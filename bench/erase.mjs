@@ -1,5 +1,7 @@
-// What erasing half of the calls and loading as many again does to size and speed, over HTTP on an embedded PostgreSQL
-// of its own. `npm run build && node bench/erase.mjs [calls]`, 200,000 unless said otherwise.
+// Measures size and speed after half of the calls are erased and as many are loaded again, over HTTP on an embedded
+// PostgreSQL of its own.
+//
+//     npm run build && node bench/erase.mjs [calls=200000]
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serviceAndDatabase } from './support.mjs';
 
@@ -32,7 +34,7 @@ try {
     const { rows } = await client.query(
       `SELECT vacuum_count FROM pg_stat_user_tables WHERE relname = 'calls'`,
     );
-    runs = Number(rows[0].vacuum_count); // the service's own
+    runs = Number(rows[0].vacuum_count); // the service has started one itself
   }
   console.log(`VACUUM had run twice after ${((performance.now() - began) / 1000).toFixed(1)} s`);
   const second = await load(CALLS, CALLS * 1.5);
@@ -49,7 +51,7 @@ try {
   await close();
 }
 
-/** The instant at which the n-th call starts: one a second. */
+/** The start of the n-th call: one per second. */
 function start(n) {
   return Date.UTC(2026, 0, 1) + n * 1000;
 }
@@ -65,7 +67,7 @@ async function post(path, body) {
   return JSON.parse(text);
 }
 
-/** Whole calls of 1 KB, turns of threads of ten; calls per second. */
+/** Loads calls of 1 KB, turns of threads of ten. Returns calls per second. */
 async function load(from, to) {
   const began = performance.now();
   let next = from;
@@ -103,7 +105,7 @@ function batchOf(from, to) {
   return calls;
 }
 
-/** Size and speed, once no thread is marked any more. `callsPerSecond` is that of the last load. */
+/** Measures size and speed after all thread marks are processed. `callsPerSecond` is the rate of the last load. */
 async function measured(callsPerSecond) {
   while ((await client.query(`SELECT 1 FROM thread_marks LIMIT 1`)).rows.length > 0)
     await sleep(500);

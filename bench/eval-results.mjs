@@ -1,7 +1,9 @@
 /**
- * `/v2/…/eval_results/query` on two evaluations of 10,000 rows × 3 trials, each trial with a prediction and two scorers: 300,000
- * calls. Starts an embedded PostgreSQL and the service, and prints the median and the slowest of each question in ms.
- *   npm run build && node bench/eval-results.mjs [rows=10000] [trials=3] [rounds=7]
+ * Measures `/v2/…/eval_results/query` on two evaluations of 10,000 rows × 3 trials. Each trial has a prediction and two
+ * scorers: 300,000 calls. Starts an embedded PostgreSQL and the service. Prints the median and the slowest time of each
+ * query in ms.
+ *
+ *     npm run build && node bench/eval-results.mjs [rows=10000] [trials=3] [rounds=7]
  */
 import http from 'node:http';
 import { serviceAndDatabase } from './support.mjs';

@@ -1,6 +1,8 @@
-// The longest time that a body keeps the event loop from other requests: the worst answer to /health, asked every 5 ms
-// by another process while the body is read and stored. Prints a table, one column for each folder of compiled files.
-//   npm run build && node bench/event-loop.mjs [dist [another dist]]
+// Measures the longest time that a body blocks the event loop for other requests. Another process requests /health
+// every 5 ms while the body is read and stored, and the slowest answer counts. Prints a table with a column for each
+// folder of compiled files.
+//
+//     npm run build && node bench/event-loop.mjs [dist [another dist]]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -16,7 +18,7 @@ const MIB = 1024 * 1024;
 const PROJECT = 'acme/bench';
 const dists = process.argv.length > 2 ? process.argv.slice(2) : ['dist'];
 
-/** Asks until it is told to stop; prints the worst time. */
+/** Requests /health until it is stopped, and prints the slowest time. */
 async function watch(url) {
   let worst = 0;
   process.once('SIGTERM', () => {
@@ -115,7 +117,7 @@ const CASES = {
   'JSON of 31 MiB, refused': () => ['/call/start', `{"x":[${filled(31 * MIB, '0,')}]}`],
 };
 
-/** A service of the compiled files, with what sends to it. */
+/** Starts a service from a folder of compiled files, with the code that sends to it. */
 async function serviceOf(dist) {
   const base = pathToFileURL(`${resolve(dist)}/`);
   const { newSecret } = await import(new URL('src/platform/auth/secret.js', base).href);

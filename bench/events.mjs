@@ -1,7 +1,9 @@
-// What it costs ingest that changes are told: starts of calls a second while nobody watches and while 20 clients watch
-// the project, in turns; with --before <folder of another build> that build beside them. Prints a table, and the ticks
-// that one client got.
-//   node bench/events.mjs [--before <dist of an earlier version>] [--seconds 4] [--rounds 6]
+// Measures what notifying watchers of changes costs ingest: starts of calls per second without watchers and with 20
+// clients that watch the project, in turns. Prints a table, and the ticks that one client received.
+//
+//     node bench/events.mjs [--before <dist of an earlier version>] [--seconds 4] [--rounds 6]
+//
+// `--before` measures another build in the same turns.
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import http from 'node:http';
@@ -38,7 +40,7 @@ async function service(dist) {
   return { url, stop };
 }
 
-/** Opens streams; `close` answers how many ticks the first one got. */
+/** Opens streams. `close` returns the number of ticks that the first one received. */
 async function watchers(url) {
   let ticks = 0;
   const streams = await Promise.all(
@@ -94,7 +96,7 @@ try {
 }
 const mean = (list) => list.reduce((a, b) => a + b, 0) / list.length;
 const [first] = Object.values(rates);
-/** Of what the first one did in the same round. */
+/** The median ratio to the first variant in the same round. */
 const ratio = (list) =>
   list.map((rate, round) => rate / first[round]).toSorted((a, b) => a - b)[list.length >> 1];
 console.log('| | calls/s | of the first, median of rounds |\n| --- | ---: | ---: |');

@@ -1,8 +1,12 @@
-// What somebody waits for after a clone: `npm ci`, the build, and `npm start` until the service is ready and has made its key. Each round
-// is a clone of the last commit, without data. A round that does not count fills the cache of npm first, unless there are 0 of these. The
-// clones are removed after the last round: for minutes ext4 gives no inode out again that was freed, and looking for others takes it longer
-// than npm ci. So do not measure soon after such folders were removed.
-//   node bench/first-start.mjs [rounds [rounds before]]
+// Measures the time after a clone: `npm ci`, the build, and `npm start` until the service is ready and has made its
+// key.
+//
+//     node bench/first-start.mjs [rounds [rounds before]]
+//
+// Each round uses a clone of the last commit without data. The rounds before do not count: they fill npm's cache.
+//
+// The clones are removed after the last round. For minutes ext4 does not reuse a freed inode, and the search for others
+// takes longer than npm ci. So do not measure soon after such folders were removed.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -34,7 +38,7 @@ rows.median = Object.fromEntries(
 console.table(rows);
 console.log(`node_modules: ${installed.files} files, ${Math.round(installed.bytes / 1e6)} MB`);
 
-/** Seconds of each step. */
+/** Runs one round and returns the seconds of each step. */
 async function round(clone) {
   execFileSync('git', ['clone', '--quiet', '.', clone]);
   const npm = (...args) =>
@@ -54,12 +58,12 @@ async function round(clone) {
   return Object.fromEntries(Object.entries(row).map(([name, s]) => [name, Number(s.toFixed(1))]));
 }
 
-/** `npm start`, once it is ready. */
+/** Runs `npm start` until the service is ready. */
 async function started(cwd) {
   const child = spawn('npm', ['start'], {
     cwd,
     env,
-    detached: true, // npm and the service are one group, which is ended together
+    detached: true, // npm and the service are one process group, so that both can be ended together
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const isOver = once(child, 'exit').then(() => Promise.reject(new Error(`it ended: ${output}`)));

@@ -1,6 +1,7 @@
-// What V8 collects while calls come in batches of 100: how much of what is made outlives the young heap, and how often the
-// whole heap is marked, which takes 0.2 s of CPU.
-//   npm run build && node bench/garbage.mjs [--build ../before/dist] [--seconds 10]
+// Measures V8's garbage collection while calls arrive in batches of 100: how much survives the young heap, and how
+// often the whole heap is marked, which takes 0.2 s of CPU.
+//
+//     npm run build && node bench/garbage.mjs [--build ../before/dist] [--seconds 10]
 import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -33,7 +34,7 @@ const kinds = {
 const load = ({ path, body, more }, seconds) =>
   posted({ url, connections: 8, seconds, path, headers: { ...headers, ...more }, body });
 
-/** Sum of a value over the collections of the young heap. */
+/** The sum of a value over all collections of the young heap. */
 const sum = (name) =>
   lines
     .split('\n')

@@ -1,7 +1,10 @@
-// What the gateway adds to an engine: the first byte of a stream, and the speed of streams. Prints a table; asserts nothing.
-//   npm run build && node bench/gateway.mjs [--streams 200] [--tokens 400] [--build ../before/dist]
-// The engine is a stand-in: a process that answers at once, so all that is later is the gateway's. With another build, requests go to the
-// two builds in turns.
+// Measures what the gateway adds to an engine: the time to the first byte of a stream, and the speed of streams. Prints
+// a table and asserts nothing.
+//
+//     npm run build && node bench/gateway.mjs [--streams 200] [--tokens 400] [--build ../before/dist]
+//
+// The engine is fake: a process that answers at once, so that any delay comes from the gateway. With another build,
+// requests go to the two builds in turns.
 import { once } from 'node:events';
 import { Agent, createServer, request } from 'node:http';
 import { fork } from 'node:child_process';
@@ -14,7 +17,7 @@ import { cpuMeter, serviceAndDatabase } from './support.mjs';
 const MODEL = 'bench';
 const PROJECT = 'acme/bench';
 
-/** The stand-in: as many events as asked for (`max_tokens`), each with a token, its logprob and its id. */
+/** Serves the fake engine. It sends `max_tokens` events, each with a token, its logprob and its id. */
 function serveEngine() {
   const handle = async (asked, answer) => {
     let text = '';
@@ -40,7 +43,7 @@ function serveEngine() {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
-/** One stream: milliseconds up to its first byte and its end, and its bytes. */
+/** Requests a stream. Returns the milliseconds to its first byte and to its end, and its bytes. */
 function stream(url, { key, record = 'required' }, tokens, pauseMs = 0) {
   const body = JSON.stringify({
     model: MODEL,
@@ -90,11 +93,11 @@ async function firstBytes(ways, count) {
   return found;
 }
 
-/** Requests to a service: milliseconds up to the first byte. */
+/** Functions that send one request each way and return the milliseconds to the first byte. */
 function waysTo({ url, key, headers }) {
   const through = (n, ms) => stream(`${url}/v1`, { key }, n, ms);
   const bestEffort = (n, ms) => stream(`${url}/v1`, { key, record: 'best_effort' }, n, ms);
-  /** The start of a call, which is one commit: what the machine takes for that now. */
+  /** Starts a call, which takes one commit: the speed of the machine at the moment. */
   const start = async () => {
     const began = performance.now();
     const body = JSON.stringify({
@@ -107,7 +110,7 @@ function waysTo({ url, key, headers }) {
   return { through, bestEffort, start };
 }
 
-/** Bytes a second of streams that run `atOnce`. */
+/** Bytes per second of `count` streams, `atOnce` of them in parallel. */
 async function speed(way, { count, atOnce, tokens, pauseMs }) {
   const began = performance.now();
   let [left, bytes] = [count, 0];
@@ -144,7 +147,7 @@ async function main() {
   const ways = builds.map(waysTo);
   const direct = (n, ms) => stream(engineUrl, { key: 'none' }, n, ms);
   const rows = [];
-  /** A row; `show` says what is told of a build. */
+  /** Adds a row. `show` prints the numbers of one build. */
   const row = (what, engineText, show) =>
     rows.push({
       what,
@@ -156,7 +159,7 @@ async function main() {
       direct,
       ...ways.flatMap(({ through, bestEffort, start }) => [through, bestEffort, start]),
     ];
-    await firstBytes(asked, 100); // warm
+    await firstBytes(asked, 100); // warms up
     const [plain, ...found] = await firstBytes(asked, count);
     for (const part of [0.5, 0.9, 0.99]) {
       const engineMs = middle(plain, part);

@@ -1,5 +1,7 @@
-// How fast `npm run import` is, and how much memory it takes: files of 20 and 200 MB of each format, into a service of its own.
-//   npm run build && node bench/import.mjs [langfuse|phoenix|otlp-json …]
+// Measures the speed and the memory of `npm run import` with files of 20 and 200 MB of each format. Starts a service of
+// its own.
+//
+//     npm run build && node bench/import.mjs [langfuse|phoenix|otlp-json …]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -18,7 +20,7 @@ const service = await started('../dist/src/main.js', env);
 const hex = (n, length) => n.toString(16).padStart(length, '0');
 const text = 'What a model reads and says. '.repeat(30);
 const at = (n) => new Date(1.77e12 + n * 10).toISOString();
-/** Only these are measured, when some are named. */
+/** Formats to measure; all when none is named. */
 const named = process.argv.slice(2);
 const FORMATS = {
   langfuse: (n) => ({
@@ -88,7 +90,7 @@ async function run(format, file) {
         /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? peak,
       );
     } catch {
-      // it has ended
+      // the process has ended
     }
   }, 50);
   const began = performance.now();

@@ -1,7 +1,9 @@
-// The same load on two services in turns, of two builds or on two databases: how many requests, and CPU of Node and of
-// PostgreSQL, of all nodes of a cluster together. Prints Markdown.
-//   node bench/in-turns.mjs --build ../before/dist                 this build beside another one, each on its own PostgreSQL
-//   node bench/in-turns.mjs --url postgres://… --other-url postgres://coordinator…      empty databases on this machine
+// Sends the same load in turns to two services, of two builds or on two databases. Measures requests, and CPU of Node
+// and of PostgreSQL (of all nodes of a cluster together). Prints Markdown. The databases must be empty and on this
+// machine.
+//
+//     node bench/in-turns.mjs --build ../before/dist                 this build and another, each on its own PostgreSQL
+//     node bench/in-turns.mjs --url postgres://… --other-url postgres://coordinator…
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
@@ -30,7 +32,7 @@ const headers = {
   authorization: `Basic ${Buffer.from(`bench:${key}`).toString('base64')}`,
 };
 
-/** A service, and the processes whose children are its PostgreSQL. */
+/** Starts a service, and finds the processes whose children are its PostgreSQL. */
 async function serviceOn(build, url) {
   const dataDir = dataFolder();
   const { child, url: address } = await started(resolve(build, 'src/main.js'), {
@@ -50,7 +52,7 @@ async function serviceOn(build, url) {
   return { child, address, servers, database, close };
 }
 
-/** How to reach the embedded PostgreSQL that runs on a folder. */
+/** The connection options of the embedded PostgreSQL that runs on a folder. */
 function embeddedIn(folder) {
   const [, , , port, socketFolder] = readFileSync(join(folder, 'postmaster.pid'), 'utf8').split(
     '\n',
@@ -65,7 +67,7 @@ function embeddedIn(folder) {
   };
 }
 
-/** As autovacuum does a minute after a load: builds are compared by what they do, and not by when it comes. */
+/** Analyses the tables, as autovacuum does a minute after a load. Otherwise the comparison depends on when it runs. */
 async function analyse({ database }) {
   const client = new pg.Client(database);
   await client.connect();
@@ -79,7 +81,7 @@ const services = [
 ];
 
 /**
- * A round of requests: how many went through, in how many seconds, with how much CPU.
+ * Runs a round of requests. Returns the number of successes, the seconds and the CPU.
  * @param {{ child: import('node:child_process').ChildProcess, address: string, servers: number[] }} service
  * @param {{ path: string, connections: number, body: () => Buffer | string, more?: object }} load
  */
@@ -117,13 +119,14 @@ function figures(rounds, unitsEach) {
 const { starts, batch, protobuf } = callBodies(PROJECT, 100);
 const one = callBodies(PROJECT, 1);
 const BY_ID = [{ field: 'id', direction: 'asc' }];
-/** Calls of a stream, and turns of threads of ten. */
+/** Number of calls that a stream returns. They are turns of threads of ten. */
 const STREAMED = 20_000;
 const STORED = 'acme/stored';
 
 /**
- * What is measured: the units of a request, and what is stored before.
- * @type {{ name: string, path: string, connections: number, body: () => Buffer | string, units: number, more?: object, before?: boolean }[]}
+ * The loads to measure: the units of a request, and the data that is stored before.
+ * @type {{ name: string, path: string, connections: number, body: () => Buffer | string, units: number, more?: object,
+ *   before?: boolean }[]}
  */
 const LOADS = [
   {
@@ -239,11 +242,11 @@ try {
     if (!name.includes(options.only)) continue;
     if (before && !isStored) {
       for (const service of services) await store(service);
-      await pause(15_000); // the statistics of threads are brought up to date
+      await pause(15_000); // the service refreshes thread statistics meanwhile
       for (const service of services) await analyse(service);
       isStored = true;
     }
-    for (const service of services) await round(service, load); // does not count
+    for (const service of services) await round(service, load); // this round does not count
     const done = [[], []];
     for (let n = 0; n < Number(options.rounds); n++)
       for (const i of n % 2 ? [1, 0] : [0, 1]) done[i].push(await round(services[i], load));

@@ -1,6 +1,8 @@
-// What becomes of the room in the indexes of calls when half of them are erased and as many loaded: without VACUUM, after
-// one, after two with a transaction between them, and after REINDEX. Prints the size of all indexes in MB.
-//   npm run build && node bench/index-room.mjs postgres://…        an empty database of a server with autovacuum = off
+// Measures the space in the indexes of calls when half of the calls are erased and as many are loaded: without VACUUM,
+// after one, after two with a transaction between them, and after REINDEX. Prints the size of all indexes in MB. Needs
+// an empty database of a server with autovacuum = off.
+//
+//     npm run build && node bench/index-room.mjs postgres://…
 import pg from 'pg';
 import { withSchema } from './support.mjs';
 

@@ -1,6 +1,8 @@
 /**
- * What reading a path of a `json` column costs, and guarding it against text that PostgreSQL cannot take apart or cast.
- * Run: DATABASE_URL=postgres://… node bench/json-path.mjs (makes and drops the schema bench_json_path)
+ * Measures reading a path of a `json` column, with and without guards against text that PostgreSQL cannot parse or
+ * cast. Makes and drops the schema bench_json_path.
+ *
+ *     DATABASE_URL=postgres://… node bench/json-path.mjs
  */
 import pg from 'pg';
 

@@ -1,6 +1,7 @@
-// Prints what paths into one document of 30 MiB cost PostgreSQL: each read by itself, all together as a query has them, and the
-// document made `jsonb` first.
-//   npm run build && node bench/json-paths.mjs [--mib 30] [--paths 20]
+// Prints the cost of several paths into one document of 30 MiB in PostgreSQL: each read alone, all together as in a
+// query, and after a conversion of the document to `jsonb`.
+//
+//     npm run build && node bench/json-paths.mjs [--mib 30] [--paths 20]
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
@@ -31,7 +32,7 @@ await withSchema(postgres.url);
 const rows = [];
 for (const [document, text] of Object.entries(DOCUMENTS))
   for (const [way, statement] of Object.entries(WAYS)) {
-    const client = new pg.Client(postgres.url); // its peak of memory is that of one statement
+    const client = new pg.Client(postgres.url); // its peak of memory belongs to one statement
     await client.connect();
     await client.query('CREATE TEMP TABLE documents (document json)');
     await client.query('INSERT INTO documents VALUES ($1)', [text]);

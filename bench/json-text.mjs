@@ -1,7 +1,8 @@
 /**
- * Throughput of the JSON text scanners and of object digests beside JSON.parse on the same text, in one process.
- *   npm run build && node bench/json-text.mjs
- * An argument names another folder of compiled files than dist.
+ * Measures the JSON text scanners and the digests of objects, and JSON.parse on the same text, in one process. An
+ * argument names another folder of compiled files than dist.
+ *
+ *     npm run build && node bench/json-text.mjs [folder]
  */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -1,7 +1,8 @@
-// Bytes of heap that JSON.parse takes for each kind of value, beside the estimate of platform/json/json-weight.ts, and what the
-// estimate costs beside JSON.parse; then the same of texts of up to 32 MiB that stand at a limit. Each text has a process
-// of its own. Prints Markdown.
-//   npm run build && node --expose-gc --max-semi-space-size=32 bench/json-weight.mjs [words of a name]
+// Measures the bytes of heap that JSON.parse takes for each kind of value, and compares them with the estimate of
+// platform/json/json-weight.ts. Compares the time of the estimate with that of JSON.parse. Does the same for texts of
+// up to 32 MiB that are at a limit. Each text has a process of its own. Prints Markdown.
+//
+//     npm run build && node --expose-gc --max-semi-space-size=32 bench/json-weight.mjs [words of a name]
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import {
@@ -39,7 +40,7 @@ const TEXTS = {
   'a batch of calls': `{"batch":[${Array.from({ length: 20_000 }, (_, i) => call(i))}]}`,
 };
 
-/** As many of an element as weigh the limit. */
+/** A list of as many elements as the limit allows. */
 const most = (element, bytes) => list(() => element, Math.floor(MAX_PARSED_BYTES / bytes) - 20);
 const AT_A_LIMIT = {
   'most numbers `1`': () => most('1', 24),
@@ -97,7 +98,7 @@ function print(name, text) {
   );
 }
 
-/** Milliseconds are those of the main thread: other work on the machine, and the threads of V8, do not count. */
+/** Measures CPU time of the main thread, so that other work on the machine and V8's threads do not count. */
 function measured(work) {
   globalThis.gc();
   writeFileSync('/proc/self/clear_refs', '5');

@@ -1,7 +1,11 @@
-// What each kind of work costs today beside a fixed older build, and beside the least that it could cost; writes docs/ledger.md.
-// Each change is compared with the build before it too, but small losses add up, and only a fixed build shows them.
-//   npm run bench:ledger [-- --rounds 6 --seconds 3]
-// Builds the commit of bench/ledger.commit in the system's temporary folder first, unless it is there. Takes some ten minutes on an idle machine.
+// Compares the cost of each kind of work with that of a fixed older build, and with the least possible cost. Writes
+// docs/ledger.md. Changes are compared with the build before them too, but only a fixed build shows small losses that
+// add up.
+//
+//     npm run bench:ledger [-- --rounds 6 --seconds 3]
+//
+// Builds the commit of bench/ledger.commit in the system's temporary folder first, unless it exists. Takes about ten
+// minutes on an idle machine.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -20,7 +24,7 @@ const commit = readFileSync(join(import.meta.dirname, 'ledger.commit'), 'utf8').
 const short = commit.slice(0, 7);
 
 const MAX_OUTPUT = 2 ** 28;
-/** Without the settings of the npm that runs this: the older build has its own. */
+/** The environment without the settings of this npm, because the older build has its own. */
 const env = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)),
 );
@@ -32,7 +36,7 @@ const run = (command, argv, cwd = ROOT) =>
     stdio: ['ignore', 'pipe', 'inherit'],
   }).toString();
 
-/** The older build. It is given its name when it is whole. */
+/** Builds the older commit. The folder gets its final name only when it is complete. */
 function olderBuild() {
   const folder = join(tmpdir(), `skein-${short}`);
   if (existsSync(folder)) return join(folder, 'dist');

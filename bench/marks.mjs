@@ -1,9 +1,13 @@
 /**
- * What statistics and counts cost ingest: the rate with the triggers that mark slots and without them, in turns on one service with an embedded PostgreSQL of durable settings. A second argument adds an index for every
- * other round instead: the price of an index. Ratios are medians of the rounds'; that of the CPU, of the service and
- * PostgreSQL together, stands still beside other work on the machine.
- *   npm run build && node bench/marks.mjs
- *   npm run build && node bench/marks.mjs index '(project_id, user_id, started_at)'
+ * Measures what statistics and counts cost ingest: the rate with and without the triggers that mark slots, in turns on
+ * one service with an embedded PostgreSQL of durable settings. With `index` every other round has an additional index
+ * instead, which measures the cost of an index.
+ *
+ *     npm run build && node bench/marks.mjs
+ *     npm run build && node bench/marks.mjs index '(project_id, user_id, started_at)'
+ *
+ * Ratios are medians over the rounds. The ratio of the CPU, of the service and PostgreSQL together, does not change
+ * with other work on the machine.
  */
 import { once } from 'node:events';
 import http from 'node:http';
@@ -74,11 +78,11 @@ async function rate(send, connections) {
   const end = performance.now() + ROUND_MS;
   let calls = 0;
   const started = performance.now();
-  const used = cpuMeter(process.pid); // the service and its PostgreSQL are below this process
+  const used = cpuMeter(process.pid); // the service and its PostgreSQL are children of this process
   await Promise.all(
     Array.from({ length: connections }, async () => {
       while (performance.now() < end) {
-        const sent = await send(); // not in one expression: it would add to what `calls` was before it
+        const sent = await send(); // as a statement of its own: in one expression the sum would begin with an old value of `calls`
         calls += sent;
       }
     }),
@@ -102,7 +106,7 @@ async function arrange(way) {
     await client.query(`ALTER TABLE calls ${state} TRIGGER calls_mark_slots_${event}`);
 }
 
-/** With and without in turns, so that both meet the same neighbours on the machine. */
+/** Alternates between the two, so that other work on the machine affects both. */
 async function compare(send, connections) {
   await rate(send, connections);
   const rates = { with: [], without: [] };

@@ -1,6 +1,7 @@
 /**
- * Objects, tables and files through the real server, and the alternatives to how they are locked and stored, in one run.
- *   npm run build && node bench/objects.mjs [publish|list|tables|files …]
+ * Measures objects, tables and files through the real server, and compares ways of locking and storing them in one run.
+ *
+ *     npm run build && node bench/objects.mjs [publish|list|tables|files …]
  */
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
@@ -62,7 +63,7 @@ const line = (name, ...figures) =>
 const msText = (value) => `${value < 100 ? value.toFixed(1) : Math.round(value)} ms`;
 const mib = (bytes) => `${Math.round(bytes / 1024 / 1024)} MiB`;
 
-/** Resident memory of the server while `work` runs: before it, and at its peak. */
+/** The resident memory of the server before `work`, and its peak meanwhile. */
 async function memoryOf(work) {
   const resident = async () =>
     Number(
@@ -158,7 +159,7 @@ async function publish() {
   );
   line('the same value again', msText(again));
 
-  // The lock: an advisory one, or the row of a table of names.
+  // Compares two locks: an advisory lock, and the row of a table of names.
   await pool.query(
     'CREATE TABLE bench_names (project_id text, object_id text, PRIMARY KEY (project_id, object_id))',
   );
@@ -278,7 +279,7 @@ async function tables() {
   const filter = { ...query, filter: { row_digests: result.row_digests.slice(5000, 5010) } };
   line('10 rows by their digests', msText(await best(3, () => json('/table/query', filter))));
 
-  // A table of a million rows, stored as one value, as a row for each place, and as arrays of 1000.
+  // Compares ways to store a table of a million rows: one value, a row for each place, and arrays of 1000.
   await pool.query(`
     CREATE TABLE bench_places (project_id text COLLATE "C", digest text COLLATE "C", place int, row_digest text COLLATE "C",
       PRIMARY KEY (project_id, digest, place));

@@ -1,6 +1,7 @@
-// The same spans over OTLP/HTTP and OTLP/gRPC, to one service, in turns: spans a second, CPU of Node for a span, and what gRPC reaches
-// of HTTP. Prints Markdown.
-//   npm run build && node bench/otlp-grpc.mjs [--seconds 1] [--rounds 20] [--senders 4]
+// Sends the same spans to one service over OTLP/HTTP and OTLP/gRPC in turns. Measures spans per second, Node's CPU per
+// span, and the ratio of gRPC to HTTP. Prints Markdown.
+//
+//     npm run build && node bench/otlp-grpc.mjs [--seconds 1] [--rounds 20] [--senders 4]
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
@@ -29,7 +30,7 @@ const messages = JSON.stringify([
   { role: 'user', content: 'How is the weather in Rome? '.repeat(20) },
 ]);
 const text = (key, stringValue) => ({ key, value: { stringValue } });
-/** A request of so many spans of about 1 KB, with new ids. */
+/** A request of `count` spans of about 1 KB with new ids. */
 function exportOf(count) {
   const traceId = randomBytes(16);
   const spans = Array.from({ length: count }, () => ({
@@ -51,7 +52,7 @@ function exportOf(count) {
   ).finish();
 }
 
-/** One that sends a body at a time on a connection of its own; `close` ends that. */
+/** Senders that send one body at a time on a connection of their own; `close` ends it. */
 const SENDERS = {
   http() {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -102,7 +103,7 @@ const SENDERS = {
   },
 };
 
-/** What the senders of a kind get through in a round. The bodies are made before. */
+/** Runs a round of one kind and returns its throughput. The bodies are made before. */
 async function round(kind, size) {
   const senders = Array.from({ length: Number(options.senders) }, SENDERS[kind]);
   const bodies = Array.from({ length: Math.ceil(3000 / size) }, () => exportOf(size));
@@ -125,7 +126,7 @@ const median = (list) => list.toSorted((a, b) => a - b)[Math.floor(list.length /
 const sum = (list) => list.reduce((total, one) => total + one, 0);
 const rateOf = ({ spans, seconds }) => spans / seconds;
 
-/** A row of the table. The rate of gRPC is compared with that of the round of HTTP beside it: a busy machine slows both. */
+/** A row of the table. Each gRPC round is compared with the HTTP round next to it, since a busy machine slows both. */
 async function row(size) {
   const rounds = { http: [], grpc: [] };
   for (const kind of ['http', 'grpc']) await round(kind, size); // the first requests of a kind compile its code

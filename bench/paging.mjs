@@ -1,8 +1,10 @@
 /**
- * What page 1, page 1,000 by `after` and the same page by `offset` cost over HTTP, in turns in one run: right after a bulk
- * load into tables that were analysed before, and analysed. Starts an embedded PostgreSQL and the service on it.
- *   npm run build && node bench/paging.mjs [rows=200000] [calls objects threads] [--plans]
- * Pages of 50, medians. `--plans` prints how PostgreSQL reads page 1,000 by `after`.
+ * Measures page 1, page 1,000 by `after` and the same page by `offset` over HTTP, in turns: after a bulk load into
+ * tables that were analysed before it, and again after an analysis. Starts an embedded PostgreSQL and the service.
+ *
+ *     npm run build && node bench/paging.mjs [rows=200000] [calls objects threads] [--plans]
+ *
+ * Pages have 50 rows; medians count. `--plans` prints the plan of page 1,000 by `after`.
  */
 import { once } from 'node:events';
 import http from 'node:http';
@@ -18,7 +20,7 @@ const PLANS = process.argv.includes('--plans');
 const PAGE = 50;
 const BEFORE = 999 * PAGE;
 const READS = 41;
-/** Of what reads everything, which takes long. */
+/** Fewer repetitions for queries that read everything. */
 const FEW_READS = 5;
 const CALLS = 'acme/calls';
 const OBJECTS = 'acme/objects';
@@ -27,7 +29,7 @@ const THREADS = 'acme/threads';
 const { url, client, headers, close } = await serviceAndDatabase();
 const agent = new http.Agent({ keepAlive: true });
 
-/** The rows of an answer. */
+/** Sends a request and returns the rows of its answer. */
 async function post(path, body) {
   const request = http.request(url + path, { method: 'POST', headers, agent });
   request.end(JSON.stringify(body));
@@ -156,7 +158,7 @@ async function refreshed() {
   while ((await client.query('SELECT FROM thread_marks LIMIT 1')).rowCount > 0)
     await new Promise((resolve) => setTimeout(resolve, 200));
 }
-/** The refresher leaves the threads of a project alone as long as this connection holds its lock. */
+/** The refresher skips the threads of a project while this connection has its lock. */
 const HOLD = [0x74687264, THREADS];
 
 async function tables(state) {

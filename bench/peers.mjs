@@ -1,16 +1,22 @@
 /**
- * The same spans by OTLP protobuf to Skein and to peers that run already, in turns: spans a second that each stores, each on its
- * default store. Skein is started here, on an embedded PostgreSQL. Prints Markdown.
- *   python3 -m venv /tmp/mlflow && /tmp/mlflow/bin/pip install mlflow==3.17.2
- *   mkdir /tmp/mlflow-data && cd /tmp/mlflow-data && /tmp/mlflow/bin/mlflow server --port 5000
- *   python3 -m venv /tmp/phoenix && /tmp/phoenix/bin/pip install arize-phoenix==20.26.1
- *   PHOENIX_HOST=127.0.0.1 PHOENIX_WORKING_DIR=/tmp/phoenix-data /tmp/phoenix/bin/phoenix serve   (its port for gRPC is open to all)
- *   npm run build && node bench/peers.mjs [seconds=3] [rounds=4] [spans a trace=1] \
- *     mlflow=http://127.0.0.1:5000/v1/traces phoenix=http://127.0.0.1:6006/v1/traces
- * A turn is so many seconds of requests on 8 connections, 100 spans each, and then the wait until what was acknowledged can be
- * counted: a peer that acknowledges before it stores has the time of storing counted too. After a request that
- * is refused a connection waits for 100 ms; its spans count as refused only. A second of each comes first and does not count.
- * Each turn is told of on stderr, with the load of the machine at its end.
+ * Sends the same spans as OTLP protobuf to Skein and to peers that run already, in turns. Measures the spans per second
+ * that each stores in its default store. Skein is started here on an embedded PostgreSQL. Prints Markdown.
+ *
+ *     python3 -m venv /tmp/mlflow && /tmp/mlflow/bin/pip install mlflow==3.17.2
+ *     mkdir /tmp/mlflow-data && cd /tmp/mlflow-data && /tmp/mlflow/bin/mlflow server --port 5000
+ *
+ *     python3 -m venv /tmp/phoenix && /tmp/phoenix/bin/pip install arize-phoenix==20.26.1
+ *     PHOENIX_HOST=127.0.0.1 PHOENIX_WORKING_DIR=/tmp/phoenix-data /tmp/phoenix/bin/phoenix serve
+ *     npm run build && node bench/peers.mjs [seconds=3] [rounds=4] [spans a trace=1] \
+ *       mlflow=http://127.0.0.1:5000/v1/traces phoenix=http://127.0.0.1:6006/v1/traces
+ *
+ * Phoenix opens its gRPC port to all hosts.
+ *
+ * A turn is `seconds` of requests on 8 connections, 100 spans each. Then it waits until all acknowledged spans can be
+ * counted, so the time of storing counts even for a peer that acknowledges first. After a refused request a connection
+ * waits 100 ms; the spans count as refused only. One second of each peer comes first and does not count.
+ *
+ * Each turn is printed on stderr, with the load of the machine at its end.
  */
 import { randomFillSync } from 'node:crypto';
 import { once } from 'node:events';
@@ -27,7 +33,7 @@ const SPANS = 100;
 const CONNECTIONS = 8;
 const REFUSED_MS = 100;
 const POLL_MS = 500;
-/** A peer that has stored nothing more for so long has lost the rest. */
+/** A peer that stores nothing more for this long has lost the rest. */
 const LOST_MS = 20_000;
 const PROJECT = 'acme/peers';
 
@@ -42,7 +48,7 @@ async function answerOf(url, body, headers = {}) {
 }
 
 /**
- * What a peer wants beside the spans, and how many spans it says it has.
+ * The headers that a peer needs, and a function that returns its number of stored spans.
  * @type {Record<string, { headers: Record<string, string>, stored: (origin: string) => Promise<number> }>}
  */
 const PEERS = {
@@ -79,7 +85,7 @@ function peerOf(argument) {
 const REQUEST = lookupType('collector.trace.v1.ExportTraceServiceRequest');
 const RESPONSE = lookupType('collector.trace.v1.ExportTraceServiceResponse');
 
-/** A maker of requests, in which all ids are new: of traces whose first span is the parent of the others. */
+/** Returns a function that makes requests with new ids. The first span of a trace is the parent of its others. */
 function bodies() {
   const message = /** @type {any} */ (REQUEST.decode(callBodies(PROJECT, SPANS).protobuf()));
   const ids = [];
@@ -112,7 +118,7 @@ function bodies() {
 }
 const newBody = bodies();
 
-/** Sends a request: how many of its spans are acknowledged, and the status if they are refused. */
+/** Sends a request. Returns the number of acknowledged spans, and the status of a refusal. */
 async function send({ url, headers }, agent) {
   const sent = request(url, {
     agent,
@@ -127,7 +133,7 @@ async function send({ url, headers }, agent) {
   return { acknowledged: SPANS - Number(partialSuccess?.rejectedSpans ?? 0), status: 200 };
 }
 
-/** Waits until so many spans are stored, or no more come: how many, and when they were. */
+/** Waits until all spans are stored or no more arrive. Returns their number and the time. */
 async function settled(target, wanted) {
   let stored = -1;
   let at;

@@ -1,7 +1,10 @@
-// Reads and writes through the real server, each beside its baseline in the same run; prints Markdown.
-//   npm run bench [-- <words of a row>]       (on another Node: npx -y --allow-scripts=node -p node@24 npm run bench)
-// Starts all it needs: the service with its embedded PostgreSQL and durable settings, and a bare Express. Ours and the
-// baseline take turns of SECONDS, ROUNDS times, so that what else the machine does falls on both.
+// Measures reads and writes through the real server, each with a baseline in the same run. Prints Markdown.
+//
+//     npm run bench [-- <words of a row>]
+//     npx -y --allow-scripts=node -p node@24 npm run bench        on another version of Node
+//
+// Starts all it needs: the service with its embedded PostgreSQL and durable settings, and a bare Express. Both sides
+// take turns of SECONDS, ROUNDS times, so that other work on the machine affects both.
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
@@ -18,7 +21,7 @@ const ROUNDS = 4;
 const STREAMED = 50_000;
 const TURNS = 200_000;
 const PROJECT = 'acme/bench';
-/** Only rows whose name holds this are measured. */
+/** Only rows whose name contains this text are measured. */
 const wanted = process.argv.slice(2).join(' ');
 
 const key = newSecret();
@@ -41,7 +44,7 @@ const aStart = () =>
   `{"project_id":"${PROJECT}","id":"call-${++calls}","trace_id":"trace-${calls}","op_name":"run","started_at":"${STARTED_AT}","inputs":${INPUTS}}`;
 const startBody = () => `{"start":${aStart()}}`;
 
-/** What was done in a time, and how long each piece took. */
+/** Sends requests for some time. Returns their number and the time of each. */
 const requests = (url, path, connections, body, rowsEach, more) => async () => {
   const times = [];
   const result = await posted({
@@ -56,7 +59,7 @@ const requests = (url, path, connections, body, rowsEach, more) => async () => {
   return { rows: result['2xx'] * rowsEach, seconds: result.duration, times };
 };
 
-/** The same for work done here, `connections` at a time. */
+/** Repeats work in this process, `connections` at a time, and returns the same numbers. */
 const repeated = (connections, rowsEach, work) => async () => {
   const times = [];
   const began = performance.now();
@@ -89,7 +92,7 @@ const multiRowInsert = (rows) => {
 };
 
 const agent = new http.Agent({ keepAlive: true });
-/** Lines of a stream. */
+/** Reads a stream and counts its lines. */
 const streamed = (path, body) =>
   new Promise((resolve, reject) => {
     const request = http.request(
@@ -132,7 +135,7 @@ const ms = (runs) => {
   const at = (share) => sorted[Math.floor(share * (sorted.length - 1))];
   return [at(0.5), at(0.99)].map((time) => time.toFixed(time < 10 ? 2 : 0)).join(' / ');
 };
-/** Microseconds of CPU a row, of the service and of its PostgreSQL. */
+/** Microseconds of CPU per row, of the service and its PostgreSQL. */
 const cpu = (runs) => {
   const rows = sum(runs.map((run) => run.rows));
   const of = (who) => ((1e6 * sum(runs.map((run) => run.cpu[who]))) / rows).toFixed(0);
@@ -140,14 +143,14 @@ const cpu = (runs) => {
 };
 const whole = (number) => Math.round(number).toLocaleString('en');
 
-/** Alternately, after one round each that does not count. */
+/** Measures both sides alternately, after one round of each that does not count. */
 async function compare(name, unit, ours, baselineName, baseline) {
   if (!name.includes(wanted)) return;
   await baseline();
   await ours();
   const [own, other] = [[], []];
   const measured = async (run) => {
-    await pool.query('CHECKPOINT'); // what the other one wrote is its own to flush
+    await pool.query('CHECKPOINT'); // each side flushes its own writes
     const used = cpuMeter(service.child.pid);
     return { ...(await run()), cpu: used() };
   };

@@ -1,6 +1,9 @@
-// The embedded PostgreSQL with the settings that it gets by memory and cores, beside other ones. Prints Markdown.
-//   npm run build && node bench/postgres-settings.mjs [--calls 5000000]
-// Each set of settings gets a service and a folder of its own. They take turns: load through the service, then questions.
+// Compares the embedded PostgreSQL's settings, chosen by memory and cores, with other settings. Prints Markdown.
+//
+//     npm run build && node bench/postgres-settings.mjs [--calls 5000000]
+//
+// Each set of settings has a service and a folder of its own. They take turns: a load through the service, then
+// queries.
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -14,7 +17,7 @@ const { values: options } = parseArgs({
 });
 const CALLS = Number(options.calls);
 const BATCH = 500;
-/** Calls that one service loads before it is the next one's turn. */
+/** Calls that one service loads before the next one's turn. */
 const TURN = 50_000;
 const CONNECTIONS = 8;
 const PROJECT = 'acme/bench';
@@ -99,7 +102,7 @@ async function opened(name, settings) {
   return { name, folder, service, post, loadSeconds: 0, results: {} };
 }
 
-/** Starts of calls, and the ends of a fifth of them; seconds that it took. */
+/** Loads starts of calls and the ends of a fifth of them. Returns the seconds. */
 async function load({ post }, from, to) {
   const began = performance.now();
   let next = from;

@@ -1,14 +1,18 @@
-// Proof that nothing acknowledged is lost, doubled or half-written: load on every write path while the server, or its
-// PostgreSQL, is killed with SIGKILL at random times; afterwards every acknowledged id is looked up.
-// In mode `intruders` nothing is killed until the end: other services and commands try to take the data folder instead,
-// from PID namespaces of their own, through bind mounts and a link, as a second container on the same volume does.
-// In mode `restart` nothing is killed either: SIGHUP replaces the workers one by one, again and again, and no request may
-// fail at its client.
-// In mode `node` a worker of a cluster is killed, and started again by a command: PROOF_CITUS_URL is a database of its coordinator that
-// was just distributed and holds no key, PROOF_START_NODE the command, with $PORT for the port of the node.
-// Except in the modes `intruders` and `node`, backups run meanwhile, one after the other; the last one is restored, and has to hold all
-// that was acknowledged when it began.
-// npm run proof -- [--mode server|postgres|intruders|restart|node] [--seconds 60] [--rest 0]       exits 1 when anything is wrong
+// Proves that nothing acknowledged is lost, doubled or half-written. It writes on every path while the server, or its
+// PostgreSQL, is killed with SIGKILL at random times. Afterwards it looks up every acknowledged id.
+//
+//     npm run proof -- [--mode server|postgres|intruders|restart|node] [--seconds 60] [--rest 0]
+//
+// It exits with 1 when anything is wrong. Other modes:
+// - `intruders`: kills only at the end. Other services and commands try to use the data folder, as a second container
+//   on the same volume does: from PID namespaces of their own, through bind mounts and a link.
+// - `restart`: kills nothing. SIGHUP replaces the workers one by one again and again, and no request may fail.
+// - `node`: kills a worker of a cluster, and a command starts it again. PROOF_CITUS_URL is a database of its
+//   coordinator that was just distributed and has no key. PROOF_START_NODE is the command, with $PORT for the port of
+//   the node.
+//
+// Except in the modes `intruders` and `node`, backups run meanwhile, one after the other. The last one is restored and
+// must contain everything that was acknowledged when it began.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -23,7 +27,7 @@ const { values: options } = parseArgs({
   options: {
     mode: { type: 'string', default: 'server' },
     seconds: { type: 'string', default: '60' },
-    /** Milliseconds that a writer rests between two writes, and five times as long between two backups. */
+    /** Pause of a writer between two writes in milliseconds. The pause between two backups is five times as long. */
     rest: { type: 'string', default: '0' },
   },
 });
@@ -39,13 +43,13 @@ const port = await freePort();
 let requests = 0;
 const failures = [];
 
-/** Answers the body of a 200; throws on anything else, a connection that broke included. */
+/** Returns the body of a 200. Throws for any other status and for a broken connection. */
 async function post(path, ...rest) {
   requests++;
   try {
     return await sent(path, ...rest);
   } catch (error) {
-    // no job for a trainer is an answer
+    // 204 is a valid answer to a trainer: no job is waiting
     if (error.status !== 204) failures.push(`${path}: ${error.message} ${error.cause ?? ''}`);
     throw error;
   }
@@ -73,7 +77,7 @@ async function sent(path, body, more = {}, method = 'POST') {
     : JSON.parse(text || 'null');
 }
 
-/** The same under `/v1/preview`, where the key is a token; without a body, a GET. */
+/** Sends a request under `/v1/preview` with the key as a token; a GET without a body. */
 const preview = (path, body, more = {}) =>
   post(
     `/v1/preview${path}`,
@@ -94,11 +98,11 @@ const start = (marker, more = {}) => ({
 const readCall = async (id) => (await post('/call/read', { project_id: PROJECT, id })).call;
 const isStart = (call, marker) =>
   call?.inputs.marker === marker && call.inputs.text === aText(marker);
-/** Whether exactly one row of an answer has a marker: none is a loss, two are a double. */
+/** Judges the number of rows with a marker: none is lost, two are doubled. */
 const verdict = (count, isWhole = true) =>
   count === 0 ? 'lost' : count > 1 ? 'doubled' : isWhole ? 'ok' : 'half-written';
 
-/** `write` resolves when the server has acknowledged; what it resolves with is handed to `check` at the end. */
+/** Write paths. `write` resolves after the acknowledgement, and its result is passed to `check` at the end. */
 const PATHS = {
   '/call/start': {
     write: async (marker) =>
@@ -109,7 +113,7 @@ const PATHS = {
     },
   },
   '/call/start with Idempotency-Key': {
-    // resent until it is acknowledged, as a client does
+    // sent again until it is acknowledged, as clients do
     write: (marker) =>
       untilAcknowledged(() =>
         post('/call/start', { start: start(marker) }, { 'idempotency-key': marker }),
@@ -270,7 +274,7 @@ const PATHS = {
     },
   },
   '/v1/preview/trainer/…/complete': {
-    // whoever's job it is: the one above makes them
+    // claims any job; the path above makes them
     write: async (marker) => {
       const job = await preview('/trainer/claims', { worker_id: marker, wait_s: 1 });
       if (!job) throw new Error('503: no job waits');
@@ -299,7 +303,7 @@ const groupsOf = (marker) =>
   Array.from({ length: 5 }, (_, i) => ({
     trajectories: [{ messages_and_choices: [{ role: 'user', content: marker }], reward: i }],
   }));
-/** The five trajectories of a marker, each once. */
+/** Checks that all five trajectories of a marker exist once. */
 async function wholeGroups(marker, model_id) {
   const found = await preview('/trajectories/query', { model_id });
   const isWhole = [0, 1, 2, 3, 4].every((reward) =>
@@ -343,7 +347,7 @@ async function startServer(folder = dataDir) {
     stream.on('data', (chunk) => (output += chunk));
   ended = once(server, 'exit');
   while (!output.includes('listens on')) {
-    // a backup that began while no service ran has the folder until its end
+    // a backup that began while no service ran uses the folder until it ends
     if (server.exitCode === 1 && output.includes(' is in use by ')) return startServer(folder);
     if (server.exitCode !== null || server.signalCode !== null)
       throw new Error(`the server did not start:\n${output}`);
@@ -391,7 +395,7 @@ async function killAndRestart() {
   await startServer();
 }
 
-/** The service starts its PostgreSQL again by itself. */
+/** Kills PostgreSQL. The service starts it again by itself. */
 async function killPostgres() {
   const before = postmaster();
   process.kill(before, 'SIGKILL');
@@ -402,7 +406,7 @@ async function killPostgres() {
   }
 }
 
-/** Kills one of the workers, and starts it again a second later. */
+/** Kills a worker node, and starts it again a second later. */
 async function killNode() {
   const [, ...workers] = await nodesOf(CITUS_URL);
   const worker = workers[kills % workers.length];
@@ -413,11 +417,11 @@ async function killNode() {
     spawnSync('sh', ['-c', process.env.PROOF_START_NODE ?? ''], { env, stdio: 'ignore' });
     const isUp = await ask(worker, 'SELECT 1').catch(() => null);
     if (isUp) return;
-    await pause(100); // its old processes end first
+    await pause(100); // the old processes of the node end first
   }
 }
 
-// Backups run meanwhile, one after the other. One that meets a kill fails; each that ends well is restored at the end.
+// Backups run meanwhile, one after the other. A kill makes one fail. The last successful one is restored at the end.
 const backups = { made: [], failed: 0 };
 const backupFolder = dataFolder();
 async function backUp() {
@@ -444,7 +448,8 @@ async function command(name, file, folder) {
   return code;
 }
 
-// The container has its own processes and an empty folder where the service has its socket, and sees the data at another path.
+// The container has its own processes, an empty folder instead of the service's socket folder, and another path to the
+// data.
 const CONTAINER =
   'mount --bind "$DATA_DIR" /mnt && mount -t tmpfs tmpfs "$(sed -n 5p /mnt/pgdata/postmaster.pid)" && DATA_DIR=/mnt exec "$@"';
 const NAMESPACES = ['unshare', '--pid', '--fork', '--mount-proc'];
@@ -454,7 +459,10 @@ if (options.mode === 'intruders' && !canUnshare)
 const SERVICE = [process.execPath, 'dist/src/main.js'];
 const COMMAND = [process.execPath, 'dist/src/server/commands/keys.cli.js', 'list'];
 const link = `${dataDir}-link`;
-/** What is run, on which path, and whether it may reach the running service: a command does so by its socket. */
+/**
+ * The programs and their paths to the data, and whether one may reach the running service: a command may, by its
+ * socket.
+ */
 const INTRUDERS = {
   'a second service': [SERVICE, dataDir],
   'a second service through a link': [SERVICE, link],
@@ -469,7 +477,7 @@ const MAX_INTRUDERS = 4;
 const outcomes = {};
 let wrong = 0;
 
-/** Runs one to its end, which is to be a refusal, or the answer of the running service. */
+/** Runs an intruder to its end. It must be refused, or report the running service. */
 async function intrude(name) {
   const [[file, ...args], folder] = INTRUDERS[name];
   const child = spawn(file, args, {
@@ -513,7 +521,7 @@ async function sendIntruders() {
 }
 
 let reloads = 0;
-/** One rolling restart. It begins when the workers of the one before have ended, up to 65 s later. */
+/** Performs one rolling restart. It begins after the workers of the previous one have ended, up to 65 s later. */
 async function reloadWorkers() {
   server.kill('SIGHUP');
   reloads++;
@@ -527,7 +535,7 @@ async function reloadWorkers() {
 if (options.mode === 'intruders') {
   await sendIntruders();
   console.table(outcomes);
-  await killAndRestart(); // what is on disk counts, not what is in memory
+  await killAndRestart(); // data on disk counts, not data in memory
 } else {
   if (options.mode !== 'node') writers.push(backUp());
   do {
@@ -535,9 +543,9 @@ if (options.mode === 'intruders') {
     await (options.mode === 'restart' ? reloadWorkers() : killAndRestart());
   } while (Date.now() < until);
   const made = backups.made.length;
-  while (options.mode !== 'node' && backups.made.length === made) await pause(100); // the kills may have cut each of a short run
+  while (options.mode !== 'node' && backups.made.length === made) await pause(100); // in a short run the kills may have ended every backup
 }
-// a short run may have killed the first write of a path that takes several requests
+// in a short run the first write of a path with several requests may have been killed
 const isHeard = (path) => acknowledged.some((write) => write.path === path);
 const patience = Date.now() + 60_000;
 while (!Object.keys(PATHS).every(isHeard) && Date.now() < patience) await pause(100);
@@ -571,7 +579,7 @@ async function lookUp(writes) {
     );
   return verdicts;
 }
-// Citus does so within a minute: it ends what a node had prepared when it was killed
+// ends the transactions that the node had prepared when it was killed; Citus itself does it within a minute
 if (options.mode === 'node') await ask(CITUS_URL, 'SELECT recover_prepared_transactions()');
 const verdicts = await lookUp(acknowledged);
 console.log(

@@ -1,11 +1,16 @@
 /**
- * What the questions of a console cost over HTTP, each beside the naive query on the same data in the same run: pages of
- * calls (newest, by status, op, user, thread, ...), right after the load and once PostgreSQL has analysed the table, counts,
- * and statistics of 30 days in hours. Starts an embedded PostgreSQL with durable settings and the service on it.
- *   npm run build && node bench/questions.mjs [calls...=200000 1000000] [--small]
- * Calls of 1.7 KB (`--small`: of 0.1 KB, and no naive queries) over 30 days, five a trace, with a model each (three of them, one priced by the project); a thousand
- * projects of ten calls stand beside them. 0.02 % are errors, 0.01 % run, 0.002 % are of a rare op. `naive` is the usual
- * query straight on PostgreSQL, without HTTP; it prices nothing. What marks cost ingest: bench/marks.mjs.
+ * Measures queries of a console over HTTP, each with the naive query on the same data in the same run: pages of calls
+ * (newest, by status, op, user, thread, ...), right after the load and after PostgreSQL has analysed the table; counts;
+ * hourly statistics of 30 days. Starts an embedded PostgreSQL with durable settings and the service.
+ *
+ *     npm run build && node bench/questions.mjs [calls...=200000 1000000] [--small]
+ *
+ * The calls have 1.7 KB each (0.1 KB with `--small`, then without naive queries). They cover 30 days, five a trace,
+ * with three models, one of which the project prices. A thousand other projects have ten calls each. 0.02 % are errors,
+ * 0.01 % run, 0.002 % have a rare op.
+ *
+ * `naive` is the usual query directly on PostgreSQL, without HTTP and without prices. bench/marks.mjs measures what
+ * marks cost ingest.
  */
 import { once } from 'node:events';
 import http from 'node:http';
@@ -17,7 +22,7 @@ const { values: options, positionals } = parseArgs({
   options: { small: { type: 'boolean', default: false } },
 });
 const SIZES = positionals.length > 0 ? positionals.map(Number) : [2e5, 1e6];
-/** The repetitions of 32 characters in an input and in an output. */
+/** How often a text of 32 characters is repeated in inputs and in outputs. */
 const REPEATED = options.small ? 1 : 24;
 const PROJECT = 'acme/bench';
 const WINDOW = { start: '2026-01-01T00:00:00Z', end: '2026-01-31T00:00:00Z' };
@@ -51,7 +56,7 @@ async function timed(run, reads = READS) {
   return median(times);
 }
 const ms = (value) => Number(value.toFixed(1));
-/** Milliseconds, or what the service says of a question that it did not finish: one that reads all of five million calls. */
+/** Milliseconds, or the error of a query that the service did not finish: one that reads all of five million calls. */
 const msOrRefusal = (run, reads) => timed(run, reads).then(ms, ({ message }) => message);
 
 const FILL = `
@@ -90,7 +95,7 @@ const isAbove = (name, than) => ({
 });
 const status = (name) => [hasStatus(name), where(`${STATUS} = '${name}'`)];
 const one = (n) => `call-${String(n - (n % 10)).padStart(12, '0')}`;
-/** What is asked, and the naive condition. */
+/** Queries, each with the naive condition. */
 const lists = (size) => ({
   newest: [{}, where('TRUE')],
   'newest roots': [{ filter: { trace_roots_only: true } }, where('parent_id IS NULL')],
@@ -220,10 +225,10 @@ async function refreshed() {
   return (performance.now() - started) / 1000;
 }
 
-/** The refresher leaves the project alone as long as this connection holds its lock. */
+/** The refresher skips the project while this connection has its lock. */
 const HOLD = [0x736c6f74, PROJECT];
 
-/** Medians of pages and of counts; the naive ones once, on what is analysed. */
+/** Medians of pages and counts. The naive queries run once, on analysed tables. */
 async function asked(size, isAnalysed) {
   const all = {
     ...Object.fromEntries(
@@ -260,7 +265,7 @@ async function questions() {
     await client.query('SELECT pg_advisory_lock($1, hashtext($2))', HOLD);
     await fill(0, size, size);
     filled = size;
-    await client.query(`DELETE FROM pg_statistic WHERE starelid = 'calls'::regclass`); // as if it had never been analysed
+    await client.query(`DELETE FROM pg_statistic WHERE starelid = 'calls'::regclass`); // makes the table look never analysed
     const fresh = await asked(size, false);
     const rows = {};
     const behind = await msOrRefusal(ask(QUESTIONS[2][1]), 1);

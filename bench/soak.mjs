@@ -1,6 +1,8 @@
-// Full load for a long time, then PostgreSQL stands still (SIGSTOP) under more load than may wait: the service must not
-// end, its memory stays bounded, what finds no room is answered 503, and all that was acknowledged is there afterwards.
-//   npm run build && node bench/soak.mjs [--minutes 10] [--stopped 10]      (seconds; exits 1 when anything is wrong)
+// Runs full load for a long time. Then PostgreSQL stands still (SIGSTOP) under more load than may wait. The service
+// must not end, its memory must stay bounded, requests beyond the limit must get 503, and all acknowledged data must
+// exist afterwards. Exits with 1 when anything is wrong. `--stopped` is in seconds.
+//
+//     npm run build && node bench/soak.mjs [--minutes 10] [--stopped 10]
 import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
@@ -35,7 +37,7 @@ const headers = {
   'content-type': 'application/json',
   authorization: `Basic ${Buffer.from(`soak:${key}`).toString('base64')}`,
 };
-/** The status, 0 for a connection that broke, and the header `Retry-After`. */
+/** Returns the status (0 for a broken connection) and the header `Retry-After`. */
 const post = (path, body) =>
   new Promise((resolve) => {
     const request = http.request(
@@ -62,7 +64,9 @@ const aBatch = (id, size) =>
   `{"batch":[${Array.from({ length: size }, (_, i) => `{"mode":"start","req":${aStart(`${id}-${i}`)}}`)}]}`;
 
 let sent = 0;
-/** Requests of `size` calls over `connections` until `isOver`; what was acknowledged, and how many had which status. */
+/**
+ * Sends requests of `size` calls over `connections` until `isOver`. Collects acknowledged calls and counts statuses.
+ */
 async function load(connections, size, isOver, seen) {
   await Promise.all(
     Array.from({ length: connections }, async () => {
@@ -84,7 +88,7 @@ const count = (seen) => seen.acknowledged.reduce((sum, [, size]) => sum + size, 
 
 const residentMiB = () =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))[1]) / 1024;
-/** Highest resident memory while `work` runs, sampled five times a second. */
+/** The highest resident memory while `work` runs, sampled five times a second. */
 async function withPeak(work) {
   let peak = 0;
   const timer = setInterval(() => (peak = Math.max(peak, residentMiB())), 200);
@@ -93,7 +97,7 @@ async function withPeak(work) {
   return Math.round(peak);
 }
 
-/** The server process of PostgreSQL and all its children. */
+/** The PostgreSQL server process with all its children. */
 function postgresProcesses() {
   const [first] = readFileSync(join(dataDir, 'pgdata', 'postmaster.pid'), 'utf8').split('\n');
   const isChild = (pid) => {
@@ -117,7 +121,7 @@ async function fullLoad(minutes) {
   const until = performance.now() + minutes * 60_000;
   const isOver = () => performance.now() > until;
   let calls = 0;
-  // keeps the disk from filling: what is measured is the service
+  // keeps the disk from filling, since only the service is measured
   const sweeper = setInterval(() => {
     calls += count(seen);
     seen.acknowledged = [];

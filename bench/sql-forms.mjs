@@ -1,5 +1,6 @@
-// What PostgreSQL takes for forms of one statement: rows of calls written, and calls read.
-//   npm run build && node bench/sql-forms.mjs
+// Measures forms of one statement in PostgreSQL: writing rows of calls, and reading calls.
+//
+//     npm run build && node bench/sql-forms.mjs
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
@@ -17,7 +18,7 @@ const dataDir = dataFolder();
 const server = await openEmbeddedPostgres({ dataDir });
 await withSchema(server.url);
 const pool = new pg.Pool({ connectionString: server.url, max: 4 });
-pool.on('error', () => {}); // the server stops before its last sessions have
+pool.on('error', () => {}); // the server stops before its last sessions have ended
 
 const INPUTS = JSON.stringify({
   messages: Array.from({ length: 5 }, (_, i) => ({
@@ -45,7 +46,7 @@ const arrays = (count) => {
     jsonArray(all.map(() => INPUTS)),
   ];
 };
-/** The same rows as `CallsWriter` has them. */
+/** Rows in the form of `CallsWriter`. */
 const writes = (count) =>
   rows(count).map(({ project_id, id, ...texts }) => ({
     projectId: project_id,
@@ -63,7 +64,7 @@ async function copy(count) {
   client.release();
 }
 
-/** Texts and values of one insert of so many rows. */
+/** The text and the values of one INSERT of `count` rows. */
 const INSERTS = {
   'VALUES, a row each': (count) => ({
     text: `INSERT INTO calls (${COLUMNS}) VALUES ${Array.from({ length: count }, (_, row) => `(${COLUMNS.map((_name, i) => `$${row * 6 + i + 1}`)})`)}`,
@@ -83,7 +84,7 @@ const INSERTS = {
   }),
   'the upsert of the service': (count) => upsertQuery(writes(count)),
 };
-/** What writes so many rows. */
+/** Ways to write `count` rows. */
 const WRITES = {
   ...Object.fromEntries(
     Object.entries(INSERTS).map(([name, form]) => [name, (count) => pool.query(form(count))]),
@@ -91,7 +92,7 @@ const WRITES = {
   'the copy of the service': copy,
 };
 
-/** Processor seconds of PostgreSQL so far. */
+/** CPU seconds of PostgreSQL so far. */
 function postgresSeconds() {
   let ticks = 0;
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name)))

@@ -1,7 +1,8 @@
 /**
- * What one search costs in a text made to be slow: `strpos` and a regular expression by the length of what they look
- * for, `translate` by how many letters it knows, and how far each of the two searches goes past a statement_timeout.
- * Run: DATABASE_URL=postgres://… node bench/strpos.mjs (stores nothing)
+ * Measures one search in a text that is made to be slow: `strpos` and a regular expression by the length of the
+ * pattern, `translate` by its number of letters, and how far both searches exceed a statement_timeout. Stores nothing.
+ *
+ *     DATABASE_URL=postgres://… node bench/strpos.mjs
  */
 import pg from 'pg';
 

@@ -1,4 +1,4 @@
-// What the scripts of this folder start from.
+// Shared code of the scripts in this folder.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { newSecret } from '../dist/src/platform/auth/secret.js';
 import { migrate } from '../dist/src/platform/database/migrate.js';
 import { openEmbeddedPostgres } from '../dist/src/platform/postgres/embedded-postgres.js';
 
-/** A folder for an embedded PostgreSQL, which the account that it runs as can reach. Remove it afterwards. */
+/** Makes a folder for an embedded PostgreSQL that PostgreSQL's account can reach. Remove it afterwards. */
 export function dataFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'skein-bench-'));
   chmodSync(folder, 0o755);
@@ -32,8 +32,9 @@ export async function freePort() {
 }
 
 /**
- * Posts for so many seconds, each request with a body of its own. Further options are autocannon's.
- * @param {{ path: string, headers: object, body: () => Buffer | string, seconds: number, url: string, connections: number, setupClient?: (client: any) => void }} load
+ * Sends POST requests for some seconds, each with a new body. Further options are autocannon's.
+ * @param {{ path: string, headers: object, body: () => Buffer | string, seconds: number, url: string,
+ *   connections: number, setupClient?: (client: any) => void }} load
  * @throws Error when a request was refused, or none was answered
  */
 export async function posted({ path, headers, body, seconds, ...options }) {
@@ -47,14 +48,16 @@ export async function posted({ path, headers, body, seconds, ...options }) {
   return result;
 }
 
-/** Makes the schema in the database behind the url. */
+/** Makes the schema in a database. */
 export async function withSchema(url) {
   const dataSource = await new DataSource(dataSourceOptions(url)).initialize();
   await migrate(dataSource);
   await dataSource.destroy();
 }
 
-/** A process of this Node with the flag of `npm start`, once it says where it listens. `file` is seen from here. */
+/**
+ * Starts a Node process with the flag of `npm start`, and waits until it listens. `file` is relative to this folder.
+ */
 export async function started(file, env) {
   const argv = ['--max-semi-space-size=32', fileURLToPath(new URL(file, import.meta.url))];
   const child = spawn(process.execPath, argv, {
@@ -74,8 +77,8 @@ export async function started(file, env) {
 }
 
 /**
- * The service over an embedded PostgreSQL of its own, and a client of that database. `headers` are those of a JSON request
- * with the admin key. `build` is the folder of another build. `close` ends all of it and removes the data.
+ * Starts the service on an embedded PostgreSQL of its own, and connects a client to its database. `headers` are those
+ * of a JSON request with the admin key. `build` is the folder of another build. `close` ends both and removes the data.
  */
 export async function serviceAndDatabase(settings = {}, build = '../dist') {
   const dataDir = dataFolder();
@@ -105,7 +108,10 @@ export async function serviceAndDatabase(settings = {}, build = '../dist') {
   return { child, url, key, headers, client, close };
 }
 
-/** Seconds of CPU from now on, when asked: of a process, and of those below it, which are its PostgreSQL (Linux). */
+/**
+ * Returns a function for the CPU seconds from now on: of a process, and of its children, which are its PostgreSQL
+ * (Linux).
+ */
 export function cpuMeter(pid) {
   const before = cpuSeconds(pid);
   return () => {
@@ -117,14 +123,14 @@ export function cpuMeter(pid) {
   };
 }
 
-/** Clock ticks a second: 100 on every Linux that Node runs on. */
+/** Clock ticks per second: 100 on every Linux that Node runs on. */
 const TICKS = 100;
 
 function cpuSeconds(pid) {
   for (;;) {
     const processes = readProcesses();
     const below = [...processes.keys()].filter((id) => isBelow(processes, id, pid));
-    // one that ended meanwhile may be in its parent's time too, or in none
+    // the time of a process that has just ended may be missing, or be in its parent's time too
     if (below.some((id) => !existsSync(`/proc/${id}`))) continue;
     const postgres = below.map((id) => processes.get(id).own + processes.get(id).ended);
     const { own, ended } = processes.get(pid);
@@ -144,7 +150,7 @@ function readProcesses() {
       const [own, ended] = [fields[11] + fields[12], fields[13] + fields[14]];
       processes.set(Number(name), { parent: fields[1], own: own / TICKS, ended: ended / TICKS });
     } catch {
-      return readProcesses(); // it has ended: what it took may be missing in its parent's time
+      return readProcesses(); // it has ended, and its time may not be in its parent's time yet
     }
   }
   return processes;
@@ -156,7 +162,7 @@ function isBelow(processes, id, ancestor) {
   return false;
 }
 
-/** The rows of a statement. */
+/** Runs a statement and returns its rows. */
 export async function ask(url, statement) {
   const client = new pg.Client(url);
   await client.connect();
@@ -167,7 +173,9 @@ export async function ask(url, statement) {
   }
 }
 
-/** The addresses of the nodes of a cluster, by the url of its coordinator, which comes first; of another server its own. */
+/**
+ * The URLs of a cluster's nodes, coordinator first, from the coordinator's URL. For another server its own URL only.
+ */
 export async function nodesOf(url) {
   const [{ nodes }] = await ask(url, `SELECT to_regclass('pg_dist_node') AS nodes`);
   if (!nodes) return [url];
@@ -178,7 +186,7 @@ export async function nodesOf(url) {
   return rows.map((node) => String(Object.assign(new URL(url), node)));
 }
 
-/** The process of a server of this machine. */
+/** The process id of a PostgreSQL server on this machine. */
 export async function postmasterOf(url) {
   const [{ status }] = await ask(url, `SELECT pg_read_file('/proc/self/status') AS status`);
   return Number(/^PPid:\s+(\d+)/m.exec(status)[1]);

@@ -1,6 +1,7 @@
-// What the settings and the indexes of `calls` cost its writes: starts, then their ends in a later statement, straight
-// on PostgreSQL by the statement of the service, batches of 100 over 4 connections.
-//   npm run build && node bench/table-settings.mjs
+// Measures what the settings and the indexes of `calls` cost writes: starts, then their ends in a later statement. Runs
+// the service's statement directly on PostgreSQL, in batches of 100 over 4 connections.
+//
+//     npm run build && node bench/table-settings.mjs
 import { rmSync } from 'node:fs';
 import pg from 'pg';
 import { upsertQuery } from '../dist/src/tracing/calls/ingest/calls.upsert.js';
@@ -14,7 +15,7 @@ const server = await openEmbeddedPostgres({ dataDir });
 await withSchema(server.url);
 const pool = new pg.Pool({ connectionString: server.url, max: 4 });
 
-/** Text that compresses about as well as prose does. */
+/** Words of a text that compresses about as well as prose. */
 const WORDS =
   'the of model answer call token thread agent reward state value tool result error'.split(' ');
 let seed = 1;
@@ -28,7 +29,7 @@ const inputs = (bytes) => JSON.stringify({ messages: [{ role: 'user', content: p
 const output = (bytes) => JSON.stringify({ content: prose(bytes) });
 
 let calls = 0;
-/** 100 starts, and then the ends of them. A tenth are turns of a thread. */
+/** 100 starts, and their ends. A tenth are turns of a thread. */
 function batch(bytes) {
   const ids = Array.from(
     { length: 100 },
@@ -110,7 +111,7 @@ async function measured({ settings = {}, without = [], bytes }) {
 
 const mean = (list, key) => list.reduce((sum, one) => sum + one[key], 0) / list.length;
 
-/** All variants in turn, ROUNDS times; the first is what the others are compared with. */
+/** Runs all variants in turn, ROUNDS times. The others are compared with the first. */
 async function table(title, variants) {
   console.log(
     `\n${title}\n\n| | starts/s | | ends/s | | HOT | WAL MiB | size MiB |\n|---|--:|--:|--:|--:|--:|--:|--:|`,

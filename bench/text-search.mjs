@@ -1,5 +1,6 @@
-// What a trigram index on a text of calls would give `$contains`, and what it would cost: prints a table.
-//   npm run build && node bench/text-search.mjs [calls, 100000 unless given]
+// Prints what a trigram index on a text of calls would give `$contains`, and its cost.
+//
+//     npm run build && node bench/text-search.mjs [calls=100000]
 import { serviceAndDatabase } from './support.mjs';
 
 const CALLS = Number(process.argv[2] ?? 100_000);
@@ -10,7 +11,7 @@ const service = await serviceAndDatabase();
 const { client } = service;
 
 let batches = 0;
-/** Calls with 1 KB of text each: 150 words of a hundred thousand. */
+/** Stores calls with 1 KB of text each: 150 words out of a hundred thousand. */
 const write = (calls) =>
   client.query(`
     INSERT INTO calls (project_id, id, op_name, trace_id, started_at, inputs, output)

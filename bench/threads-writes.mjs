@@ -1,7 +1,8 @@
 /**
- * What keeping thread statistics exact costs the writer: ways of doing it, side by side in one run, through the
- * statement that stores calls (four connections, 500 calls a statement, 2 KB a call).
- *   npm run build && node bench/threads-writes.mjs [rounds=5] [batches=40]
+ * Compares ways to keep thread statistics exact, by their cost for the writer. Runs them in turns through the statement
+ * that stores calls (four connections, 500 calls a statement, 2 KB a call).
+ *
+ *     npm run build && node bench/threads-writes.mjs [rounds=5] [batches=40]
  */
 import { rmSync } from 'node:fs';
 import pg from 'pg';
@@ -33,12 +34,14 @@ const PER_STATEMENT = `
   CREATE TRIGGER b AFTER UPDATE ON calls REFERENCING OLD TABLE AS removed NEW TABLE AS added
     FOR EACH STATEMENT EXECUTE FUNCTION mark_changed()`;
 
-/** In the statement itself: cannot know the thread that a turn left, so this is the price of marks without exactness. */
+/**
+ * Marks in the statement itself. It cannot know the thread that a turn has left, so this is the cost of inexact marks.
+ */
 const inStatement = (text) =>
   `WITH stored AS (${text}, thread_id, id = turn_id AS is_turn), marked AS (
     INSERT INTO thread_marks (project_id, thread_id) SELECT DISTINCT project_id, thread_id FROM stored
     WHERE is_turn AND thread_id <> '') SELECT project_id, id, trace_id FROM stored`;
-/** The summary itself is written by the writer: a row a thread, locked until the writer commits. */
+/** The writer keeps the summary itself: a row per thread, locked until the writer commits. */
 const summed = (text) =>
   `WITH stored AS (${text}, thread_id, started_at, ended_at, id = turn_id AS is_turn), kept AS (
     INSERT INTO threads AS t SELECT project_id, thread_id, count(*), min(started_at), max(coalesce(ended_at, started_at)),
@@ -68,7 +71,7 @@ await withSchema(urlOf('template_db'));
 const INPUTS = JSON.stringify({ filler: 'the quick brown fox '.repeat(90) });
 let number = 0;
 const pad = (n) => String(n).padStart(12, '0');
-/** The starts and the ends of 500 calls, as `upsertQuery` takes them. `none` is without a thread. */
+/** Starts and ends of 500 calls, in the form of `upsertQuery`. `none` is without a thread. */
 function batch(kind) {
   return Array.from({ length: PER_BATCH }, (_, i) => {
     const n = number++;
@@ -94,14 +97,14 @@ function batch(kind) {
   });
 }
 
-/** The statement that stores the writes, inside what a variant puts around it; that reads what it returns. */
+/** The statement that stores the writes, inside the variant's own statement, which reads its result. */
 function query(writes, wrap) {
   const { text, values } = upsertQuery(writes);
   const returning = text.includes('RETURNING') ? '' : ' RETURNING project_id, id, trace_id';
   return { text: wrap(text + returning), values };
 }
 
-/** Calls a second; the start and the end of a call in one statement, or in two. */
+/** Calls per second, with start and end of a call in one statement or in two. */
 async function run(pool, wrap, kind, isSplit) {
   const batches = Array.from({ length: BATCHES }, () => batch(kind));
   await pool.query('CHECKPOINT');
@@ -133,7 +136,7 @@ for (let round = 0; round < ROUNDS; round++)
       options: '-c timezone=UTC -c jit=off',
     });
     if (setup) await pool.query(setup);
-    await run(pool, wrap, 'none', true); // warm
+    await run(pool, wrap, 'none', true); // warms up
     for (const kind of ['none', 'spread', 'hot'])
       for (const isSplit of [false, true])
         ((rows[name] ??= {})[`${kind}${isSplit ? ', split' : ''}`] ??= []).push(

@@ -1,8 +1,10 @@
 /**
- * Thread statistics over HTTP beside the naive query on the same data, and what they cost ingest, in one run. Starts an
- * embedded PostgreSQL with durable settings and the service on it.
- *   npm run build && node bench/threads.mjs [turns...=100000 1000000 4000000]
- * Ten turns a thread on average, over 30 days, 1 % without an end. `naive` is the usual query straight on PostgreSQL,
+ * Measures thread statistics over HTTP, with the naive query on the same data, and their cost for ingest, in one run.
+ * Starts an embedded PostgreSQL with durable settings and the service.
+ *
+ *     npm run build && node bench/threads.mjs [turns...=100000 1000000 4000000]
+ *
+ * Threads have ten turns on average over 30 days; 1 % have no end. `naive` is the usual query directly on PostgreSQL,
  * without HTTP: an index-only scan of every turn, with the sorted value alone or with both percentiles.
  */
 import { fileURLToPath } from 'node:url';
@@ -37,7 +39,7 @@ const headers = {
   authorization: `Basic ${Buffer.from(`bench:${secret}`).toString('base64')}`,
   'content-type': 'application/json',
 };
-/** Resolves with the number of lines of the answer, read to its end. */
+/** Sends a request, reads the answer to its end and returns its number of lines. */
 function post(path, body) {
   return new Promise((resolve, reject) => {
     const request = http.request(
@@ -62,7 +64,7 @@ function post(path, body) {
   });
 }
 
-/** The service on a fresh database that `prepare` fills after the migrations. */
+/** Starts the service on a new database that `prepare` fills after the migrations. */
 async function withService(prepare, work) {
   await admin.query('DROP DATABASE IF EXISTS bench WITH (FORCE)');
   await admin.query('CREATE DATABASE bench');
@@ -111,7 +113,7 @@ async function until(isTrue) {
 
 const at = (sorted, share) =>
   sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
-/** Sorted; fewer than `count` when they take more than `SECONDS` together, but three at least. */
+/** Runs `count` times and returns the sorted times. Stops after `SECONDS` in total, but not before three runs. */
 async function timesOf(count, run) {
   const end = performance.now() + SECONDS * 1000;
   const times = [];
@@ -123,13 +125,13 @@ async function timesOf(count, run) {
   return times.toSorted((a, b) => a - b);
 }
 
-/** Every thread marked once, as after a bulk load by SQL with its triggers on. */
+/** Marks every thread once, as a bulk load by SQL with triggers does. */
 async function fill(client, turns) {
   const { rows: indexes } = await client.query(
     `SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'calls' AND indexname <> 'calls_pkey'`,
   );
   for (const { indexname } of indexes) await client.query(`DROP INDEX ${indexname}`);
-  await client.query(`SET session_replication_role = replica`); // no triggers
+  await client.query(`SET session_replication_role = replica`); // disables triggers
   await client.query(`SELECT setseed(0.5)`);
   await client.query(
     `INSERT INTO calls (project_id, id, op_name, trace_id, turn_id, thread_id, started_at, ended_at, user_id, attributes, inputs)
@@ -198,7 +200,7 @@ async function pages(turns) {
       const caughtUp_s = (performance.now() - filled) / 1000;
       await client.query('VACUUM ANALYZE threads');
       await client.query('VACUUM ANALYZE thread_marks');
-      await timesOf(READS, () => ask({})); // warm the service
+      await timesOf(READS, () => ask({})); // warms up the service
       const rows = [];
       for (const { name, body, order, where, marks } of PAGES) {
         if (marks) {
@@ -257,7 +259,7 @@ async function pages(turns) {
 
 const filler = 'the quick brown fox '.repeat(90);
 let number = 0;
-/** Start and end of a call of its own, a turn unless `thread` is null. */
+/** Start and end of a new call, which is a turn unless `thread` is null. */
 function callOf(thread) {
   const id = `0190b000-0000-7000-8000-${String(number++).padStart(12, '0')}`;
   const started_at = new Date(1.77e12 + number).toISOString();
@@ -289,7 +291,7 @@ const KINDS = {
 };
 const ROUNDS = 5;
 
-/** Calls a second: batches of 100 calls from 8 clients, or single starts from 200. */
+/** Calls per second: batches of 100 calls from 8 clients, or single starts from 200. */
 async function ingest(threadOf, { clients, perRequest, total }) {
   const bodies = Array.from({ length: total / perRequest }, () =>
     perRequest > 1
@@ -317,7 +319,7 @@ async function ingestTable() {
     async () => {},
     async (client) => {
       for (const threadOf of Object.values(KINDS))
-        for (const shape of Object.values(SHAPES)) await ingest(threadOf, shape); // warm
+        for (const shape of Object.values(SHAPES)) await ingest(threadOf, shape); // warms up
       for (let round = 0; round < ROUNDS; round++) {
         const kinds = Object.entries(KINDS);
         for (let i = 0; i < kinds.length; i++) {

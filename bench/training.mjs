@@ -1,8 +1,9 @@
 /**
- * Training jobs of 60 and 200 MB: how long the service takes to receive one and to hand it out again, what /health
- * answers meanwhile, and how much memory it needs. Then the scanner beside JSON.parse, and the levels of gzip.
- *   npm run build && node bench/training.mjs
- * An argument names another folder of compiled files than dist. The bodies are made while they are sent.
+ * Measures training jobs of 60 and 200 MB: the time to receive one and to send it to a trainer, the latency of /health
+ * meanwhile, and the service's memory. Then compares the scanner with JSON.parse, and the levels of gzip. The bodies
+ * are made while they are sent.
+ *
+ *     npm run build && node bench/training.mjs [folder of compiled files=dist]
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -28,7 +29,10 @@ const url = `http://127.0.0.1:${PORT}`;
 const key = newSecret();
 const round = (value, digits = 1) => value.toFixed(digits);
 
-/** ~110 bytes a sampled token, as clients send them; 400 tokens a choice, 3 choices a trajectory, 8 of these a group. */
+/**
+ * About 110 bytes a sampled token, as clients send them; 400 tokens a choice, 3 choices a trajectory, 8 of these a
+ * group.
+ */
 let noise = 1;
 const random = () => (noise = (noise * 48_271) % 2_147_483_647) / 2_147_483_647;
 const token = () => {
@@ -59,7 +63,7 @@ const trajectory = () => ({
 const group = () => JSON.stringify({ trajectories: Array.from({ length: 8 }, trajectory) });
 const groups = Array.from({ length: 6 }, group);
 
-/** A body of about so many bytes, piece by piece. */
+/** Yields a body of about `bytes`, piece by piece. */
 function* body(model, bytes, isModelLast) {
   const name = `"model_id":"${model}"`;
   yield Buffer.from(isModelLast ? '{"trajectory_groups":[' : `{${name},"trajectory_groups":[`);
@@ -108,14 +112,14 @@ function send(path, pieces, isGzip) {
   });
 }
 
-/** Memory of the process in MB: now, and the highest since it was last reset. */
+/** The memory of a process in MB: now, and its peak since the last reset. */
 function memory(pid) {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const of = (name) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)[1]) / 1000;
   return { now: of('VmRSS'), peak: of('VmHWM') };
 }
 
-/** /health every 5 ms by a process of its own, so that what this one does is not measured. */
+/** Requests /health every 5 ms from a process of its own, so that work of this process does not count. */
 function watchHealth() {
   const watcher = spawn(
     process.execPath,
@@ -253,7 +257,7 @@ const rows = [];
 for (const job of jobs) rows.push(await oneJob(job));
 console.table(Object.fromEntries(rows.map(({ body: name, ...row }) => [name, row])));
 
-// the pieces alone, on one thread
+// measures the pieces alone, on one thread
 const sample = Buffer.concat([...body('m', 50 * MB)]);
 const slices = Array.from({ length: Math.ceil(sample.length / 65_536) }, (_, i) =>
   sample.subarray(i * 65_536, (i + 1) * 65_536),

@@ -1,5 +1,5 @@
-// The same calls in the forms in which clients write them. Bodies are made once and get new ids for each request, so that
-// the client of a bench costs little.
+// The same calls in the formats of clients. Bodies are made once and get new ids for each request, so that the client
+// of a bench costs little.
 import { fileURLToPath } from 'node:url';
 import protobuf from 'protobufjs';
 
@@ -10,7 +10,10 @@ export const MESSAGES = Array.from({ length: 5 }, (_, i) => ({
 const ANSWER = [{ role: 'assistant', content: 'an answer '.repeat(20), finish_reason: 'stop' }];
 const MODEL = 'gpt-4o-mini-2024-07-18';
 const [ASKED, ANSWERED] = [120, 40];
-/** In an hour: of calls that come as they happen, nobody refreshes the statistics before their five minutes are over. */
+/**
+ * An hour ahead, so that the refresher leaves these calls alone. It leaves live calls alone too until their five
+ * minutes are over.
+ */
 const STARTED_MS = Date.now() + 3_600_000;
 const ENDED_MS = STARTED_MS + 1000;
 export const STARTED_AT = new Date(STARTED_MS).toISOString();
@@ -18,7 +21,7 @@ export const STARTED_AT = new Date(STARTED_MS).toISOString();
 const ID_DIGITS = 16;
 let ids = 0;
 const nextId = () => (++ids).toString(16).padStart(ID_DIGITS, '0');
-/** What stands in a form for the id of a call; its trace's is the same twice. */
+/** Placeholder for the id of a call. The id of its trace is the same text twice. */
 const PLACE = 'f0f0f0f0f0f0f0f0';
 
 /** A call as a start and an end. */
@@ -45,7 +48,7 @@ const startAndEnd = (project) => {
   ];
 };
 
-/** The start of a call that says little else than its inputs. */
+/** A start with hardly more than inputs. */
 const aStart = (project) => {
   const its = { project_id: project, id: PLACE, trace_id: PLACE };
   const start = { ...its, op_name: 'run', started_at: STARTED_AT, inputs: { messages: MESSAGES } };
@@ -55,7 +58,7 @@ const aStart = (project) => {
 const textOf = (key, value) => ({ key, value: { stringValue: value } });
 const numberOf = (key, value) => ({ key, value: { intValue: `${value}` } });
 const nanos = (ms) => `${ms}000000`;
-/** The same call as a span, as the conventions for generative AI have it. */
+/** A span of the same call, by the OpenTelemetry conventions for generative AI. */
 const span = () => ({
   traceId: PLACE + PLACE,
   spanId: PLACE,
@@ -109,7 +112,7 @@ function protobufOf(json) {
   return Buffer.from(type.encode(type.fromObject(message)).finish());
 }
 
-/** A maker of bodies: the form with the next id in each `span` places that follow each other. */
+/** Returns a function that makes bodies. It writes the next id into each `span` consecutive placeholders. */
 function maker(form, encoding, places) {
   const place = Buffer.from(PLACE, encoding);
   const at = [];
@@ -125,7 +128,7 @@ function maker(form, encoding, places) {
   };
 }
 
-/** Makers of bodies of `count` calls, by form. */
+/** Functions that make bodies of `count` calls, keyed by format. */
 export function callBodies(project, count) {
   const many = (one) => Array.from({ length: count }, one);
   const json = request(many(span));

@@ -6,7 +6,7 @@ import { defineConfig, type Plugin } from 'vite';
 
 const OUT = join(import.meta.dirname, '../dist/console');
 
-/** A `.gz` beside each asset that gets smaller by it: the service compresses nothing itself. */
+/** Writes a `.gz` beside each asset that gets smaller. The service itself does not compress. */
 const gzipped = (): Plugin => ({
   name: 'gzipped',
   apply: 'build',
@@ -19,7 +19,7 @@ const gzipped = (): Plugin => ({
   },
 });
 
-/** `SKEIN_URL` names the service that `npm run dev -w console` works on. */
+/** The service that `npm run dev -w console` connects to (`SKEIN_URL`). */
 const service = process.env['SKEIN_URL'] ?? 'http://127.0.0.1:3000';
 
 export default defineConfig({
@@ -29,7 +29,7 @@ export default defineConfig({
   build: {
     outDir: OUT,
     emptyOutDir: true,
-    // the policy of the page lets nothing inline run
+    // the content policy of the page forbids inline code
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: ['chrome123', 'edge123', 'firefox121', 'safari17.5'],

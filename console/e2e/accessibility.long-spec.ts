@@ -10,7 +10,7 @@ import {
 const P = '/p/demo/support';
 const EMPTY = '/p/acme/empty';
 
-/** An address, and what one does there. */
+/** A path below /console, and the steps that bring its page into a state. */
 type State = [path: string, then?: (page: Page) => Promise<unknown>];
 
 const press = (name: string) => (page: Page) =>
@@ -22,7 +22,6 @@ const jobOf = async (page: Page) => {
   await page.getByRole('heading', { name: /^Job / }).waitFor();
 };
 
-/** No part of the page waits for what it shows. */
 const loaded = (page: Page) =>
   page.waitForFunction(() => !document.querySelector('[aria-busy="true"]'));
 

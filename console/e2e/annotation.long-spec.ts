@@ -74,7 +74,7 @@ describeConsole('queues, and datasets made of traces', () => {
     expect(await fields.getByText('Dear Ada').innerText()).toBe(REPLY);
     expect(await violations(page)).toEqual([]);
 
-    // somebody else is given another item
+    // another person gets another item
     const other = await open(new URL(page.url()).pathname.replace(/.*\/(queues\/)/, '$1'), {
       key: await console.app.aKey('writer', ['*'], 'bob'),
       theme: 'dark',
@@ -88,7 +88,7 @@ describeConsole('queues, and datasets made of traces', () => {
     await page.getByText('Answer a question first').waitFor();
     await press(page, ['4', 'y', 't']);
     await page.keyboard.type('Because s is no key here.');
-    // nothing is lost while the service is away, nor stored twice when it is back
+    // while the service is away nothing is lost, and afterwards nothing is stored twice
     await page.route('**/progress', (route) => route.abort());
     await press(page, ['Enter']);
     await page.getByText('Not saved yet').waitFor();
@@ -107,7 +107,7 @@ describeConsole('queues, and datasets made of traces', () => {
       { type: 'svc.annotation.Stars', value: 2, by: 'bob' },
     ]);
 
-    // back with the arrows: what was said is there
+    // the arrow keys lead back to the item with its stored answers
     await page.goBack();
     await page.getByText('completed by you').waitFor();
     await page.locator('button[aria-pressed="true"]', { hasText: '4' }).waitFor();
@@ -170,7 +170,7 @@ describeConsole('queues, and datasets made of traces', () => {
     await page.getByRole('status').getByText('4 rows').waitFor();
     await page.getByRole('button', { name: /^v0/ }).waitFor();
 
-    // a call goes: its row says so, and can be taken out
+    // after a call is deleted, its row reports it and can be removed
     await post('/calls/delete', { project_id: PROJECT, call_ids: ['c1'] });
     await page.reload();
     await row('Question 1').getByText('erased').waitFor();

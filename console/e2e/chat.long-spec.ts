@@ -19,7 +19,7 @@ describeConsole('conversations', () => {
     return answer.body;
   }
 
-  /** Sends what a client exported, as it did. */
+  /** Sends the recorded telemetry of a client again. */
   async function replay(name: string, project_id: string) {
     const { spans, logs = [] } = JSON.parse(readFileSync(`${RECORDINGS}/${name}`, 'utf8'));
     for (const { origin, span } of spans)
@@ -67,7 +67,10 @@ describeConsole('conversations', () => {
         all.map((one) => [...one.children].map((part) => part.textContent ?? '')),
       );
 
-  /** Claude Code's telemetry tells the prompt, and no answer to it; Google's ADK has contents in the place of messages. */
+  /**
+   * Recordings without messages. Claude Code's telemetry has the prompt but no answer; Google's ADK has `contents`
+   * instead.
+   */
   const NO_MESSAGES = ['claude-code.json', 'google-adk-contents.json'];
   const recordings = readdirSync(RECORDINGS).filter(
     (name) => name.endsWith('.json') && !NO_MESSAGES.includes(name),
@@ -84,8 +87,8 @@ describeConsole('conversations', () => {
       await chat(page).waitFor();
       const messages = await said(page);
       const systems = inputs.system_instructions ? 1 : 0;
-      const asked = inputs.messages.flat().length; // LangChain has lists of lists
-      // a graph's state has all messages, those that came in too
+      const asked = inputs.messages.flat().length; // LangChain sends lists of lists
+      // the output of a graph's state repeats the input messages
       const isState = output?.messages?.length > asked + 1;
       const answers = isState ? output.messages.length - asked : 1;
       expect(messages).toHaveLength(systems + asked + (output === null ? 0 : answers));

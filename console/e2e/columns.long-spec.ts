@@ -23,7 +23,7 @@ describeConsole('the columns of traces', () => {
   afterAll(() => console.close());
   afterEach(() => expect(console.faults).toEqual([]));
 
-  /** What no compression makes small. */
+  /** A text that compression does not make small. */
   function incompressible(length: number): string {
     let seed = 1;
     let text = '';
@@ -63,7 +63,7 @@ describeConsole('the columns of traces', () => {
     const list = page.getByRole('table').locator('[tabindex="0"]').last();
     while (!(await page.getByText('plan 0', { exact: true }).isVisible()))
       await list.evaluate((body) => body.scrollBy(0, 900));
-    // another page of this browser has them too
+    // another tab of this browser has the same columns
     const other = await page.context().newPage();
     await other.goto(page.url());
     await other.getByText('plan 228', { exact: true }).waitFor();
@@ -88,7 +88,7 @@ describeConsole('the columns of traces', () => {
     expect(Math.round(await width())).toBe(Math.round(before) + 80);
     await page.locator('[data-width-of="thread"]').dblclick();
     expect(Math.round(await width())).toBe(Math.round(before));
-    // by keyboard too
+    // the keyboard changes widths too
     const handle = page.getByRole('separator', { name: 'Width of thread' });
     const told = () => handle.getAttribute('aria-valuenow');
     await handle.focus();
@@ -123,7 +123,7 @@ describeConsole('the columns of traces', () => {
   it('take a time of one’s own', async () => {
     const page = await console.open(`/p/${PROJECT}/traces`);
     await page.getByLabel('Time range').selectOption('own');
-    await page.getByLabel('From', { exact: true }).fill('2026-01-01T01:01'); // in Berlin
+    await page.getByLabel('From', { exact: true }).fill('2026-01-01T01:01'); // the time zone of the browser is Berlin
     await page.getByLabel('To', { exact: true }).fill('2026-01-01T01:02');
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Show', exact: true }).click();

@@ -52,7 +52,7 @@ describeConsole('the way in', () => {
     const page = await console.open('/connect?project=acme/idle', { key: body.secret });
     await page.getByText('Waiting for the first call').waitFor();
     await console.app.post('/keys/revoke', { id: body.id });
-    await page.getByLabel('API key').waitFor(); // the page asks by itself, and is told
+    await page.getByLabel('API key').waitFor(); // without a click the page finds out that the key is revoked
   });
 
   it('makes a key, and shows the first call of the curl snippet without a reload', async () => {
@@ -79,7 +79,7 @@ describeConsole('the way in', () => {
     try {
       await run(command, [...args, snippet]);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return; // no Python here
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return; // Python is not installed
       throw error;
     }
     await main(page).getByRole('status').getByText('answer', { exact: true }).waitFor();

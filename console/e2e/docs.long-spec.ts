@@ -13,7 +13,7 @@ describeConsole('the page of the API', () => {
       /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'$/,
     );
     const health = page.locator('.opblock', { hasText: '/health' }).first();
-    // the page draws the operations that are in sight
+    // the page draws only the operations in view
     await page.mouse.move(500, 400);
     await until(async () => {
       await page.mouse.wheel(0, 200);

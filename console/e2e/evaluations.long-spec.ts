@@ -4,13 +4,12 @@ import { type Console, describeConsole, openConsole, violations } from './suppor
 
 const PROJECT = 'acme/exams';
 const PATH = `/p/${PROJECT}/evaluations`;
-/** The polite prompt fails on the last one only, the terse one on all but the one before it. */
+/** The polite prompt fails on the last city only. The terse prompt is right on the last but one only. */
 const CITIES = Array.from({ length: 12 }, (_, n) => `City ${n}`);
 
 describeConsole('evaluations', () => {
   let console: Console;
   let page: Page;
-  /** Refs and ids of what `recordExam` made. */
   const made: { evaluation: string; runs: string[] } = { evaluation: '', runs: [] };
   beforeAll(async () => {
     console = await openConsole();
@@ -25,7 +24,10 @@ describeConsole('evaluations', () => {
     return answer.body;
   };
 
-  /** As docs/evaluations.md records one: a prompt that is right but for the last row, and one that is wrong but for one. */
+  /**
+   * Records an evaluation as docs/evaluations.md does: one prompt is wrong on the last row, the other on all rows but
+   * one.
+   */
   async function recordExam() {
     const rows = CITIES.map((city) => ({ question: `In which country is ${city}?` }));
     const dataset = await post('datasets', { name: 'countries', rows });
@@ -68,7 +70,7 @@ describeConsole('evaluations', () => {
   it('answers which of two prompts is better, and on what the worse one fails', async () => {
     await page.getByText('No evaluations').waitFor();
     expect(await violations(page)).toEqual([]);
-    await recordExam(); // while the page is looked at
+    await recordExam(); // while the page is open
     const runs = page.getByRole('table', { name: 'Runs' }).getByRole('row');
     await runs.filter({ hasText: 'terse' }).getByText('8.3 % n 12').waitFor();
     const polite = await cells(runs.filter({ hasText: 'polite' }));
@@ -97,7 +99,7 @@ describeConsole('evaluations', () => {
     const rows = page.getByRole('region', { name: 'Rows' });
     await rows.getByText('12 rows').waitFor();
     const items = rows.getByRole('listitem');
-    // what differs comes first
+    // rows that differ come first
     expect(await items.nth(0).getByText('worse').count()).toBe(1);
     expect(await items.nth(11).getByText('worse').count()).toBe(0);
     await page
@@ -106,7 +108,7 @@ describeConsole('evaluations', () => {
     await rows.getByText('10 rows').waitFor();
     await items.nth(10).waitFor({ state: 'detached' });
     expect(await items.getByText('worse', { exact: true }).count()).toBe(10);
-    // an error rate that falls is no worse: the reader says which it is, and the address holds it
+    // an error rate gets better when it falls: the reader selects this, and the address keeps it
     await page.getByRole('combobox', { name: 'Better is' }).selectOption('less');
     await rows.getByText('0 rows').waitFor();
     expect(page.url()).toContain('low=right');
@@ -124,7 +126,7 @@ describeConsole('evaluations', () => {
     await page.getByText('It is in nowhere.').first().waitFor();
     expect(page.url()).toContain(`/traces/${made.runs[1]}?call=`);
 
-    // the address holds all of it; B as the baseline, A is better
+    // the address keeps all choices; with B as the baseline, A is better
     const dark = await console.open(there.split('/console')[1], { theme: 'dark' });
     await dark.getByText('10 rows').waitFor();
     expect(await violations(dark)).toEqual([]);
@@ -203,7 +205,7 @@ describeConsole('evaluations', () => {
       'second',
       trials(() => 0.25),
     );
-    // 25 rows get worse, the later the more
+    // 25 rows get worse, later rows more than earlier ones
     await aRun(
       console.app,
       project,

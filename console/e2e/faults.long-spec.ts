@@ -53,7 +53,7 @@ describeConsole('what goes wrong while one works', () => {
     ['metrics', '**/calls/stats'],
   ])('tells everybody that %s is being loaded', async (path, asked) => {
     const page = await console.open('/connect');
-    await page.route(asked, () => undefined); // is never answered
+    await page.route(asked, () => undefined); // gets no answer
     await page.goto(`${console.app.url}/console/p/${PROJECT}/${path}`);
     await page.getByRole('progressbar', { name: 'Loading' }).waitFor();
     expect(await violations(page, ANY_IMPACT)).toEqual([]);
@@ -99,7 +99,7 @@ describeConsole('what goes wrong while one works', () => {
     await page.unroute('**/*');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('heading', { name: 'Metrics' }).waitFor();
-    console.faults.length = 0; // the browser tells of the module too
+    console.faults.length = 0; // the browser reports the failed module too
   });
 
   it('keeps a note until it is stored', async () => {
@@ -157,7 +157,7 @@ describeConsole('what goes wrong while one works', () => {
     const list = page.getByRole('table').locator('[tabindex="0"]').last();
     while (!(await link(page, 'op 150').isVisible()))
       await list.evaluate(async (body) => {
-        body.scrollBy(0, 300); // less than is seen at once, and not on before it is drawn
+        body.scrollBy(0, 300); // less than a screen, and only once the rows are drawn
         await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
       });
     await link(page, 'op 150').click();

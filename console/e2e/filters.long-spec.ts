@@ -103,7 +103,7 @@ describeConsole('filters', () => {
     await page.getByRole('link', { name: 'slow' }).waitFor();
     const box = page.getByRole('combobox', { name: 'Filter' });
     await box.fill('latency>fast');
-    expect(await page.getByText('Write a duration').count()).toBe(0); // not while one types
+    expect(await page.getByText('Write a duration').count()).toBe(0); // no fault is shown while the user types
     await box.press('Enter');
     await page.getByText('Write a duration like 500ms, 1.5s or 2m.').waitFor();
     await page.keyboard.type('1s');

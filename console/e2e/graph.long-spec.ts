@@ -147,7 +147,7 @@ describeConsole('the graph of a trace', () => {
     await node(page, 'lookup').getByText('2 of 3 calls').waitFor();
     await page.keyboard.press('Space');
     await node(page, 'lookup').getByText('3 of 3 calls').waitFor();
-    await page.keyboard.press('k'); // walks the calls as beside the tree
+    await page.keyboard.press('k'); // selects the previous call, as in the tree
     await node(page, 'lookup').getByText('1 of 3 calls').waitFor();
     expect(await focused()).toBe('lookup');
     await page.keyboard.press('/');
@@ -161,7 +161,7 @@ describeConsole('the graph of a trace', () => {
   it('gathers the least called of 300 tools, and says so', async () => {
     const page = await open(MANY);
     await page.getByText(/^301 agents, tools and models: .* gathered by kind/).waitFor();
-    expect(await nodes(page).count()).toBe(199); // the hub, 197 tools, and the others
+    expect(await nodes(page).count()).toBe(199); // the hub, 197 tools, and one node for the others
     await node(page, 'tool 299').getByText('2 calls').waitFor();
     const rest = node(page, 'and 103 more tools');
     await rest.getByText('103 calls').waitFor();

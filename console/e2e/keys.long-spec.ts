@@ -58,7 +58,7 @@ describeConsole('keys and projects', () => {
     await page.getByLabel('Reaches').fill('acme/few, acme/most');
     await page.getByLabel('Role').selectOption('reader');
     expect(await violations(page)).toEqual([]);
-    await page.keyboard.press('Tab'); // to the day on which it expires
+    await page.keyboard.press('Tab'); // focuses the expiry date
     await page.getByRole('button', { name: 'Make the key' }).click();
     const secret = await page.getByRole('dialog').locator('code').innerText();
     const { status } = await console.app.post('/projects/query', {}, { key: secret });

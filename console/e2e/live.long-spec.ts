@@ -4,7 +4,6 @@ import { type Console, describeConsole, openConsole } from './support/console.js
 const NOON = Date.UTC(2026, 0, 1, 12);
 const at = (ms: number) => new Date(NOON + ms).toISOString();
 const ALL = { missing: [], others: [] };
-/** `x0000`, `x0001`, … */
 const named = (name: string, count: number, from = 0) =>
   Array.from({ length: count }, (_, n) => `${name}${String(from + n).padStart(4, '0')}`);
 
@@ -53,11 +52,11 @@ describeConsole('lists of what is stored while it is stored', () => {
   const body = (page: Page) => page.getByRole('table').locator('[tabindex="0"]').last();
   const scrollTo = (page: Page, top: number) =>
     body(page).evaluate((list, to) => list.scrollTo(0, to), top);
-  /** The total above the list. */
+  /** Waits until the total above the list has this text. */
   const counted = (page: Page, count: string) =>
     page.getByRole('banner').or(page.locator('header')).getByText(count, { exact: true }).waitFor();
 
-  /** Scrolls from the top to the end, and compares the names of all rows on the way; gives up when it takes too long. */
+  /** Scrolls from the top to the end and collects the names of all rows. Gives up after 120 seconds. */
   const reached = (
     page: Page,
     expected: string[],
@@ -76,7 +75,7 @@ describeConsole('lists of what is stored while it is stored', () => {
       return { missing, others: [...names].filter((name) => !wanted.includes(name)) };
     }, expected);
 
-  /** Until an answer to the page names them all: a request of many calls is stored in parts. */
+  /** Waits for an answer to the page that contains all ids. A request of many calls is stored in batches. */
   const read = (page: Page, ids: string[]) =>
     page.waitForResponse(async (answer) => {
       if (!answer.url().endsWith('/stream_query')) return false;
@@ -90,7 +89,7 @@ describeConsole('lists of what is stored while it is stored', () => {
       document.dispatchEvent(new Event('visibilitychange'));
     }, state);
 
-  /** The page of traces with one row, and what the service refused it. */
+  /** Opens a page of a project with one trace, and collects responses with an error status. */
   async function live(project: string, path = 'traces') {
     await complete(project, [aRoot(project, 'old', -1000)]);
     const page = await console.open('/connect');
@@ -166,7 +165,7 @@ describeConsole('lists of what is stored while it is stored', () => {
       project,
       named('new', 1000).map((id, n) => aRoot(project, id, 1000 + n)),
     );
-    await complete(project, [aRoot(project, 'within', 0)]); // ids of a time are sorted: above r
+    await complete(project, [aRoot(project, 'within', 0)]); // calls of one time are sorted by id, so this one is above r
     await page.getByRole('button', { name: '1,001 new' }).waitFor();
     await end(project, running, 1234);
     await row(page, 'r0200').getByText('1.23 s').waitFor();
@@ -176,7 +175,7 @@ describeConsole('lists of what is stored while it is stored', () => {
     const names = [...named('new', 1000), 'old', ...running, 'within'];
     expect(await reached(page, names)).toEqual(ALL);
     await scrollTo(page, 32 * 1240);
-    await row(page, 'r0050').getByText('1.23 s').waitFor(); // more of them than fit into a page
+    await row(page, 'r0050').getByText('1.23 s').waitFor(); // more calls than fit into a page
     expect(refused).toEqual([]);
   });
 
@@ -204,7 +203,7 @@ describeConsole('lists of what is stored while it is stored', () => {
     await end(project, running.slice(0, 40), 1234);
     await start(project, named('s', 3), 1000);
     await page.getByRole('button', { name: '3 new' }).click();
-    await row(page, 's0002').waitFor(); // until then the rows of before are shown
+    await row(page, 's0002').waitFor(); // until then the old rows are shown
     expect(await reached(page, [...running.slice(40), ...named('s', 3)])).toEqual(ALL);
   });
 

@@ -9,7 +9,7 @@ describeConsole('metrics', () => {
   let admin: Page;
   const start = Date.now() - 3_600_000;
 
-  /** A call that took a second times `n`, of a user of its own key. */
+  /** A call that took `n` seconds, made with a key of its own user. */
   const callOf = (n: number, model: string, op_name: string) => [
     {
       mode: 'start',

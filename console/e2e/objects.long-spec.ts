@@ -74,7 +74,7 @@ describeConsole('objects', () => {
     await page.getByRole('button', { name: 'Copy ref' }).click();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(`:${second}`);
 
-    // a third one, while the page is looked at
+    // a third version is published while the page is open
     await created('prompt', JSON.stringify({ text: `${'word '.repeat(12_000)}\nThe end.` }));
     await page.getByRole('button', { name: 'v2' }).click();
     await page.getByRole('tab', { name: 'Value' }).click();

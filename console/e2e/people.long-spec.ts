@@ -4,7 +4,7 @@ import { freePort } from '../../test/support/server.js';
 import { type Console, describeConsole, openConsole, violations } from './support/console.js';
 import type { Page } from 'playwright-core';
 
-/** Of the pages of the provider. */
+/** Hosts of fonts that the provider's pages load. */
 const FONTS = /fonts\.googleapis\.com/;
 
 const ACCOUNTS = {
@@ -32,21 +32,21 @@ describeConsole('people', () => {
     await console.close();
     await provider.close();
   });
-  // the way leads over the provider
+  // the browser visits the provider's pages during a sign-in, so their requests are no faults
   afterEach(() =>
     expect(
       console.faults.filter((fault) => !fault.includes(provider.issuer) && !FONTS.test(fault)),
     ).toEqual([]),
   );
 
-  /** A browser of somebody's own, signed in at the provider's pages. */
+  /** Opens a new browser and signs in at the provider's pages. */
   async function signIn(login: string, path: string): Promise<Page> {
     const page = await console.open(path, { key: null });
     await page.getByRole('link', { name: 'Sign in with Acme' }).click();
     await page.locator('input[name=login]').fill(login);
     await page.locator('input[name=password]').fill('x');
     await page.locator('button[type=submit]').click();
-    await page.locator('button[type=submit]', { hasText: 'Continue' }).click(); // consents
+    await page.locator('button[type=submit]', { hasText: 'Continue' }).click(); // gives consent
     return page;
   }
 

@@ -5,7 +5,7 @@ import { type Console, describeConsole, openConsole, violations } from './suppor
 
 const BASE = 'base';
 const PROVIDER = 'engine';
-/** By how much step 1 is better than step 0 in a row. */
+/** Score of step 1 minus score of step 0, one number a row. */
 const BETTER = [0.5, 0.4, 0.5, 0.3, -0.1, 0.5, 0.4, 0.6];
 
 describeConsole('promoting a checkpoint', () => {
@@ -61,7 +61,7 @@ describeConsole('promoting a checkpoint', () => {
     const gate = page.getByRole('form', { name: 'Gate' });
     const score = gate.getByLabel('Score: feedback');
     await gate.getByRole('button', { name: 'Compare' }).click();
-    await page.getByText('Not passed.').waitFor(); // 8 rows are fewer than 20
+    await page.getByText('Not passed.').waitFor(); // the gate needs 20 rows by default, and has 8
     expect(await page.getByRole('button', { name: 'Promote step 1' }).isDisabled()).toBe(true);
     await gate.getByLabel('Rows, at least').fill('8');
     await gate.getByRole('button', { name: 'Compare' }).click();

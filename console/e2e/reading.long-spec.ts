@@ -11,7 +11,7 @@ const TRACEBACK = [
   '    return self.client.post(self.endpoint, json=payload, timeout=self.timeout)',
   'ValueError: the index "parcels-2026" does not exist',
 ].join('\n');
-/** 2 × 1 pixels: red, blue. */
+/** An image of 2 × 1 pixels, red and blue. */
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADUlEQVR4nGP4zwAE/wEHAAH/4iOeWQAAAABJRU5ErkJggg==';
 const SVG = Buffer.from(
@@ -29,7 +29,7 @@ describeConsole('reading what calls hold', () => {
   const store = (...calls: Recorded[]) => record(console.app, PROJECT, calls);
   const open = (path: string, look = {}) => console.open(`/p/${PROJECT}/${path}`, look);
   const pane = (page: Page) => page.getByRole('region', { name: 'Call', exact: true });
-  /** Nothing of it is cut off at its right. */
+  /** True when nothing of the element is cut off at its right. */
   const isReadable = (found: Locator) =>
     found.evaluate((element) => {
       const box = element.getBoundingClientRect();
@@ -59,7 +59,7 @@ describeConsole('reading what calls hold', () => {
       const traceback = documents.getByText('ValueError');
       expect(await traceback.innerText()).toBe(TRACEBACK);
       expect(await isReadable(traceback)).toBe(true);
-      await documents.getByText(String.raw`"C:\\new\\table"`).waitFor(); // no lines: as it was sent
+      await documents.getByText(String.raw`"C:\\new\\table"`).waitFor(); // backslashes are no line ends: the text is shown as it was sent
     },
   );
 

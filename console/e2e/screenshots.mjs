@@ -1,7 +1,10 @@
 // Takes pictures of the console with the demo data. Needs a built service (npm run build).
-//   node console/e2e/screenshots.mjs                                       those of the README, into docs/pictures
-//   node console/e2e/screenshots.mjs <folder> [<begin of a name>,…]        all, in both themes and two widths, or those of WIDTHS=390,720
-// Those that begin with `long` show a project of long names and odd sizes, those with `error` what a failing service leaves.
+//
+//     node console/e2e/screenshots.mjs                                  the pictures of the README, into docs/pictures
+//     node console/e2e/screenshots.mjs <folder> [<begin of a name>,…]   all pictures, in both themes and two widths
+//
+// WIDTHS=390,720 sets other widths. Pictures named `long…` show a project with long names and odd sizes. Pictures named
+// `error…` show the pages while the service fails.
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +22,7 @@ const PROJECT = '/p/demo/support';
 const LONG = 'a-name-that-somebody-has-made-longer-than-anybody-can-read-at-once-'.repeat(3);
 const LONG_PROJECT = `acme/${LONG.slice(0, 120)}`;
 
-/** What to do before the page is opened, and before the picture is taken, where there is something. */
+/** The pictures. `before` runs before the page is opened, `prepare` before the picture is taken. */
 const PICTURES = [
   { name: 'login', path: '/connect', before: (page) => page.context().clearCookies() },
   { name: 'connect', path: '/connect' },
@@ -104,7 +107,7 @@ const PICTURES = [
     path: `${PROJECT}/training?tab=jobs`,
     prepare: async (page) => {
       await page.getByRole('table').getByRole('link').first().click();
-      await page.getByRole('tab', { name: 'Lineage' }).waitFor(); // its code is loaded by now
+      await page.getByRole('tab', { name: 'Lineage' }).waitFor(); // the code of the tab is loaded by now
     },
   },
   ...['Facts', 'Samples', 'Lineage'].map((tab) => ({
@@ -190,7 +193,7 @@ await first.goto(`${url}/console/connect`);
 await first.getByRole('button', { name: 'Load demo data' }).click();
 await first.waitForURL(/traces/);
 
-/** Calls in a chain, whose names and numbers are as long as they may be. */
+/** A project of calls in a chain, with names and numbers of the greatest length. */
 const began = Date.now() - 3_600_000;
 const long = Array.from({ length: 40 }, (_, n) => ({
   project_id: LONG_PROJECT,

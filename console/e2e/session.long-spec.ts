@@ -41,24 +41,24 @@ describeConsole('a session of debugging', () => {
 
   it('leads from an alert of errors to the op, the exception, the thread, a note, and a dataset of five', async () => {
     const page = await console.open(`/p/${PROJECT}/metrics?range=1h&by=op`);
-    // the op that fails
+    // opens the calls of the op that fails
     await page.getByRole('link', { name: '6 errors of find_parcel' }).click();
     const rows = page.getByRole('table', { name: 'Traces' }).getByRole('link');
     await rows.nth(5).waitFor();
     expect(await rows.count()).toBe(6);
-    // its exception, whole
+    // reads the whole exception of one call
     await rows.first().click();
     const pane = page.getByRole('region', { name: 'Call', exact: true });
     await pane.getByText('at find_parcel (tools.py:41)').waitFor();
     expect(await violations(page)).toEqual([]);
-    // what the person was told
+    // reads the answer that the user got
     await page.getByRole('link', { name: 'ticket-5' }).click();
     const turns = page.getByRole('list', { name: 'Turns' });
     await turns.getByText('Where is parcel 5?').waitFor();
     await turns.getByText('I cannot say.').waitFor();
     await turns.getByText('ValueError: no parcel 5').waitFor();
     expect(await violations(page)).toEqual([]);
-    // a note for the others
+    // leaves a note for colleagues
     await page.goBack();
     await page.getByRole('tab', { name: 'Feedback' }).click();
     await page.getByLabel('Note').fill('The tool refuses numbers.');
@@ -67,7 +67,7 @@ describeConsole('a session of debugging', () => {
       .getByRole('list', { name: 'Feedback given' })
       .getByText('The tool refuses numbers.')
       .waitFor();
-    // five of them, to try again with
+    // adds five failed calls to a dataset, to try them again
     await page.goto(`${console.app.url}/console/p/${PROJECT}/traces?q=status%3Ddescendant_error`);
     const boxes = page.getByRole('checkbox', { name: 'Select agent' });
     await boxes.nth(5).waitFor();

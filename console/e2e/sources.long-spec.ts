@@ -4,7 +4,9 @@ import { record } from './support/record.js';
 
 const PROJECT = 'acme/school';
 
-/** Two questions of production, an evaluation of one row whose model calls another model, and a try in the playground. */
+/**
+ * The project has two production questions, an evaluation of one row whose model calls a model, and a playground call.
+ */
 describeConsole('pages of calls of several sources', () => {
   let console: Console;
   let page: Page;

@@ -86,7 +86,7 @@ describeConsole('tags', () => {
     expect(await page.getByTitle('Other remarks').count()).toBe(0);
     expect(await violations(page)).toEqual([]);
 
-    // a colleague says nothing new by the same tag, and may take it away
+    // the same tag of a colleague is not stored again, and the colleague may remove it
     const other = await console.open(list(), { key: await console.app.aKey('writer') });
     await row(other, 'two').getByText('wrong tool', { exact: true }).waitFor();
     const second = await choose(other, 'two', 'three');
@@ -98,7 +98,7 @@ describeConsole('tags', () => {
     await second.getByRole('button', { name: 'Remove' }).click();
     await second.getByText('Removed from 2 calls: wrong tool').waitFor();
     expect(await stored()).toEqual([both[0]]);
-    // the first page follows
+    // the tab opened first updates itself
     await row(page, 'two').getByText('wrong tool').waitFor({ state: 'detached' });
     await row(page, 'one').getByText('wrong tool', { exact: true }).waitFor();
   });
@@ -116,7 +116,7 @@ describeConsole('tags', () => {
     await page.getByRole('option', { name: 'tag="two words"', exact: true }).click();
     await box.press('Enter');
     await row(page, 'three').waitFor({ state: 'detached' });
-    await row(page, 'two').waitFor(); // while rows are read there are none
+    await row(page, 'two').waitFor(); // the table is empty while rows are read
     expect(await names(page)).toEqual(['two']);
     expect(new URL(page.url()).searchParams.get('q')).toBe('tag="two words"');
     const quoted = `"${HOSTILE.replaceAll(/["\\]/g, String.raw`\$&`)}"`;

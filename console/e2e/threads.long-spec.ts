@@ -68,7 +68,7 @@ describeConsole('the page of threads', () => {
     ]);
     expect(await violations(page)).toEqual([]);
     await complete([aTurn('thread-2', 7, { inputs: { exact: '<b>' }, output: '1.0' })]);
-    await turns.getByText('{"exact":"<b>"}').waitFor(); // without a reload, and as text
+    await turns.getByText('{"exact":"<b>"}').waitFor(); // without a reload, and escaped
     await turns.getByRole('link', { name: 'turn' }).first().click();
     await page.getByRole('treeitem').waitFor();
   });
@@ -102,7 +102,7 @@ describeConsole('the page of threads', () => {
     await page.getByText('Answer 24').waitFor();
   });
 
-  // what the programs of test/fixtures/otlp/programs ask, and what their models answer
+  // questions of the programs in test/fixtures/otlp/programs, and the answers of their models
   it.each([
     ['openinference-agents', 'It is sunny.'],
     ['logfire-openai-agents', 'It is sunny.'],
@@ -113,7 +113,7 @@ describeConsole('the page of threads', () => {
   ])('shows what was asked and answered in a turn of %s', async (name, answer) => {
     const project_id = `acme/${name}`;
     const { resourceSpans } = recordedTraces(name);
-    // the agents SDK names no session, so its root does
+    // the agents SDK sends no session id, so the test adds one to the root span
     const spans = resourceSpans.flatMap(({ scopeSpans }: any) => scopeSpans[0].spans);
     const session = { key: 'session.id', value: { stringValue: 's1' } };
     const above = new Set(spans.map(({ parentSpanId }: any) => parentSpanId));

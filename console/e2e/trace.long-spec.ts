@@ -5,7 +5,7 @@ const PROJECT = 'acme/runs';
 const LARGE = 50_000;
 const at = (ms: number) => new Date(Date.UTC(2026, 0, 1) + ms).toISOString();
 
-/** What tries to run, to hide or to hang. */
+/** Payloads that try to run code, to hide text or to hang the page. */
 const HOSTILE = {
   html: '<img src=x onerror=alert(1)><script>alert(2)</script>',
   link: 'javascript:alert(3)',

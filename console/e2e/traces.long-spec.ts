@@ -50,7 +50,7 @@ describeConsole('the page of traces', () => {
     await filter(page).fill('op=search inputs.question~"question 3" latency>=3000');
     await filter(page).press('Enter');
     await page.getByText('10', { exact: true }).waitFor();
-    await rows(page).nth(10).waitFor(); // the tenth, below the head
+    await rows(page).nth(10).waitFor(); // the tenth row, below the header row
     expect(await rows(page).count()).toBe(11);
     await page.reload();
     await page.getByText('10', { exact: true }).waitFor();
@@ -131,10 +131,10 @@ describeConsole('the page of traces', () => {
     await record('acme/tabs', [call('one')]);
     await Promise.all([first, ...others].map((page) => row(page, 'one').waitFor()));
     expect(streams).toBe(1);
-    await first.close(); // which has the stream
+    await first.close(); // this tab has the stream
     await record('acme/tabs', [call('two')]);
     await Promise.all(others.map((page) => row(page, 'two').waitFor()));
-    await until(() => streams > 1); // the tab that takes over reads what it missed first
+    await until(() => streams > 1); // the tab that takes over first reads the changes that it missed
     expect(streams).toBe(2);
     const show = (state: DocumentVisibilityState) =>
       Promise.all(
@@ -145,7 +145,7 @@ describeConsole('the page of traces', () => {
           }, state),
         ),
       );
-    await show('hidden'); // nobody has a stream
+    await show('hidden'); // no tab has a stream
     await record('acme/tabs', [call('three')]);
     await show('visible');
     await Promise.all(others.map((page) => row(page, 'three').waitFor()));

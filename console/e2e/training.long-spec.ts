@@ -169,10 +169,10 @@ describeConsole('the pages of training', () => {
     const json = page.getByRole('textbox', { name: 'Recipe' });
     const look = page.getByRole('region', { name: 'Preview' });
     await form.getByLabel('Percent held back').fill('0');
-    // one click takes the hint
+    // one click applies the hint
     await look.getByRole('button', { name: 'Set it to 0' }).click();
     await look.getByText('reward.missing leaves out 1 unit; 0 would not.').waitFor();
-    // what is refused stands at its field, and in the JSON
+    // a refused value is reported at its field and in the JSON
     await form.getByLabel('Weight').fill('1.x');
     await form.getByText('must be a number').waitFor();
     expect(await form.getByLabel('Weight').getAttribute('aria-invalid')).toBe('true');
@@ -182,7 +182,7 @@ describeConsole('the pages of training', () => {
       box.value.slice(box.selectionStart, box.selectionEnd),
     );
     expect(selected).toBe('"1.x"');
-    // the JSON has every digit, and a reload loses nothing
+    // the JSON keeps every digit, and a reload loses nothing
     await json.fill((await json.inputValue()).replace('"1.x"', '1.0'));
     expect(await form.getByLabel('Weight').inputValue()).toBe('1.0');
     await json.fill(`${await json.inputValue()} oops`);
@@ -218,7 +218,7 @@ describeConsole('the pages of training', () => {
     const graph = page.getByRole('region', { name: 'Lineage' });
     await graph.getByText('Calls 10').waitFor();
     await graph.getByText('Feedback 4').waitFor();
-    // a group opens, and the arrow keys lead along the edges
+    // a group opens, and the arrow keys follow the edges
     await graph.getByRole('button', { name: '10 calls' }).click();
     const call = graph.getByRole('link', { name: 'r0.0' });
     await call.focus();

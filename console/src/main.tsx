@@ -16,7 +16,7 @@ const client = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 30_000,
-      // a refusal stays one; only a service that is away or busy is asked again
+      // a refused request is not sent again; only a service that is away or busy gets a retry
       retry: (failures, error) =>
         failures < 2 && error instanceof Problem && (error.status === 503 || error.status === 0),
     },
@@ -27,7 +27,7 @@ whenSessionEnds(() => {
   if (client.getQueryData(sessionQuery.queryKey)?.me) forgetSession(client);
 });
 
-/** The code of a login link works once, so it leaves the address before anything else can go wrong. */
+/** Signs in with the code of a login link. The code works once, so it is removed from the address first. */
 async function useLoginLink(): Promise<void> {
   const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
   if (code === undefined) return;
@@ -37,7 +37,7 @@ async function useLoginLink(): Promise<void> {
   });
 }
 
-/** What went wrong at a sign-in, by the words in the address that the service sends the browser to. */
+/** Messages for failed sign-ins, keyed by the word that the service puts into the address. */
 const FAILURES: Record<string, string> = {
   expired: 'The sign-in took too long, or was begun in another window. Begin it again.',
   denied: 'The sign-in was cancelled.',
@@ -50,7 +50,7 @@ const FAILURES: Record<string, string> = {
   unavailable: 'The service cannot sign you in now. Try it again in a minute.',
 };
 
-/** The reference is shown as it is only where it may be one: anybody can make a link to this page. */
+/** Limits the reference that is shown: anybody can make a link to this page with any text. */
 const REFERENCE = /^[\w.:/+=@-]{1,128}$/;
 
 function noteFailedSignIn(): void {

@@ -1,4 +1,4 @@
-"""What a user of openpipe-art writes: rollouts by the model's own name, steps of training, a log, and an end of old checkpoints."""
+"""A program of a user of openpipe-art: rollouts by the model's name, training steps, a log, deleted checkpoints."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ ANSWERS, LENGTH = 12, 3
 
 
 async def answer(client, name, prompt):
-    """Asks until the newest step is served."""
+    """Repeats the request until the newest step is served."""
     while True:
         try:
             return await client.chat.completions.create(
@@ -26,7 +26,7 @@ async def answer(client, name, prompt):
 
 
 async def rollout(model, prompt, wanted, is_captured, step):
-    """One trajectory, as ART captures it or as its user puts it together. Without a step, that of the lease."""
+    """Makes a trajectory, captured by ART or composed by its user. Without a step it uses the step of the lease."""
     client, name = model.openai_client(), model.get_inference_name(step)
     if is_captured:
         with art.Trajectory() as trajectory:
@@ -48,7 +48,7 @@ async def gathered(model, is_captured, step=None):
 
 
 async def fine_tuned(client, model):
-    """The file goes to Skein, where ART sends it to artifacts of W&B; the rest are its client's own calls."""
+    """Runs an SFT job. The file goes to Skein, not to W&B artifacts as in ART. ART's client sends the rest."""
     rows = [[("user", "a?"), ("assistant", "012")], [("user", "b?"), ("assistant", "klm")]]
     messages = [[{"role": role, "content": content} for role, content in row] for row in rows]
     sent = httpx.post(

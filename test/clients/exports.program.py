@@ -1,4 +1,4 @@
-"""Reads the exports of a build as the trainers they are for do: openpipe-art, and TRL with a tokenizer made here."""
+"""Reads the exports of a build with the code of their trainers: openpipe-art, and TRL with a small tokenizer."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def rows_of(skein, build_id, format, **options):
 
 
 def as_art(text):
-    """What the loader of art makes of the groups."""
+    """Loads the groups with ART's own loader and counts them."""
     groups = deserialize_trajectory_groups(text)
     trajectories = [trajectory for group in groups for trajectory in group.trajectories]
     choices = [
@@ -61,7 +61,7 @@ def as_art(text):
 
 
 def as_trl(text):
-    """Whether TRL takes all rows for conversations, and what its chat template makes of the first."""
+    """Checks that TRL accepts all rows as conversations, and renders the first with its chat template."""
     rows = [json.loads(line) for line in text.splitlines()]
     Dataset.from_list(rows)
     tokens = tokenizer()

@@ -6,7 +6,7 @@ import {
   type WeaveServer,
 } from '../support/client.js';
 
-/** The published npm package, unmodified, in a process of its own. */
+/** Runs the published npm package, unmodified, in a process of its own. */
 describe('npm langfuse', () => {
   let server: WeaveServer;
   beforeAll(async () => {
@@ -57,7 +57,7 @@ describe('npm langfuse', () => {
       output: 'Sunny.',
     });
     expect(llm.summary.weave.costs['gpt-4o-mini']).toMatchObject({ prompt_tokens: 20 });
-    // gpt-4o-mini: 20 tokens of the prompt, 8 of the answer
+    // gpt-4o-mini: 20 prompt tokens and 8 completion tokens
     await expectStatistics(server, 'acme/demo', { dollars: (20 * 0.15 + 8 * 0.6) / 1e6 });
     const { result } = (await server.post('/feedback/query', { project_id: 'acme/demo' })).body;
     expect(

@@ -1,4 +1,5 @@
-// What a user of Langfuse's SDK of version 3 writes. The last line printed is what the client saw, as JSON.
+// A program of a user of Langfuse's SDK, version 3. Its last line of output is JSON with the values that the client
+// read.
 import { Langfuse, LangfuseMedia } from 'langfuse';
 
 const langfuse = new Langfuse({ flushAt: 3 });

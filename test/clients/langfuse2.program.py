@@ -1,4 +1,4 @@
-"""What a user of Langfuse's SDK of version 2 writes. The last line printed is what the client saw, as JSON."""
+"""A program of a user of Langfuse's SDK, version 2. Its last line of output is JSON with the values that it read."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a user of Langfuse's SDK of version 5 writes: OpenTelemetry, and scores beside it. The last line is what it saw."""
+"""A program of a user of Langfuse's SDK, version 5: OpenTelemetry and scores. Its last line has the values it read."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""The loop with rollouts that the weave client records: ops, attributes and feedback of the SDK."""
+"""The training loop with rollouts that the weave client records, with its ops, attributes and feedback."""
 
 import json
 import os
@@ -14,7 +14,7 @@ PROJECT = "loop/weave"
 
 @weave.op
 def chat(model, messages, answer):
-    """Stands where weave's integration for OpenAI records a call."""
+    """Stands for weave's OpenAI integration, which would record this call."""
     return answer
 
 
@@ -44,7 +44,7 @@ def main():
     post = skein.post
 
     def after_flush(path, body):
-        """What the client still holds is sent before a build looks."""
+        """Flushes the client before a build, because it sends calls in the background."""
         if path == "/build/create":
             for call, value in kept:
                 call.feedback.add("score", {"value": value})

@@ -4,7 +4,7 @@ import { callTree, runClient, startWeaveServer, type WeaveServer } from '../supp
 const grpcUrl = ({ output }: WeaveServer) =>
   /gRPC is taken on (http:\/\/[^"\s]+)/.exec(output())![1]!;
 
-/** The published SDK and exporters, unmodified, in a process of their own. */
+/** Runs the published SDK and exporters, unmodified, in a process of their own. */
 describe.each([
   ['http', 'json'],
   ['proto', 'protobuf'],

@@ -1,4 +1,5 @@
-// What a user of the OpenTelemetry SDK for JavaScript writes. The argument chooses the exporter: json, protobuf or grpc.
+// A program of a user of the OpenTelemetry SDK for JavaScript. The argument chooses the exporter: json, protobuf or
+// grpc.
 import { context, SpanStatusCode, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter as GrpcExporter } from '@opentelemetry/exporter-trace-otlp-grpc';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
@@ -11,11 +12,11 @@ const Exporter = { json: JsonExporter, protobuf: ProtobufExporter, grpc: GrpcExp
 ];
 const provider = new BasicTracerProvider({
   resource: resourceFromAttributes({ 'service.name': 'travel' }),
-  spanProcessors: [new BatchSpanProcessor(new Exporter())], // the environment says where, as whom and how
+  spanProcessors: [new BatchSpanProcessor(new Exporter())], // environment variables set the URL, the key and the protocol
 });
 const tracer = provider.getTracer('agents', '1.2.3');
 
-const start = Date.now(); // apart by a millisecond, so that the order of the calls is known
+const start = Date.now(); // starts differ by a millisecond, so that the order of the calls is known
 const agent = tracer.startSpan('invoke_agent travel', {
   startTime: start,
   attributes: { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.conversation.id': 'trip-7' },

@@ -10,13 +10,13 @@ import { COSTS, sumCosts } from '../support/provider-costs.js';
 import { type Run, watched } from '../support/server.js';
 import { until } from '../support/until.js';
 
-/** `npm run test:clients` makes these and sets them; elsewhere these tests are skipped. */
+/** Set by `npm run test:clients`, which creates the environments. Without them these tests are skipped. */
 const venv = process.env['SKEIN_OTLP_VENV'];
 const agentsVenv = process.env['SKEIN_AGENTS_VENV'];
 const clientsVenv = process.env['SKEIN_CLIENTS_VENV'];
 const packages = process.env['SKEIN_OTLP_NPM'];
 const PROGRAMS = 'test/fixtures/otlp/programs';
-// the packages are slow to load, and look for servers of their makers first
+// the packages load slowly, and first look for servers of their makers
 const PATIENCE_MS = 300_000;
 
 let server: WeaveServer;
@@ -34,7 +34,7 @@ afterAll(async () => {
   await server?.close();
 });
 
-/** What a program is given: a provider of models, and the service in the place of the recorder. */
+/** The environment of a program: a fake model provider, and the service instead of the recorder. */
 function settings(project: string): Record<string, string> {
   const grpc = /gRPC is taken on (http:\/\/[^"\s]+)/.exec(server.output())![1]!;
   return {
@@ -63,7 +63,7 @@ async function expectCosts(
   await run(settings(project));
   const calls = await server.callsOf(project);
   await expectStatistics(server, project, { dollars: COSTS[name]!, environment });
-  // several instrumentations may tell one request: then calls tell more than the statistics count
+  // several instrumentations may report one request: the calls then add up to more than the statistics
   expect(sumCosts(calls, 'weave')).toBeGreaterThan(0.999999 * COSTS[name]!);
   expect(calls.filter(({ exception }) => exception)).toEqual([]);
 }
@@ -139,7 +139,7 @@ describe.each([
     () =>
       expectCosts(file.replace(/\.\w+$/, ''), packages!, (env) => {
         const folder = join(packages!, packagesOf);
-        const copy = join(folder, file); // its packages are found from there
+        const copy = join(folder, file); // Node finds its packages from this folder
         copyFileSync(`${PROGRAMS}/${file}`, copy);
         const bin = join(folder, 'node_modules/.bin');
         return file.endsWith('.sh')

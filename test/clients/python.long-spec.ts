@@ -12,21 +12,24 @@ import { openTestDatabase } from '../support/database.js';
 import { startEngine, type TestEngine } from '../support/engine.js';
 import { aFolder, freePort, startServer, watched } from '../support/server.js';
 
-/** `npm run test:clients` makes the environment and sets this; elsewhere these tests are skipped. */
+/** Set by `npm run test:clients`, which creates the environment. Without it these tests are skipped. */
 const folder = process.env['SKEIN_CLIENTS_VENV'];
 const python = join(folder ?? '', 'bin/python');
 
-/** The same of `npm run test:clients -- --trainers`: PyTorch is large. */
+/** Set by `npm run test:clients -- --trainers`. It is separate, because PyTorch is large. */
 const trainers = process.env['SKEIN_TRAINERS_VENV'];
 
-/** The name of a group is the package: `scripts/test-clients.mjs` makes the table of docs/clients/README.md of them. */
+/**
+ * A group is named by its package: `scripts/test-clients.mjs` writes the table of docs/clients/README.md from the
+ * groups.
+ */
 const describeAll = folder ? describe : describe.skip;
 let server: WeaveServer;
 let provider: TestEngine;
 /** The port of an engine that a test starts. */
 let letters: number;
 const project_id = 'acme/demo';
-// the packages are slow to load, and look for servers of their makers first
+// the packages load slowly, and first look for servers of their makers
 const PATIENCE_MS = 300_000;
 
 beforeAll(async () => {
@@ -52,7 +55,7 @@ const langfuse = (project: string) => ({
   LANGFUSE_PUBLIC_KEY: project,
   LANGFUSE_SECRET_KEY: server.key,
 });
-/** gpt-4o-mini, in the programs of Langfuse: 20 tokens of the prompt, 8 of the answer. */
+/** The price of Langfuse's programs with gpt-4o-mini: 20 prompt tokens and 8 completion tokens. */
 const LANGFUSE_DOLLARS = (20 * 0.15 + 8 * 0.6) / 1e6;
 const scoresOf = async (project: string) =>
   (await server.post('/feedback/query', { project_id: project })).body.result
@@ -130,11 +133,11 @@ describeAll('PyPI weave', () => {
         feedback: { output_score: { avg: 0.5, min: 0.5, max: 0.5 } },
         'not offered': expect.stringContaining('/image/create is not offered'),
         'sizes of calls': true,
-        // the client's own member of that name, beside those of the service
+        // the client's own member of this name, merged with the service's members
         summary: { views: { report: expect.anything() }, status: 'success' },
         deleted: 1,
       });
-      // weave.init exports the spans of the process by OpenTelemetry
+      // weave.init exports the OpenTelemetry spans of the process
       const names = (await server.callsOf('acme/objects')).map((call) => call.op_name);
       expect(names).toContain('own span');
     },
@@ -169,7 +172,7 @@ describeAll('PyPI weave', () => {
           expect.stringContaining('there is no model "nobody"'),
         ],
       });
-      // what the client left open is not sent: providers refuse some members that are null
+      // members that the client did not set are not sent: providers refuse null for some
       const system = (content: string) => ({ role: 'system', content });
       const user = (content: string) => ({ role: 'user', content });
       const model = 'gpt-4o-mini';
@@ -268,7 +271,7 @@ describeAll('PyPI weave', () => {
   it(
     'has calls annotated in queues, and evaluates by a dataset that is made of calls',
     async () => {
-      // its cache on disk would keep it from publishing to another server what it has published to one
+      // the client's cache on disk would skip objects that it has published to another server
       const settings = { ...server.settings, WEAVE_USE_SERVER_CACHE: 'false' };
       const seen = await runClient(python, ['test/clients/weave-annotation.program.py'], settings);
       expect(seen).toEqual({
@@ -343,10 +346,10 @@ describeAll('PyPI openpipe-art', () => {
       for (const { process: program } of programs) program.kill('SIGKILL');
       await Promise.all(programs.map(({ exit }) => exit));
       place.remove();
-      // the user of the key, since its scopes name no entity
+      // the entity is the key's user, because the key's scopes name no entity
       const name = 'admin/demo/agent-1';
       expect(seen).toMatchObject({ entity: 'admin', name: `wandb-artifact:///${name}` });
-      // two prompts, twelve answers each, three letters an answer; the trainer computes what the sampler did
+      // two prompts, twelve answers each, three letters an answer; trainer and sampler compute the same probabilities
       const metrics = { num_trained_tokens: 72, ratio: expect.closeTo(1, 12) };
       expect(seen.train).toEqual(
         [1, 2].map((step) => [step, `${name}:step${step}`, expect.objectContaining(metrics)]),
@@ -402,7 +405,7 @@ describeAll('PyPI openpipe-art', () => {
         logprobs: 128,
         rewards: [0, 0.2, 1],
       });
-      // a row for each of the two turns
+      // one row for each of the two turns
       expect(seen['trl-sft']).toMatchObject({ rows: 128, are_conversations: true });
       expect(seen['trl-sft'].first.prompt).toMatch(/^<user>Solve task \d<.user><assistant>$/);
       expect(seen['trl-sft'].first.completion).toMatch(/^tool\d\(\)<.assistant>$/);
@@ -482,7 +485,7 @@ describeAll('PyPI langfuse', () => {
         `@@@langfuseMedia:type=image/png|id=${seen.media}|source=bytes@@@`,
       );
       expect(JSON.stringify(root.attributes)).not.toContain('base64,');
-      // the score of a trace goes to its root, unless it comes before it
+      // a score of a trace belongs to its root, unless it arrives before the root
       expect(scores.get(seen.root) ?? scores.get(seen.trace)).toEqual(['accuracy', 0.9]);
     },
     PATIENCE_MS,

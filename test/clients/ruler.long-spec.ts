@@ -8,11 +8,11 @@ import { openTestDatabase } from '../support/database.js';
 import { aRecipe, record, user } from '../support/rollouts.js';
 import { aFolder, startServer, watched } from '../support/server.js';
 
-/** `npm run test:clients` makes the environment and sets this; elsewhere these tests are skipped. */
+/** Set by `npm run test:clients`, which creates the environment. Without it these tests are skipped. */
 const folder = process.env['SKEIN_CLIENTS_VENV'];
 
 (folder ? describe : describe.skip)('examples/ruler in plain Python', () => {
-  /** Stands for a model: scores attempts by what they say, and one group incompletely. */
+  /** A fake model. It scores attempts by their text, and leaves out one attempt of the group `odd`. */
   const judge = createServer((request, response) => {
     void text(request).then((body) => {
       const { messages } = JSON.parse(body);

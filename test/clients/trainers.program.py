@@ -1,7 +1,7 @@
-"""Records rollouts whose tokens are known, and compares what trainers make of the exports of their build with these.
+"""Records rollouts with known tokens, and compares them with the tokens that trainers make of the build's exports.
 
-The trainers are ART, TRL, Tinker's cookbook and verifiers, each by its own code, on a CPU. A tokenizer of characters and a
-chat template stand for those of a model.
+The trainers are ART, TRL, Tinker's cookbook and verifiers. Each runs its own code on a CPU. A tokenizer of characters
+and a chat template stand for those of a model.
 """
 
 import json
@@ -36,7 +36,7 @@ TEMPLATE = (
     "{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
 TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"maximum": 10.0}}}]
-# a number that no float holds, and one that loses its point as an integer
+# a number that no float can hold, and one that would lose its decimal point as an integer
 ARGUMENTS = '{"id": 12345678901234567890, "share": 10.0}'
 
 
@@ -57,7 +57,7 @@ TOKENIZER = make_tokenizer()
 
 
 def as_objects(messages):
-    """The arguments of tools as a chat template wants them."""
+    """Parses the arguments of tool calls, because chat templates expect objects."""
     made = json.loads(json.dumps(messages))
     for message in made:
         for call in message.get("tool_calls") or []:
@@ -70,7 +70,7 @@ def tokens_of(messages, **options):
 
 
 def ask(messages, answer, model="tiny:step1"):
-    """A call of a model as an engine answers it that says all tokens, and the message that it answered."""
+    """Makes a model call with all token ids, as an engine returns them, and the answered message."""
     sent = tokens_of(messages, add_generation_prompt=True)
     message = {"role": "assistant", "content": None, **answer}
     sampled = tokens_of([*messages, message])[len(sent) :]
@@ -90,7 +90,7 @@ def ask(messages, answer, model="tiny:step1"):
 
 
 def rollout(task, end):
-    """A tool call, a turn of another model, and an answer; the id of the tool call is random."""
+    """Makes a tool call, a turn of another model, and an answer. The id of the tool call is random."""
     call_id = "call_" + uuid.uuid4().hex[:8]
     tool = {"id": call_id, "type": "function", "function": {"name": "look", "arguments": ARGUMENTS}}
     messages = [{"role": "user", "content": "task %d" % task}]
@@ -103,10 +103,10 @@ def rollout(task, end):
 
 
 def prepared(config, trainer, file, **options):
-    """The data set of a trainer of TRL, as it is trained: the trainer tokenises and masks it itself."""
+    """Returns the data set of a TRL trainer after the trainer has tokenised and masked it."""
     sizes = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2)
     with tempfile.TemporaryDirectory() as folder:
-        # some trainers load a second copy from where the first came from
+        # some trainers load a second copy of the model from the same folder
         LlamaForCausalLM(LlamaConfig(vocab_size=len(TOKENIZER), **sizes)).save_pretrained(folder)
         model = LlamaForCausalLM.from_pretrained(folder)
         arguments = config(output_dir=folder, report_to=[], use_cpu=True, bf16=False, max_length=None, **options)
@@ -115,7 +115,7 @@ def prepared(config, trainer, file, **options):
 
 
 def pair(prompt, completion):
-    """Tokens of a sequence, and which of them are trained."""
+    """Returns the tokens of a sequence and a mask of the trained ones."""
     return [[*prompt, *completion], [0] * len(prompt) + [1] * len(completion)]
 
 
@@ -132,7 +132,7 @@ def as_art(text):
 
 
 def as_tinker(text):
-    """Datums of the cookbook: their inputs lack the last token, and their targets the first."""
+    """Converts to datums of the cookbook. Their inputs lack the last token, their targets the first."""
     found = []
     for group in deserialize_trajectory_groups(text):
         for trajectory in group.trajectories:

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { runClient, startWeaveServer, type WeaveServer } from '../support/client.js';
 
-/** `npm run test:clients` makes the environment and sets this; elsewhere these tests are skipped. */
+/** Set by `npm run test:clients`, which creates the environment. Without it these tests are skipped. */
 const folder = process.env['SKEIN_CLIENTS_VENV'];
 const describeAll = folder ? describe : describe.skip;
 const PATIENCE_MS = 300_000;

@@ -1,4 +1,4 @@
-"""Agents of a user of weave for Python. The last line printed is what the client saw, as JSON."""
+"""Agents of a user of weave for Python. The last line of output is JSON with the values that the client read."""
 
 import datetime
 import json

@@ -1,4 +1,4 @@
-"""Queues of calls to annotate, the annotations themselves, and a dataset that the service makes of calls."""
+"""Annotation queues, their annotations, and a dataset that the service makes from calls."""
 
 import asyncio
 import base64
@@ -18,7 +18,7 @@ def answer(prompt):
 
 
 def post(path, body):
-    """What the client has no method for."""
+    """Sends a request for which the client has no method."""
     key = base64.b64encode(("api:" + os.environ["WANDB_API_KEY"]).encode()).decode()
     request = urllib.request.Request(
         os.environ["WF_TRACE_SERVER_URL"] + path,
@@ -83,7 +83,7 @@ client.server.feedback_create(
         "annotation_ref": spec.uri,
     }
 )
-client.flush()  # which says in the log that it is refused
+client.flush()  # logs that the service refused it
 seen["refused"] = len(list(calls[2].feedback))
 
 

@@ -1,4 +1,4 @@
-"""What a user of weave writes whose models are asked through the service: a structured model, and a judge."""
+"""A program of a weave user whose models are called through the service: a structured model and a judge."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ client = weave.init("acme/judged")
 
 
 def tried(function, *args, **kwargs):
-    """What it answers, or its error and the cause of this."""
+    """Returns the result of a function, or the texts of its error and of the error's cause."""
     try:
         return function(*args, **kwargs)
     except Exception as error:

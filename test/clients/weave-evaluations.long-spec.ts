@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { runClient, startWeaveServer, type WeaveServer } from '../support/client.js';
 
-/** `npm run test:clients` makes the environment and sets this; elsewhere these tests are skipped. */
+/** Set by `npm run test:clients`, which creates the environment. Without it these tests are skipped. */
 const folder = process.env['SKEIN_CLIENTS_VENV'];
 const describeAll = folder ? describe : describe.skip;
 const PATIENCE_MS = 300_000;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 }, PATIENCE_MS);
 afterAll(() => server?.close());
 
-/** What the service says of an evaluation. */
+/** Reads the service's results and summary of an evaluation. */
 const summaryOf = async (id: string) => {
   const body = { evaluation_call_ids: [id], include_summary: true };
   const answer = await server.post(`/v2/${PROJECT}/eval_results/query`, body);
@@ -26,7 +26,7 @@ function flat(value: any, path: string[] = []): [string, number][] {
   return Object.entries(value ?? {}).flatMap(([name, member]) => flat(member, [...path, name]));
 }
 
-/** The same of the statistics that the service answers. The client counts trials without a score against booleans. */
+/** The service's statistics in the same form. For booleans the client counts trials without a score as false. */
 const ofStats = ({ scorer_stats, rows }: any): [string, number][] =>
   scorer_stats.flatMap((stat: any) => {
     const trials: any[] = rows.flatMap((row: any) => row.evaluations[0].trials);
@@ -87,7 +87,7 @@ describeAll('PyPI weave', () => {
           .count;
       expect(await callsOf(['production', 'playground'])).toBe(0);
       expect(await callsOf(['evaluation'])).toBeGreaterThan(0);
-      // the same evaluation, logged and by plain requests
+      // the same evaluation, recorded by the logger and by plain requests
       const byHand = await summaryOf(seen.run.id);
       expect(byHand.scorer_stats[0]).toEqual(logged.scorer_stats[0]);
       expect(byHand.rows.map((row: any) => row.row_digest)).toEqual(

@@ -1,8 +1,9 @@
-// What a user of the npm package `weave` writes to compare two models. The last line printed is what the client summed up, as JSON.
+// A program of a user of the npm package `weave` that compares two models. Its last line of output is JSON with the
+// client's summaries.
 import * as weave from 'weave';
 
 const client = await weave.init('acme/npm-evaluations');
-console.error = () => {}; // failures of the model and of scorers are meant
+console.error = () => {}; // the model and the scorers fail on purpose
 
 const rows = Array.from({ length: 5 }, (_, n) => ({ question: `${n} + ${n}`, expected: 2 * n }));
 const dataset = new weave.Dataset({ id: 'sums', rows });

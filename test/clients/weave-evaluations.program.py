@@ -1,4 +1,4 @@
-"""Evaluations of a user of weave for Python. The last line printed is what the client saw, as JSON."""
+"""Evaluations of a user of weave for Python. The last line of output is JSON with the values that the client read."""
 
 import asyncio
 import json
@@ -68,7 +68,7 @@ seen["leaderboard"] = [
     for result in leaderboard.get_leaderboard_results(spec, client)
 ]
 
-# the operations of /v2, by the client's own methods
+# operations of /v2, called with the client's own methods
 server = client.server
 while not isinstance(server, RemoteHTTPTraceServer):
     server = server._next_trace_server

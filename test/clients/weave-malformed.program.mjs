@@ -1,4 +1,4 @@
-// Traces go on beside calls that cannot be stored as they are: one has too long a name, one is nested too deeply.
+// Tracing goes on after calls that cannot be stored: one has too long a name, one is nested too deeply.
 import * as weave from 'weave';
 
 const client = await weave.init('acme/malformed');
@@ -22,5 +22,5 @@ for (let i = 0; i < 3; i++) {
   await deep(nested);
   await client.waitForBatchProcessing();
 }
-// Its own retries would take 2 s; it is still there after them.
+// The client's own retries take 2 s, and the process is still alive after them.
 console.log(JSON.stringify({ isAlive: true }));

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { runClient, startWeaveServer, type WeaveServer } from '../support/client.js';
 
-/** `npm run test:clients` makes the environment and sets this; elsewhere these tests are skipped. */
+/** Set by `npm run test:clients`, which creates the environment. Without it these tests are skipped. */
 const folder = process.env['SKEIN_CLIENTS_VENV'];
 const describeAll = folder ? describe : describe.skip;
 const PATIENCE_MS = 300_000;
@@ -17,7 +17,7 @@ const run = (server: WeaveServer, ...args: string[]) =>
   runClient(
     join(folder!, 'bin/python'),
     ['test/clients/weave-neutral.program.py', ...args],
-    { ...server.settings, WANDB_API_KEY: neutral.key, WEAVE_USE_SERVER_CACHE: 'false' }, // it would take the object for published
+    { ...server.settings, WANDB_API_KEY: neutral.key, WEAVE_USE_SERVER_CACHE: 'false' }, // the cache would treat the object as published already
   );
 
 describeAll('PyPI weave', () => {

@@ -1,4 +1,4 @@
-"""A user of weave for Python whose service was started without WIRE_DIALECT. The last line printed is what the client saw, as JSON."""
+"""A program of a weave user (Python) with a service without WIRE_DIALECT. Its last line has the values that it read."""
 
 import json
 import sys

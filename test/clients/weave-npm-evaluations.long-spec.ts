@@ -4,7 +4,7 @@ import { until } from '../support/until.js';
 
 const PROJECT = 'acme/npm-evaluations';
 
-/** The published npm package, unmodified, in a process of its own. */
+/** Runs the published npm package, unmodified, in a process of its own. */
 describe('npm weave', () => {
   let server: WeaveServer;
   let database: pg.Client;
@@ -18,12 +18,11 @@ describe('npm weave', () => {
     await server?.close();
   });
 
-  /** What the service says of an evaluation. */
   const results = async (id: string) => {
     const body = { evaluation_call_ids: [id], include_summary: true };
     return (await server.post(`/v2/${PROJECT}/eval_results/query`, body)).body;
   };
-  /** As soon as its trials are kept, which is read in another way. */
+  /** Reads the results after the trials are kept: the service then reads them from another table. */
   const keptResults = async (id: string) => {
     const isKept = async () =>
       (await database.query('SELECT FROM kept_trials WHERE run_id = $1', [id])).rowCount! > 0 &&
@@ -55,7 +54,7 @@ describe('npm weave', () => {
       expect(rounded(ofStats(evaluation))).toEqual(rounded(flat(scores)));
       expect((await keptResults(root.id)).summary).toEqual(said.summary);
 
-      // what is no score follows from the trials' calls
+      // the remaining numbers of the summary follow from the calls of the trials
       const of = calls.filter(({ parent_id }) => parent_id === root.id);
       expect(of).toHaveLength(trials);
       const meanOf = (value: (call: any) => number) =>
@@ -95,7 +94,7 @@ function flat(value: any, path: string[] = []): [string, number][] {
   return Object.entries(value ?? {}).flatMap(([name, member]) => flat(member, [...path, name]));
 }
 
-/** The same of the statistics that the service answers. The client divides by all trials, also those without a value. */
+/** The service's statistics in the same form. The client divides by all trials, including those without a value. */
 const ofStats = ({ scorer_stats, trial_count }: any): [string, number][] =>
   scorer_stats.flatMap((stat: any) => {
     const at = [stat.scorer_key, ...(stat.path ? [stat.path] : [])].join('.');

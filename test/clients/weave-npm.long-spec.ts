@@ -1,6 +1,6 @@
 import { callTree, runClient, startWeaveServer, type WeaveServer } from '../support/client.js';
 
-/** The published npm package, unmodified, in a process of its own. */
+/** Runs the published npm package, unmodified, in a process of its own. */
 describe('npm weave', () => {
   let server: WeaveServer;
   beforeAll(async () => {

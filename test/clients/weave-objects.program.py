@@ -1,4 +1,4 @@
-"""Tags and aliases of what a user of weave for Python publishes, the sums that its client can ask for, views and spans."""
+"""Tags and aliases of objects that weave for Python publishes, sums that its client requests, views and spans."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Odd values that a user of weave for Python may record. Prints, for each, what is read back and what the client's log says."""
+"""Odd values that a weave user (Python) may record. Prints the value read back and the client's log for each."""
 
 import datetime
 import json
@@ -26,20 +26,20 @@ def work(value=None):
 
 
 def short(value):
-    """Long texts by their ends and their length."""
+    """Shortens a long text to its two ends and its length."""
     if isinstance(value, str) and len(value) > 200:
         return [value[:12], value[-60:], len(value)]
     return value
 
 
 def errors():
-    """Why something was dropped, of all that was logged since the last time."""
+    """Returns the reasons for dropped data that were logged since the last time."""
     said, logged[:] = "\n".join(logged), []
     return re.findall(r"'detail': ['\"](.*?)['\"], 'code'", said) or [line[:200] for line in said.split("\n") if line]
 
 
 def record(name, run, *fields):
-    """Runs what makes a call, and reads the call back."""
+    """Makes a call and reads it back."""
     try:
         call = run()
     except Exception as error:
@@ -117,7 +117,7 @@ client.clear_wandb_run_context()
 
 
 def renamed(*names):
-    """Names for a call: those before the first None while its start is still in the queue of the client."""
+    """Renames a call. Names before the first None are set while the call's start is still in the client's queue."""
 
     def run():
         call = made(display_name="of the start")()
@@ -154,7 +154,7 @@ client.flush()
 
 
 def feedback(name, give):
-    """Attaches feedback, reads it back and takes it away."""
+    """Adds feedback, reads it back and removes it."""
     give()
     client.flush()
     rows = list(client.get_feedback(limit=10_000))

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runClient } from '../support/client.js';
 
-/** `npm run test:clients` makes the environment and sets this; elsewhere these tests are skipped. */
+/** Set by `npm run test:clients`, which creates the environment. Without it these tests are skipped. */
 const folder = process.env['SKEIN_CLIENTS_VENV'];
 const PATIENCE_MS = 300_000;
 
-/** Of 118 operations of 0.54 these are not offered: docs/clients/weave-python.md. */
+/** Operations of weave 0.54 that the service does not offer, of 118 (docs/clients/weave-python.md). */
 const NOT_OFFERED = [
   'GET /project/sensitive_data_settings',
   'POST /calls/score',

@@ -1,4 +1,4 @@
-"""The operations that the client's generated SDK can ask for, as lines of METHOD path."""
+"""Prints the operations that the client's generated SDK can call, as `METHOD path`."""
 
 import json
 import re

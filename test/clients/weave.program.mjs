@@ -1,4 +1,4 @@
-// What a user of the npm package `weave` writes. The last line printed is what the client saw, as JSON.
+// A program of a user of the npm package `weave`. Its last line of output is JSON with the values that the client read.
 import * as weave from 'weave';
 
 const client = await weave.init('acme/demo');

@@ -1,4 +1,4 @@
-"""What a user of weave for Python writes. The last line printed is what the client saw, as JSON."""
+"""A program of a user of weave for Python. Its last line of output is JSON with the values that the client read."""
 
 import json
 

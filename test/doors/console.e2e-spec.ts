@@ -1,5 +1,5 @@
 /** @jest-environment-options {"isApart": true} */
-// attempts that failed are counted for an address, and other suites have it too
+// the process counts failed attempts by address, and other suites use the same address
 import { get, type IncomingMessage } from 'node:http';
 import { newLoginCode } from '../../src/platform/auth/sessions.service.js';
 import { Database } from '../../src/platform/database/database.js';
@@ -14,7 +14,7 @@ describe('the console', () => {
   let addresses = 0;
   beforeAll(async () => {
     app = await startApp();
-    app.app.set('trust proxy', true); // each request from an address of its own: failed ones are limited
+    app.app.set('trust proxy', true); // each request has an address of its own, since failed attempts of one are limited
   });
   afterAll(() => app.close());
 
@@ -36,7 +36,7 @@ describe('the console', () => {
     );
   const me = (cookie: string) => ask('/me', cookie);
 
-  /** Without following redirects. */
+  /** Requests a page without following redirects. */
   const page = (path: string, headers: Record<string, string> = {}): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       get(app.url + path, { headers: { accept: 'text/html', ...headers } }, (response) => {
@@ -183,7 +183,7 @@ describe('the console', () => {
       expect((await me(last)).status).toBe(200);
       const left = `SELECT FROM console_sessions WHERE api_key_id = $1`;
       expect((await app.query(left, [id])).length).toBe(100);
-      await until(async () => (await me(first)).status === 401); // it was known to the cache
+      await until(async () => (await me(first)).status === 401); // the session stays in the cache for some time
     });
 
     it('ends after 12 hours, and is stored as a hash only', async () => {

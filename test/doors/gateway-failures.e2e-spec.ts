@@ -1,5 +1,5 @@
 /** @jest-environment-options {"isApart": true} */
-// a full disk is remembered for 10 s, which /ready would tell the next suite
+// the process remembers a full disk for 10 s, and /ready of the next suite would report it
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { setImmediate as nextRound } from 'node:timers/promises';
@@ -149,7 +149,7 @@ describe('a provider that fails', () => {
       await runner.query('LOCK TABLE calls IN EXCLUSIVE MODE');
       const answer = post({ ...body, stream: true });
       await until(() => isCut);
-      for (let round = 0; round < 100; round++) await nextRound(); // the service has seen it too
+      for (let round = 0; round < 100; round++) await nextRound(); // by now the service has noticed it too
       await runner.query('COMMIT');
       await expect((await answer).text()).rejects.toThrow();
     } finally {
@@ -262,7 +262,7 @@ unlessCluster('its tables take no triggers').describe('a database that does not 
         const passed = await ask('best_effort', stream);
         expect([passed.status, await passed.text()]).toEqual([200, expect.stringContaining('wor')]);
       }
-      // the start is stored, and the end is not
+      // the start is stored, the end is refused
       await small.query('DROP TRIGGER refuse ON calls');
       gateway.engine.next(async (asked, response) => {
         await small.query(
@@ -278,7 +278,7 @@ unlessCluster('its tables take no triggers').describe('a database that does not 
       await expect(readAll()).rejects.toThrow();
       expect(said).toContain('"error"');
       expect(said).not.toContain('[DONE]');
-      // the provider is asked beside a start as long as starts are stored
+      // without a stored start the provider is not called again
       expect((await ask('required', false)).status).toBe(503);
       const before = gateway.engine.asked.length;
       expect((await ask('required', false)).status).toBe(503);
@@ -326,7 +326,7 @@ describe('budgets', () => {
       await ask(other, 'dear');
       await expect(ask(other)).rejects.toThrow(/0.5 US dollars/);
 
-      // what nobody records counts as well, and a price of the project makes no model cheaper than it is
+      // unrecorded requests count too, and a project's price never makes a model cheaper than the built-in one
       const priced = { prompt_token_cost: 0, completion_token_cost: 0 };
       await poor.post('/cost/create', { project_id, costs: { 'gpt-4o': priced } });
       const usage = { prompt_tokens: 1e6, completion_tokens: 1e6 };
@@ -340,7 +340,7 @@ describe('budgets', () => {
       await until(async () => (await used(third)).cost > 10);
       await expect(ask(third)).rejects.toThrow(/0.5 US dollars/);
 
-      // so does a stream whose client leaves before its usage is told, and one that ends on the next day
+      // a stream counts too when its client leaves before the usage arrives, or when it ends on the next day
       const fourth = await poor.aKey('writer', [project_id]);
       gateway.engine.next(async (asked, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -6,7 +6,7 @@ import { type Server, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 
 const project_id = 'acme/demo';
-/** The first service makes it the key of the database. */
+/** The first service stores it as the bootstrap key of the database. */
 const key = newSecret();
 
 let engine: TestEngine;
@@ -37,7 +37,7 @@ const newest = async (): Promise<any> => {
   return (await server.post('/calls/query', { project_id, sort_by, limit: 1 })).body.calls[0];
 };
 
-/** A stream of which the engine has sent the first half. */
+/** Starts a stream of which the engine has sent the first half. */
 async function halfStream(as = key) {
   let half: { events: string[]; response: ServerResponse } | undefined;
   engine.next((asked, response) => {
@@ -57,7 +57,7 @@ async function halfStream(as = key) {
   });
   const reader = answer.body!.getReader();
   let said = '';
-  /** Reads up to a word, or to the end. */
+  /** Reads until the text contains a word, or to the end. */
   const readTo = async (word?: string): Promise<string> => {
     for (;;) {
       if (word !== undefined && said.includes(word)) break;

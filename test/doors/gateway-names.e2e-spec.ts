@@ -244,7 +244,7 @@ describe('POST /completions/create', () => {
 
   it('adds no more than a limit, however often a short text asks for a long value', async () => {
     const before = gateway.engine.asked.length;
-    // filled, they would have 20 GB
+    // filled in, the messages would have 20 GB
     const message = { role: 'user', content: '{a}'.repeat(1000) };
     const template_vars = { a: 'x'.repeat(100_000) };
     const inputs = { model: 'gpt-4o-mini', messages: Array(200).fill(message), template_vars };
@@ -296,9 +296,9 @@ describe('POST /completions/create', () => {
     const before = gateway.engine.asked.length;
     for (const [model, message] of [
       ['custom::inside::o3', /base_url is none/],
-      // what the operator does not open there, such as a checkpoint of another project
+      // models that the operator does not allow at this address, such as a checkpoint of another project
       ['custom::mine::lora-of-another', /none of the models/],
-      // a pattern that begins anew at each slash would take minutes
+      // a pattern that backtracks at each slash would take minutes
       ['custom::slashes::o3', /base_url is none/],
     ] as const) {
       const refused = await create({ model, messages });

@@ -18,8 +18,10 @@ afterAll(async () => {
 });
 
 /*
- * What the providers charge, in USD for a million tokens: grok-4 3 and 15; claude-sonnet-4-5 3, from the cache 0.30, to the cache 3.75, output 15;
- * gpt-audio 2.50 and 10, audio 32 and 64.
+ * Prices of the providers, in USD for a million tokens:
+ * - grok-4: input 3, output 15
+ * - claude-sonnet-4-5: input 3, cache read 0.30, cache write 3.75, output 15
+ * - gpt-audio: input 2.50, output 10, audio input 32, audio output 64
  */
 it.each<[string, string, object, number | null]>([
   ['reasoning beside the output', 'grok-4', { prompt_tokens: 820, completion_tokens: 40, total_tokens: 1170, completion_tokens_details: { reasoning_tokens: 310 } }, 820 * 3 + 350 * 15],

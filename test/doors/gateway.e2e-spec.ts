@@ -186,7 +186,7 @@ describe('POST /v1/chat/completions', () => {
     ]);
   });
 
-  /** A stream of a provider, of one choice. */
+  /** Makes the provider answer with a stream of one choice. */
   const streamOf = (...deltas: object[]) =>
     gateway.engine.next((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });

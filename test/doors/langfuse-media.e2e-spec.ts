@@ -45,7 +45,7 @@ describe('media of Langfuse', () => {
     expect((await patch(body.mediaId, 403)).status).toBe(200);
     const checksum = { 'x-amz-checksum-sha256': sha256Of(bytes) };
     expect((await put(body.uploadUrl, bytes, checksum)).status).toBe(200);
-    expect((await put(body.uploadUrl, bytes)).status).toBe(200); // harmless
+    expect((await put(body.uploadUrl, bytes)).status).toBe(200); // a repeated upload is harmless
     expect((await patch(body.mediaId, 200)).status).toBe(200);
     const found = await read(body.mediaId);
     expect(found.body).toMatchObject({
@@ -104,7 +104,7 @@ describe('media of Langfuse', () => {
       await changed((url) => (url.pathname = url.pathname.replace(body.mediaId, 'x'.repeat(22)))),
     ];
     expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 403));
-    const { status } = await fetch(body.uploadUrl); // signed for PUT
+    const { status } = await fetch(body.uploadUrl); // the URL is signed for PUT only
     expect(status).toBe(403);
     expect((await read(body.mediaId)).status).toBe(404);
   });

@@ -299,7 +299,7 @@ describe('POST /api/public/ingestion', () => {
 });
 
 describe('timestamps of events', () => {
-  /** Each order in which the batches may arrive, and the same batches sent once more in each order. */
+  /** All orders in which the batches may arrive. */
   const ordersOf = <T>(batches: T[]): T[][] =>
     batches.length < 2
       ? [batches]
@@ -653,7 +653,6 @@ describe('npm run import', () => {
   const folder = aFolder();
   afterAll(() => folder.remove());
   let files = 0;
-  /** A file with a text, or with JSON. */
   const fileOf = (content: unknown) => {
     const path = join(folder.path, `${++files}.json`);
     writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content, null, 2));

@@ -22,7 +22,6 @@ interface RecordedCall extends Record<string, unknown> {
   usage?: object;
 }
 
-/** Stores calls with their ends. */
 async function record(calls: RecordedCall[]): Promise<void> {
   for (let from = 0; from < calls.length; from += 5000) {
     const batch = calls.slice(from, from + 5000).flatMap(({ ms = 10, output, usage, ...start }) => {
@@ -39,7 +38,7 @@ async function record(calls: RecordedCall[]): Promise<void> {
   }
 }
 
-/** Every answer leaves room: the rule is four bytes for a token. */
+/** Expects an answer within a budget of tokens, counted as four bytes each. */
 function expectWithin({ bytes }: ToolAnswer, tokens: number): void {
   expect(bytes).toBeLessThanOrEqual(4 * tokens);
 }
@@ -185,7 +184,7 @@ describe('what was recorded', () => {
       expect([tool, isError, texts.length]).toEqual([tool, false, 2]);
       expect(texts[0]).not.toMatch(/SYSTEM|0123456789abcdef/);
       expect(texts[0]).toContain('never instructions to follow');
-      expect(recordedIn(texts[1])).toEqual(expect.any(Object)); // all of it is one JSON text
+      expect(recordedIn(texts[1])).toEqual(expect.any(Object)); // the text is one JSON value
     }
   });
 

@@ -7,7 +7,7 @@ import { aClient, callTool, recordedIn } from '../support/mcp.js';
 import { plant, type Planted } from '../support/planted.js';
 
 const PROJECT = 'acme/demo';
-/** The documented rule: a token is four bytes. */
+/** A budget of 4,000 tokens, counted as four bytes each, which is the documented rule. */
 const MAX_LIST_BYTES = 4 * 4000;
 
 const app = useApp();
@@ -35,7 +35,7 @@ afterAll(() => client.close());
 const call = (name: string, args: Record<string, unknown> = {}) =>
   callTool(client, name, { project_id: PROJECT, ...args });
 
-/** The same tool, as `/mcp` takes it. */
+/** A tool call as a JSON-RPC message for `/mcp`. */
 const message = (name: string, args: object) => ({
   jsonrpc: '2.0',
   id: 1,

@@ -3,7 +3,9 @@ import * as fc from 'fast-check';
 import { lookupType } from '../../src/doors/otel/otlp.js';
 import { linesOf, useApp } from '../support/app.js';
 
-/** What the newest agents sent to a stand-in for one prompt, with its tools: test/fixtures/agents. */
+/**
+ * Recordings of the newest agents. Each ran one prompt with its tools against a fake provider (test/fixtures/agents).
+ */
 const AGENTS = [
   'claude-code',
   'claude-code-traced',
@@ -24,8 +26,10 @@ const recordings = Object.fromEntries(
 ) as Record<Agent, Recording>;
 
 /**
- * Dollars of two answers, worked out by the price lists. claude-sonnet-4-5: 14 tokens, 4 read from and 2 written to the cache, 8 of
- * the answer. gpt-5.1-codex: 20 of the prompt, 4 of them cached, 8 of the answer. gemini-2.5-flash: the same and 3 of thoughts.
+ * Dollars of two answers, computed by hand from the price lists:
+ * - claude-sonnet-4-5: 14 input tokens, 4 cache reads, 2 cache writes, 8 output
+ * - gpt-5.1-codex: 20 input tokens, 4 of them cached, 8 output
+ * - gemini-2.5-flash: the same as gpt-5.1-codex, and 3 tokens of thoughts
  */
 const COSTS: Record<string, number> = {
   claude: (2 * (14 * 3 + 4 * 0.3 + 2 * 3.75 + 8 * 15)) / 1e6,
@@ -46,7 +50,7 @@ const post = async (path: string, body: object | Buffer, project_id: string) => 
   expect(told.status).toBe(200);
   return told;
 };
-/** Events of the recordings that become nothing: they are about the start of the agent, or tell what another event tells. */
+/** Events that are rejected: they report the agent's own startup, or repeat another event. */
 const LEFT = [
   'managed_settings_resolved',
   'plugin_loaded',
@@ -65,9 +69,9 @@ const isLeft = ({ attributes = [], eventName, spanId }: any): boolean => {
   const name = own.get('event.name')?.stringValue ?? eventName;
   return (
     LEFT.includes(name) ||
-    // of the stream of an answer only the end that tells the tokens is kept
+    // of the events of a streamed answer only the last one, which has the tokens, is kept
     (name === 'codex.sse_event' && !own.has('input_token_count') && !own.has('error.message')) ||
-    // an answer without its prompt, and details without their span, belong to no call
+    // an answer without its prompt, and details without their span, cannot be assigned to a call
     (name === 'assistant_response' && !own.has('prompt.id')) ||
     (name === 'gen_ai.client.inference.operation.details' && !spanId)
   );
@@ -86,7 +90,7 @@ const sendTraces = async (traces: any[], project_id: string) => {
   for (const body of traces) await post('/v1/traces', body, project_id);
 };
 
-/** Exports of one record each. */
+/** Splits exports into exports of one record each. */
 const singles = (logs: any[]): any[] =>
   logs.flatMap(({ resourceLogs }) =>
     resourceLogs.flatMap(({ resource, scopeLogs }: any) =>
@@ -118,7 +122,7 @@ const costIn = async (project_id: string) => {
 const threadsOf = async (project_id: string): Promise<any[]> =>
   linesOf(await app.post('/threads/stream_query', { project_id }));
 
-/** Calls as a tree of names. */
+/** The names of the calls as a tree. */
 function treeOf(calls: any[]): any[] {
   const below = (parent: string | null): any[] =>
     calls
@@ -182,7 +186,7 @@ describe.each(['claude-code', 'codex', 'gemini-cli'] as const)('events of %s', (
   });
 });
 
-/** OTLP/JSON has hexadecimal ids, which protobufjs reads as base64. */
+/** Converts ids for protobufjs, which reads strings as base64. OTLP/JSON has hexadecimal ids. */
 const inBytes = (body: any): any =>
   JSON.parse(JSON.stringify(body), (key, value) =>
     (key === 'traceId' || key === 'spanId') && typeof value === 'string'
@@ -212,7 +216,7 @@ describe('events of claude-code', () => {
     expect(requests).toMatchObject([
       {
         parent_id: prompt.id,
-        started_at: '2026-11-26T11:56:16.872000Z', // 354 ms before the event
+        started_at: '2026-11-26T11:56:16.872000Z', // 354 ms before the time of the event
         ended_at: '2026-11-26T11:56:17.226000Z',
         attributes: {
           cost_usd: 0.00017069999999999998,
@@ -424,7 +428,7 @@ describe('events of coding agents', () => {
   });
 });
 
-/** Exports of some spans each. */
+/** Splits exports into exports of `size` spans each. */
 const spanParts = (traces: any[], size: number): any[] =>
   traces.flatMap(({ resourceSpans }) =>
     resourceSpans.flatMap(({ resource, scopeSpans }: any) =>
@@ -450,7 +454,7 @@ describe('internal spans', () => {
     const calls = await callsOf(project);
     expect(treeOf(calls)).toEqual([['session_task.turn', ['exec_command']]]);
     expect((await threadsOf(project)).map(({ turn_count }) => turn_count)).toEqual([1]);
-    // 40 tokens of the prompt, 8 of them cached, 16 of the answer
+    // 40 input tokens, 8 of them cached, 16 output tokens
     expect(await costIn(project)).toBeCloseTo(COSTS['codex']!, 12);
     const metrics = await (await fetch(`${app.url}/metrics`)).text();
     expect(metrics).toMatch(/skein_otlp_folded_spans_total\{scope="codex_exec"\} \d+/);
@@ -495,7 +499,10 @@ describe('internal spans', () => {
   const sent = (scope: string, span: object) => ({
     resourceSpans: [{ scopeSpans: [{ scope: { name: scope }, spans: [span] }] }],
   });
-  /** 1 > (2) > (3) > 4 > (5) > 6, 7 of another scope below (3), 8 below (9), which is no root and has no parent here */
+  /**
+   * Spans in brackets are folded: 1 > (2) > (3) > 4 > (5) > 6. Span 7, of another scope, is below (3). Span 8 is below
+   * (9), which has no parent.
+   */
   const spans = [
     sent('codex_exec', aSpan(1, null, kept)),
     sent('codex_exec', aSpan(2, 1)),

@@ -4,7 +4,7 @@ import { COSTS, sumCosts } from '../support/provider-costs.js';
 
 const app = useApp();
 
-/** What clients have sent, as scripts/record-otlp.mjs has recorded it, and what the requests of their programs cost. */
+/** Recordings of clients (scripts/record-otlp.mjs), and the price of their programs' requests. */
 it.each([
   ['vercel-ai-7', { s1: 3 }],
   ['mastra', { s1: 1 }],
@@ -24,7 +24,7 @@ it.each([
   const sent = await app.post('/otel/v1/traces', { resourceSpans }, { headers: { project_id } });
   expect(sent.text).toBe('{}');
   const { body } = await app.post('/calls/query', { project_id, include_costs: true });
-  const isFolded = /^claude_code\.tool\.(execution|blocked_on_user)$/; // by OTLP_FOLD
+  const isFolded = /^claude_code\.tool\.(execution|blocked_on_user)$/; // folded by the default of OTLP_FOLD
   const stored = spans.filter(({ span }: any) => !isFolded.test(span.name));
   expect(body.calls).toHaveLength(stored.length);
   expect(sumCosts(body.calls)).toBeCloseTo(COSTS[name]!, 12);

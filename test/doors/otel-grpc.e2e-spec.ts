@@ -37,7 +37,7 @@ const text = (key: string, stringValue: string) => ({ key, value: { stringValue 
 const idBytes = (id: string) => Buffer.from(id, 'hex');
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 
-/** Bytes of a request with a span for each id; of one without an id that span is bad. */
+/** Bytes of a request with one span for each id. A null id makes an invalid span. */
 const exportOf = (ids: (string | null)[], attributes: object[] = []) =>
   Buffer.from(
     REQUEST.encode(
@@ -70,7 +70,7 @@ function metadataOf(entries: Record<string, string>): Metadata {
 const withKey = (key = app.key) => metadataOf({ authorization: basic(key), project_id });
 const readCall = async (id: string) => (await app.post('/call/read', { project_id, id })).body.call;
 
-/** What a raw client is answered; sends the parts, and ends after them unless it is told to stay. */
+/** Sends parts over raw HTTP/2 and returns the status. Ends the request after them unless `staysOpen`. */
 async function rawAnswer(
   session: ClientHttp2Session,
   parts: Uint8Array[],
@@ -189,7 +189,7 @@ describe('OTLP over gRPC', () => {
     // resource_metrics { scope_metrics { metrics { sum { data_points {} data_points {} } } } }
     const points = Buffer.from('0a0a120812063a040a000a00', 'hex');
     const toldMetrics = await client.export('Metrics', points, withKey());
-    // the numbers of the fields are those of the answer for logs
+    // the fields have the same numbers as in the answer for logs
     expect([toldMetrics.code, LOGS_TOLD.decode(toldMetrics.body!).toJSON()]).toEqual([
       0,
       {
@@ -207,7 +207,7 @@ describe('OTLP over gRPC', () => {
       const bytes = frame(gzipSync(exportOf([one])), { flag: 1 });
       const answer = await rawAnswer(session, [bytes], { headers: { 'grpc-encoding': 'gzip' } });
       expect(answer).toMatchObject({ status: 200, code: '0' });
-      // the header alone compresses nothing
+      // the header alone does not mean that a message is compressed
       const plain = await rawAnswer(session, [frame(exportOf([other]))], {
         headers: { 'grpc-encoding': 'gzip' },
       });
@@ -391,7 +391,7 @@ describe('OTLP over gRPC, when messages take all memory for bodies', () => {
     const session = connect(`http://${other.address}`);
     const sender = grpcClient(other.address);
     const authorization = basic(small.key);
-    // each claims 2 MB of memory, of which it sends little
+    // each reserves 2 MB of memory and sends little of it
     const stalled = Array.from({ length: 20 }, () =>
       rawAnswer(session, [frame(Buffer.alloc(1000), { length: 999_000 })], {
         headers: { authorization, 'grpc-timeout': '6S' },

@@ -6,7 +6,7 @@ import { basic, send, openApp, startApp, type TestApp } from '../support/app.js'
 import { until } from '../support/until.js';
 
 let app: TestApp;
-/** Another process on the same database, as far as the tests can tell. */
+/** A second app on the same database, which stands for another process. */
 let otherUrl: string;
 let closeOther: () => Promise<void>;
 beforeAll(async () => {
@@ -296,10 +296,10 @@ describe.each(['openai-v2-events', 'openai-v2-details'])('the recording %s', (na
   });
 });
 
-/** What a call says, by the rules of docs/adr/0059-messages-in-logs.md. */
+/** The parts of a call that determine its messages (docs/adr/0059-messages-in-logs.md). */
 interface Case {
   own: Record<string, string>;
-  /** Content and time of questions, and of answers. */
+  /** Content and time of each question; `answered` has the same for answers. */
   asked: [content: string, at: number][];
   answered: [content: string, at: number][];
   details: string | null;
@@ -358,7 +358,7 @@ it('log records make the same call in every order, at the same time, in other pr
       const planned = requests
         .map((request, i) => ({ request, step: steps[i]! }))
         .toSorted((a, b) => a.step[0] - b.step[0]);
-      // the end goes anywhere behind the start, since a start that comes later is another span
+      // the end comes after the start, since a later start would make another span
       const start = planned.findIndex(({ request: [path] }) => path === SPANS);
       const at = start + 1 + (steps.at(-1)![0] % (planned.length - start));
       planned.splice(at, 0, {
@@ -467,7 +467,7 @@ describe('log records', () => {
     await post(LOGS, logsOf(question(id, 'last', 3000)));
     const full = await app.post(LOGS, logsOf(question(id, 'c', 3000)), toProject);
     expect(full.body.partialSuccess.rejectedLogRecords).toBe('1');
-    await post(LOGS, logsOf(question(id, 'last', 3000))); // it is there already
+    await post(LOGS, logsOf(question(id, 'last', 3000))); // accepted, because it is stored already
     const { messages } = (await read(id)).inputs;
     expect([messages.length, messages.at(-1).content]).toEqual([2000, 'last']);
     const large = question(id, 'x'.repeat(4 * 1024 * 1024), 3000);
@@ -478,7 +478,7 @@ describe('log records', () => {
 
 it('are stored in parts where a request holds more than may wait to be stored', async () => {
   const ids = Array.from({ length: 5 }, aSpanId);
-  const content = '"'.repeat(1_900_000); // of four characters each when it is stored
+  const content = '"'.repeat(1_900_000); // each character is stored as four
   await post(LOGS, logsOf(...ids.map((id) => question(id, content))));
   for (const id of ids) expect((await rowsOf(id))[0].logged).toHaveLength(1);
 });

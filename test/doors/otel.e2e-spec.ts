@@ -551,13 +551,13 @@ describe('metrics and logs', () => {
   });
 });
 
-// the last one: its app ends the metrics of the process when it closes
+// must be the last suite: when its app closes, it resets the metrics of the process
 describe('a span or log record that is as long as a body', () => {
   const large = useApp();
 
   const values = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ intValue: String(i) }));
-  /** A generation of 60,000 fields and values and more: 30,000 numbers of two each. */
+  /** A span with more than 60,000 fields and values: 30,000 numbers of two each. */
   const aWideSpan = () =>
     aSpan({
       name: 'chat gpt-4o',

@@ -14,7 +14,7 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const REMOTE = 0x300;
 const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
 const named = (thread: string) => ({ attributes: [text('session.id', thread)] });
-/** Span number `n` of a trace; it begins in second `n` and takes one. */
+/** Span number `n` of a trace. It begins in second `n` and takes one second. */
 const span = (n: number, parent: number | null, more: object = {}) => ({
   traceId: TRACE,
   spanId: id(n),
@@ -54,7 +54,7 @@ const send = async (spans: object[], form: Form = 'json') => {
 const calls = async (filter: object = {}): Promise<any[]> =>
   linesOf(await app.post('/calls/stream_query', { project_id, filter }));
 const roots = async () => (await calls({ trace_roots_only: true })).map((call) => call.id);
-/** Threads and the first of their turns. */
+/** Reads the threads, each with its number of turns and its first turn. */
 const threads = async () =>
   linesOf(
     await app.post('/threads/stream_query', {
@@ -206,7 +206,7 @@ it("Langfuse's observations are roots until their trace comes", async () => {
   expect(await threads()).toEqual([['talk', 1, 't']]);
 });
 
-/** The definition, written for all spans at once and not for one after the other. */
+/** Computes roots and turns from all spans at once, as the definition does, instead of span by span. */
 function expected(spans: ReturnType<typeof span>[]) {
   const byId = new Map(spans.map((one) => [one.spanId, one]));
   const threadOf = (one: any): string | undefined => one.attributes?.[0]?.value.stringValue;

@@ -19,10 +19,12 @@ import { announced } from '../support/media.js';
 import { contents, plant, type Planted } from '../support/planted.js';
 
 const OWN = 'acme/demo';
-/** They hold the same names and ids as `OWN`: another project of the entity, with a name that begins alike, and others. */
+/**
+ * Projects with the same names and ids as `OWN`: one of the same entity, one whose entity begins alike, and another.
+ */
 const NEIGHBOURS = ['acme/demo2', 'acme2/demo', 'else/demo'];
 
-/** Scopes of keys that reach `OWN`, and of keys that do not. */
+/** Scopes of keys that reach `OWN`, then scopes that do not. */
 const SCOPES: Record<string, string[]> = {
   'the project': [OWN],
   'its entity': ['acme/*'],
@@ -47,7 +49,7 @@ const people: Person[] = [];
 let own: Planted;
 let planted: Planted[];
 const keys: Key[] = [];
-/** Secrets that nobody is let in with. */
+/** Secrets that are not accepted. */
 const badKeys: Record<string, string> = {};
 
 beforeAll(async () => {
@@ -62,7 +64,7 @@ beforeAll(async () => {
     ...provider.settings(),
     JWT_ISSUERS: TOKEN_ISSUERS(provider.issuer),
   });
-  // each request comes from an address of its own, since the failed attempts of one address are limited
+  // each request has an address of its own, since failed attempts of one address are limited
   app.app.set('trust proxy', true);
   for (const role of ROLES)
     for (const [reach, scopes] of Object.entries(SCOPES)) {
@@ -87,7 +89,7 @@ afterAll(async () => {
   await provider.close();
 });
 
-/** The routes that have answered, and what of their answers openapi.json does not say. */
+/** Routes that have answered, with the faults of their answers against openapi.json. */
 const answered = new Map<string, Set<string>>();
 
 let addresses = 0;
@@ -96,7 +98,7 @@ function anAddress(): string {
   return `10.0.${addresses >> 8}.${addresses & 255}`;
 }
 
-/** Sends a request to a route; the text of the answer is inflated. */
+/** Sends a request to a route, and inflates the text of the answer. */
 async function ask(route: string, sent: Sent, authorization?: string) {
   const response = await sendTo(app.url, route, sent, {
     'x-forwarded-for': anAddress(),
@@ -111,7 +113,7 @@ async function ask(route: string, sent: Sent, authorization?: string) {
     for (const fault of isEndless ? [] : faultsOf(route, response, text)) told.add(fault);
     answered.set(route, told);
   }
-  const status = response.status === 207 ? 200 : response.status; // items are judged one by one
+  const status = response.status === 207 ? 200 : response.status; // a batch with status 207 has a status for each item
   return { status, challenge: response.headers.get('www-authenticate'), text };
 }
 
@@ -130,14 +132,14 @@ const mayActAs = (role: Role, least: Role) =>
 const isAllowed = ({ role, isForAllScopes }: Operation, key: Key) =>
   mayActAs(key.role, role) && (isForAllScopes ? key.scopes.includes('*') : reaches(key, OWN));
 
-/** The declared answer to a key. */
+/** The expected status for a key. */
 function declared(operation: Operation, key: Key): number {
   if (!mayActAs(key.role, operation.role)) return 403;
   if (operation.isForAllScopes && !key.scopes.includes('*')) return 403;
   return reaches(key, OWN) ? 200 : operation.elsewhere;
 }
 
-/** Of whose project an answer may tell. */
+/** The projects whose data an answer may contain. */
 function shown(operation: Operation, key: Key): Planted[] {
   if (!mayActAs(key.role, operation.role)) return [];
   return planted.filter(
@@ -145,7 +147,6 @@ function shown(operation: Operation, key: Key): Planted[] {
   );
 }
 
-/** A route, by one of the schemes that it takes. */
 interface Case {
   route: string;
   scheme: Scheme;
@@ -156,7 +157,7 @@ const CASES: Case[] = Object.entries(OPERATIONS).flatMap(([route, operation]) =>
   operation.schemes.map((scheme) => ({ route, scheme, operation })),
 );
 
-/** The answer to a key: its status, and in words what must not be. */
+/** The status of an answer to a key, with a fault in words if the answer is wrong. */
 async function cell({ route, scheme, operation }: Case, key: Key, sent: Sent): Promise<unknown> {
   const { status, text } = await ask(route, sent, authorizationOf(scheme, key.secret));
   const mayShow = shown(operation, key);
@@ -168,7 +169,7 @@ async function cell({ route, scheme, operation }: Case, key: Key, sent: Sent): P
   return status === declared(operation, key) ? status : `${status}: ${text}`;
 }
 
-/** Asks for a few at a time. */
+/** Runs eight at a time. */
 async function answers<T>(list: T[], run: (item: T) => Promise<[string, unknown]>) {
   const pairs: [string, unknown][] = [];
   const waiting = list.values();
@@ -373,7 +374,7 @@ const PEOPLE: Record<string, Grants> = {
 };
 const NAMES = Object.keys(PEOPLE);
 
-/** In the settings: what the tokens of workloads are given that claim to be one of the people. */
+/** JWT_ISSUERS: workload tokens with the claim `who` get the grants of that person. */
 const TOKEN_ISSUERS = (issuer: string) =>
   JSON.stringify(
     Object.entries(PEOPLE).flatMap(([who, grants]) =>
@@ -388,7 +389,7 @@ const TOKEN_ISSUERS = (issuer: string) =>
     ),
   );
 
-/** Signs a person in, who makes a key for all that they may do. */
+/** Signs a person in, who then makes a key with their highest role. */
 async function signedIn(name: string): Promise<Person> {
   const grants = PEOPLE[name]!;
   const subject = `p${NAMES.indexOf(name)}`;
@@ -416,7 +417,7 @@ async function signedIn(name: string): Promise<Person> {
     grants,
     by: [
       { name: 'session', headers: session },
-      // a key has one role: only where the person has one role too, it can do the same
+      // a key has one role, so it equals the person only when the person has one role too
       ...(grants.length === 1 ? [key] : []),
       { name: 'token', scheme: 'bearer', headers: { authorization: `Bearer ${token}` } },
     ],
@@ -425,7 +426,6 @@ async function signedIn(name: string): Promise<Person> {
 
 const IN_SESSIONS = ['admin of everything', 'reader of the project', 'writer of another project'];
 
-/** The cookie of a session of the key. */
 async function sessionOf(secret: string): Promise<string> {
   const response = await fetch(`${app.url}/console/login`, {
     method: 'POST',

@@ -16,19 +16,19 @@ import {
 } from '../support/planted.js';
 import { previewOf } from '../support/preview.js';
 
-/** What a request may name of another project inside of itself, beside or instead of the project that it is about. */
+/** Tests requests about one project that name things of another project inside of them. */
 const MINE = 'acme/demo';
 const THEIRS = 'acme/demo2';
-/** A model that only they have a price for. */
+/** A model that has a price in `THEIRS` only. */
 const THEIR_LLM = 'their-llm';
 
 let app: TestApp;
 let mine: Planted;
 let theirs: Planted;
 let theirContents: Record<string, string>;
-/** All of them reach `MINE` only, but for the last, which reaches `THEIRS` only. */
+/** Keys that reach `MINE` only, except `stranger`, which reaches `THEIRS` only. */
 const keys = { writer: '', another: '', trainer: '', stranger: '' };
-/** What was answered to `keys` in a test. */
+/** The answers to `keys` in a test. */
 let heard: Answer[] = [];
 
 beforeAll(async () => {

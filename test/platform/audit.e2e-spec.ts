@@ -24,7 +24,7 @@ describe('the audit', () => {
   }
   const events = async (query: object, key = app.key): Promise<any[]> =>
     (await done('/audit/query', query, { key })).events;
-  /** What was done in a project, the oldest first, without what differs each time. */
+  /** The audit events of a project, oldest first, without members that differ in each run. */
   const told = async (project_id: string) =>
     (await events({ project_id, sort_by: [{ field: 'created_at', direction: 'asc' }] })).map(
       ({ action, target, detail, user }) => ({ action, target, detail, user }),
@@ -194,7 +194,7 @@ describe('the audit', () => {
     await until(async () => (await uses()).length > 0);
     const insert = `INSERT INTO audit_events (project_id, id, action, key_id, user_name, detail)
       VALUES ('', gen_random_uuid(), 'keys.use', $1, 'ada', '{}') ON CONFLICT DO NOTHING RETURNING 1`;
-    expect(await app.query(insert, [id])).toEqual([]); // as another process would
+    expect(await app.query(insert, [id])).toEqual([]); // a second insert, as another process would send it
     expect(await uses()).toMatchObject([{ user: 'ada', target: id, project_id: null }]);
   });
 

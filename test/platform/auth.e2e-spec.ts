@@ -1,5 +1,5 @@
 /** @jest-environment-options {"isApart": true} */
-// Failures of an address are counted by the process, and other suites fail too.
+// The process counts failed attempts by address, and other suites fail too.
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
@@ -102,7 +102,7 @@ describe('authentication', () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     afterAll(() => agent.destroy());
 
-    /** The status of an answer, and whether the connection was used before. */
+    /** Returns the status of an answer, and whether the connection was used before. */
     const ask = async (
       authorization: string | undefined,
       path = '/call/read',
@@ -273,7 +273,7 @@ describe('authentication', () => {
         [entity],
       );
       const admin = await app.aKey('admin', [`${entity}/*`]);
-      const held = 4; // of six slots
+      const held = 4; // four of six slots
       const sockets = Array.from({ length: 2 * held }, () => {
         const { hostname, port } = new URL(app.url);
         const socket = connect(Number(port), hostname).pause();

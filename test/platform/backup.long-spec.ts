@@ -22,7 +22,7 @@ import { until } from '../support/until.js';
 const quiet = (say: (line: string) => void = () => {}, everyMs = 0) =>
   new BackupProgress('backup', say, everyMs);
 
-/** One of everything that the service stores, with texts that COPY has to escape. */
+/** Stores a row in every table, with texts that COPY has to escape. */
 async function fill(app: TestApp) {
   const { post, url, key } = app;
   const odd = String.raw`{"n":12345678901234567890,"one":1.0,"__proto__":{},"nul":"\u0000","tab":"a\tb\\N"}`;
@@ -83,7 +83,7 @@ async function fill(app: TestApp) {
   );
 }
 
-/** What the refreshers of the running service move from one to the other, at any time. */
+/** Tables that background tasks of a running service change at any time. */
 const MOVING = [
   'thread_marks',
   'threads',
@@ -97,7 +97,7 @@ const MOVING = [
   'orphan_walks',
 ];
 
-/** Every other table with its rows as text. */
+/** The rows of all other tables as text. */
 async function contentsOf(dataSource: DataSource): Promise<Record<string, string[]>> {
   const tables = await dataSource.query(
     `SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
@@ -154,7 +154,7 @@ describe('a backup', () => {
     expect(contents).toEqual(await contentsOf(app.dataSource));
     const without = Object.keys(contents).filter((name) => contents[name]!.length === 0);
     const rare = ['console_sessions', 'erasings', 'retention_policies', 'uploads'];
-    // a row of another table is stored by `plant` of an operation, in test/support/operations.ts
+    // if another table is empty: store a row in `plant` of an operation in test/support/operations.ts
     expect(without).toEqual(rare);
   });
 
@@ -177,7 +177,7 @@ describe('a backup', () => {
       const text = await post('/threads/stream_query', { project_id: 'acme/demo' });
       const counts = linesOf({ text } as never).map((line) => [line.thread_id, line.turn_count]);
       expect(Object.fromEntries(counts)).toEqual({ t0: 8, t1: 7, t2: 6 });
-      // an index on a field is made anew
+      // the index on a field is built again
       await until(async () =>
         (await post('/index/list', { project_id: 'acme/demo' })).includes('"ready"'),
       );
@@ -246,7 +246,7 @@ describe('a backup', () => {
       const [{ tables }] = await empty.query(
         `SELECT count(*)::int AS tables FROM pg_class WHERE relname = 'calls'`,
       );
-      if (tables > 0) expect(await rowsOf('calls')).toBe(0); // it may end before its header does
+      if (tables > 0) expect(await rowsOf('calls')).toBe(0); // the file may end within its header
     },
   );
 
@@ -297,7 +297,7 @@ describe('a backup', () => {
     await withClient(source, (client) => backUp(client, path, { progress: quiet() }));
     await source.destroy();
     await old.drop();
-    await migrate(empty); // a database that has run all migrations, and holds no rows, is as good as a new one
+    await migrate(empty); // an empty database with all migrations is accepted like a new one
     await restored(path);
     expect(await rowsOf('calls')).toBe(1);
     expect(await migrate(empty)).toEqual([]);

@@ -24,7 +24,7 @@ function isInstalled(program: string): boolean {
 
 const COMMANDS = ['backup', 'restore'].map((name) => `dist/src/server/commands/${name}.cli.js`);
 
-/** By the commands and the service, with a real S3 server and the program age. */
+/** Tests the commands and the service with a real S3 server and the program age. */
 (isInstalled('versitygw') ? describe : describe.skip)('backups in a bucket', () => {
   const folder = aFolder();
   let s3: ChildProcess;

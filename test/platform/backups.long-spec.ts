@@ -8,7 +8,7 @@ import { aStart } from '../support/factories.js';
 import { aFolder, run, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 
-/** Backups that the service makes by itself, and what the command says of them. */
+/** Tests backups that the service makes by itself, and the output of the command about them. */
 describe('backups in BACKUP_URL', () => {
   const folder = aFolder();
   const target = join(folder.path, 'far/backups');
@@ -92,7 +92,7 @@ describe('backups in BACKUP_URL', () => {
     expect(await backup([], { BACKUP_KEEP: 'daily=2,weekly=0,monthly=0' })).toMatchObject({
       code: 0,
     });
-    expect(files().length).toBe(before.length); // of the same day: the newer one
+    expect(files().length).toBe(before.length); // of two backups of one day the newer one is kept
     expect(files()).not.toEqual(before);
   });
 

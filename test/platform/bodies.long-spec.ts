@@ -14,7 +14,7 @@ const MIB = 1024 * 1024;
 const NO_BODY = Buffer.alloc(0);
 let app: TestApp;
 let preview: Preview;
-/** Streams that transform, in this process: the inflaters of the service are among them. */
+/** Counts events of all transform streams of the process, which include the service's inflaters. */
 const emitted = jest.spyOn(Transform.prototype, 'emit');
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** What `/metrics` says is held of the budget. */
+/** The used part of the budget, from `/metrics`. */
 async function held(): Promise<number> {
   const page = await (await fetch(`${app.url}/metrics`)).text();
   return Number(/^skein_body_bytes (\d+)$/m.exec(page)![1]);
@@ -107,7 +107,7 @@ describe.each(READERS)('%s', (_, path, ...[type, body, isBearer]) => {
   );
 });
 
-/** A request whose body is declared, and whose head alone is sent. */
+/** Sends the head of a request with a declared body, and no body. */
 function begun(path: string, key: string, headers: Record<string, string | number>): ClientRequest {
   const sent = httpRequest(app.url + path, {
     method: 'POST',
@@ -133,7 +133,7 @@ async function answerTo(sent: ClientRequest) {
 describe('the budget of bodies', () => {
   it('answers 503 to the key that fills it, and 200 to another one', async () => {
     const [greedy, modest] = [await app.aKey(), await app.aKey()];
-    // 2 MiB each of the 28 that one key may hold
+    // one key may hold 28 MiB, and each request takes 2
     const requests = Array.from({ length: 20 }, () =>
       begun('/call/start', greedy, { 'content-length': MIB }),
     );
@@ -211,7 +211,7 @@ describe('the budget of bodies', () => {
 
   it('gets back what a client asked for that left while its key was looked up', async () => {
     for (let i = 0; i < 20; i++) {
-      const key = await app.aKey('writer'); // one that is not known yet
+      const key = await app.aKey('writer'); // a key that is not in the cache
       const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
       socket.write(
         `POST /call/start HTTP/1.1\r\nhost: x\r\nauthorization: ${basic(key)}\r\ncontent-type: application/json\r\ncontent-length: ${MIB - 1}\r\n\r\n`,
@@ -316,11 +316,11 @@ describe('a slow or broken request', () => {
     };
     send();
     await new Promise((resolve) => socket.once('close', resolve));
-    expect(sentBytes).toBeGreaterThan(60 * MIB); // not by its time
+    expect(sentBytes).toBeGreaterThan(60 * MIB); // closed by its size, not by its time
     expect(sentBytes).toBeLessThan(500 * MIB);
   });
 
-  /** Bytes are many events each, which a busy machine serves slowly: this app waits for them. */
+  /** An app that waits long: single bytes are many events, which a busy machine handles slowly. */
   let patient: TestApp;
   beforeAll(async () => {
     patient = await startApp({ BODY_TIMEOUT_SECONDS: '300' });
@@ -369,7 +369,7 @@ describe('a slow or broken request', () => {
     },
   );
 
-  // short texts are parsed before anything looks at their depth
+  // the parser reads short texts before the check of their depth
   it.each([0, 70_000])('is refused when it is nested too deep, with %d blanks', async (blanks) => {
     const deep = '['.repeat(30_000) + ' '.repeat(blanks) + ']'.repeat(30_000);
     const start = JSON.stringify({ start: aStart({ inputs: { x: 'deep' } }) });

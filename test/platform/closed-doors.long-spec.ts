@@ -5,12 +5,12 @@ import { Browser, startProvider, type TestProvider } from '../support/provider.j
 import { freePort, type Server, startServer } from '../support/server.js';
 
 const PROJECT = 'acme/doors';
-/** What is promised. */
+/** The documented limit. */
 const CLOSED_WITHIN_MS = 5000;
 
 let database: TestDatabase;
 let provider: TestProvider;
-/** Two processes on one database. People sign in at the first. */
+/** Two processes on one database. People sign in at the first one. */
 let servers: [Server, Server];
 beforeAll(async () => {
   database = await openTestDatabase();
@@ -28,7 +28,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The requests of a person, by session and by key, to each process. */
+/** A person's requests, by session and by key, to each process. */
 async function aPerson() {
   const [first] = servers;
   const given = await first.post('/members/set', {
@@ -58,7 +58,7 @@ async function aPerson() {
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
-/** Resolves when the server has ended a stream, with whether it looks complete. */
+/** Resolves when the server has ended a stream: `complete` for a regular end, `cut` for a broken connection. */
 async function ended(reader: Reader): Promise<'complete' | 'cut'> {
   try {
     for (;;) if ((await reader.read()).done) return 'complete';
@@ -67,7 +67,7 @@ async function ended(reader: Reader): Promise<'complete' | 'cut'> {
   }
 }
 
-/** How long each door stays open from now on. */
+/** Measures how long each request of `doors` is still accepted. */
 async function msOpen(doors: (() => Promise<number>)[]): Promise<number[]> {
   const began = performance.now();
   return Promise.all(

@@ -14,7 +14,7 @@ import pg from 'pg';
 import { startServer } from '../support/server.js';
 
 const POOL = 4;
-/** Of four connections one is kept for short statements, and one key holds at most two of the others. */
+/** One of four connections is reserved for short statements. One key holds at most two of the others. */
 const MAY_HOLD = 2;
 const MIB = 1024 * 1024;
 
@@ -48,13 +48,13 @@ describe('the connections of a process', () => {
     opened.push(sent);
     return sent;
   };
-  /** A stream of 50 MB that nobody reads. */
+  /** Requests a stream of 50 MB and does not read it. */
   const unread = (key: string) => {
     const sent = send('/calls/stream_query', key, 'application/json');
     sent.end(JSON.stringify({ project_id: 'acme/big' }));
     return sent;
   };
-  /** An upload that never ends. */
+  /** Begins an upload that never ends. */
   const trickling = (key: string) => {
     const sent = send('/file/create', key, 'multipart/form-data; boundary=b');
     sent.write(
@@ -193,7 +193,7 @@ describe('the connections of a process', () => {
     const [one, other, third] = [await app.aKey(), await app.aKey(), await app.aKey()];
     const holders = [unread(one), unread(one), unread(other)];
     await Promise.all(holders.map((sent) => once(sent, 'response')));
-    // On a busy machine it may have to try again, as its 503 says.
+    // On a busy machine the request may get 503, and then tries again.
     await until(async () => (await once(unread(third), 'response'))[0].statusCode === 200);
     expect(counts().held).toBe(3);
   });
@@ -218,7 +218,7 @@ describe('the connections of a process', () => {
     const client = await app.app.get(Database)['connections'].connect('');
     const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
     const pending = client.query('SELECT pg_sleep(60)');
-    stream.emit('data', undefined); // a real one takes 1.2 GB
+    stream.emit('data', undefined); // a real value that causes this takes 1.2 GB
     await expect(pending).rejects.toThrow(TypeError);
     client.release(true);
     expect((await app.post('/call/start', { start: aStart() })).status).toBe(200);

@@ -74,7 +74,7 @@ describe('the edge', () => {
     const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
     const [connection] = await once(server, 'connection');
     const late = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
-    server.emit('clientError', late, connection); // as Node does when a head is late
+    server.emit('clientError', late, connection); // as Node does when the head of a request is late
     const answer = Buffer.concat(await socket.toArray()).toString();
     expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout[^]*"code":"request_timeout"/);
   });
@@ -357,7 +357,7 @@ describe('the edge', () => {
   });
 });
 
-/** Puts everybody out of the database. */
+/** Ends all other connections to the database. */
 async function loseConnections(app: TestApp): Promise<void> {
   const { Client } = await import('pg');
   const client = new Client(app.databaseUrl);

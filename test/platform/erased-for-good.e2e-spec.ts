@@ -18,14 +18,14 @@ async function done(path: string, body: unknown, headers: Record<string, string>
 const countOf = async (project: string): Promise<number> =>
   (await app.query('SELECT count(*)::int AS n FROM calls WHERE project_id = $1', [project]))[0].n;
 
-/** As if what came of the calls of the project had come so long ago. */
+/** Moves the time when the calls were stored into the past. */
 const logHoursAgo = (project: string, hours: number) =>
   app.query('UPDATE calls SET logged_at = $2 WHERE project_id = $1', [
     project,
     new Date(Date.now() - hours * 3_600_000),
   ]);
 
-/** Ways to erase a call, `c`, that started at the beginning of 2026. */
+/** Ways to erase the call `c`, which started at the beginning of 2026. */
 const ROUTES: [string, (project_id: string) => Promise<unknown>][] = [
   ['/calls/purge by id', (project_id) => done('/calls/purge', { project_id, call_ids: ['c'] })],
   ['/calls/purge by filter', (project_id) => done('/calls/purge', all(project_id))],
@@ -65,7 +65,7 @@ describe.each(ROUTES)('after %s', (_, erase) => {
         ])
       ).length === 0;
     await until(isNoticed);
-    expect(await countOf(project_id)).toBeGreaterThan(0); // retention takes an old end at once
+    expect(await countOf(project_id)).toBeGreaterThan(0); // retention would erase an old end at once
     await logHoursAgo(project_id, 25);
     await until(async () => (await countOf(project_id)) === 0);
     expect(await tablesHolding(app, LATE)).toEqual([]);
@@ -94,7 +94,7 @@ it('an end that comes hours before its start is joined with it, and stays', asyn
           project_id,
         ])
       ).length === 2,
-  ); // a further round has been
+  ); // another round of the sweeper has ended
   const { calls } = await done('/calls/query', { project_id });
   expect(calls).toMatchObject([{ id: 'c', output: { text: 'early' } }]);
 });

@@ -181,7 +181,7 @@ describe('erasing', () => {
     it('goes on after a failure, where it was', async () => {
       const project_id = aProject();
       for (let i = 0; i < 3; i++) await aCall(project_id, `c${i}`);
-      // an erasing that a process has left behind after its first call
+      // an erasing that a process abandoned after its first call
       await app.query(
         `INSERT INTO erasings (project_id, id, kind, request, cursor, counts, key_id, user_name, touched_at)
          VALUES ($1, gen_random_uuid(), 'calls', '{"filter":{}}', '{"after":"c0"}', '{"calls":1}',
@@ -341,7 +341,7 @@ describe('erasing', () => {
         return (answer as { is_done: boolean }).is_done;
       });
       expect(answer).toMatchObject({
-        num_erased: { calls: 21, models: 1, files: 5, builds: 1 }, // one call waits for its span, one file is a medium
+        num_erased: { calls: 21, models: 1, files: 5, builds: 1 }, // one call waits for its span, and one file is a medium of Langfuse
       });
       await refreshAll();
       expect(await tablesWith(marker)).toEqual([
@@ -350,7 +350,7 @@ describe('erasing', () => {
         'gateway_uses',
         'users',
       ]);
-      const left = await tablesOf(project_id); // marks of the last five minutes wait
+      const left = await tablesOf(project_id); // marks of the last five minutes are not processed yet
       expect(left.filter((name) => name !== 'call_slot_marks')).toEqual([
         'audit_events',
         'erasings',
@@ -363,7 +363,7 @@ describe('erasing', () => {
       expect(await done('/project/delete', { project_id }, headers)).toEqual(answer);
     });
 
-    /** Every table but the audit, of one project. */
+    /** The rows of one project in all tables except the audit. */
     async function contentsOf(project: string) {
       const { contents } = await import('../support/planted.js');
       return contents(app, project);
@@ -407,7 +407,7 @@ describe('erasing', () => {
       until(async () => Number((await statistics()).vacuum_count) === before + times);
     await vacuumed(1);
     const now = performance.now.bind(performance);
-    jest.spyOn(performance, 'now').mockImplementation(() => now() + 10_000); // the rest between the two
+    jest.spyOn(performance, 'now').mockImplementation(() => now() + 10_000); // skips the pause between two vacuums
     await vacuumed(2);
     jest.restoreAllMocks();
     expect(await idsIn(project_id)).toEqual([]);

@@ -23,8 +23,9 @@ afterEach(() => {
 afterAll(() => app.close());
 
 /**
- * Watches a project. `next` answers the kinds of the next tick, null when the stream has ended. Not by `fetch`, which
- * opens a connection anew when one has ended, and leaves it to the server to end it.
+ * Watches a project. `next` returns the kinds of the next tick, or null after the end of the stream.
+ *
+ * It does not use `fetch`: that opens a new connection after an end, and waits for the server to close the old one.
  */
 async function watch(project: string, { url = app.url, key = app.key } = {}) {
   const headers = { authorization: basic(key) };
@@ -72,7 +73,7 @@ describe('a stream of events', () => {
     });
     expect(await watching.next()).toEqual(KINDS);
     await write('acme/other');
-    await app.post('/cost/purge', { project_id: 'acme/one', query: { $expr: { $eq: [1, 1] } } }); // 400
+    await app.post('/cost/purge', { project_id: 'acme/one', query: { $expr: { $eq: [1, 1] } } }); // refused with 400
     await write('acme/one');
     expect(await watching.next()).toEqual(['calls']);
     await app.post('/feedback/create', {
@@ -150,7 +151,7 @@ describe('a stream of events', () => {
     expect(streams.map(({ status }) => status)).toEqual(Array(100).fill(200));
     const one = await watch('acme/one', { key });
     expect(one.status).toBe(503);
-    expect(await (await watch('acme/one')).next()).toEqual(KINDS); // another key
+    expect(await (await watch('acme/one')).next()).toEqual(KINDS); // another key has a limit of its own
     streams[0]!.leave();
     await until(async () => (await openStreams()) === 100);
     expect((await watch('acme/one', { key })).status).toBe(200);

@@ -8,7 +8,7 @@ import { until } from '../support/until.js';
 
 const project_id = 'acme/demo';
 
-/** Operations that change something, or may. */
+/** Operations that may change something. */
 const WRITES = Object.entries(OPERATIONS).filter(
   ([route, { role }]) => !route.startsWith('GET ') && role !== 'reader',
 );
@@ -29,7 +29,7 @@ describe('Idempotency-Key', () => {
   const anObject = async (object_id: string, val: unknown) =>
     (await app.post('/obj/create', { obj: { project_id, object_id, val } })).body;
 
-  /** A digest of all that is stored; threads and trials are refreshed by themselves. */
+  /** A digest of all stored rows, except statistics of threads and trials, which background tasks refresh. */
   async function everything(): Promise<string> {
     const tables = await app.query<{ name: string }>(
       `SELECT relname AS name FROM pg_class
@@ -70,7 +70,7 @@ describe('Idempotency-Key', () => {
           'idempotency-key': `k ${route}`,
         });
         const type = response.headers.get('content-type');
-        // what is erased behind the answer has gone on by the second time
+        // erasing in the background may have ended before the second answer
         const text = (await response.text()).replace(/"is_done":.*/s, '…');
         return { status: response.status, type, text };
       };
@@ -176,7 +176,7 @@ describe('Idempotency-Key', () => {
         return locked.length === 1;
       });
       expect((await create(2)).status).toBe(409);
-      // of the ten connections of the pool those that wait hold one
+      // all waiting requests together hold one of the ten connections of the pool
       const others = Array.from({ length: 8 }, () => app.post('/call/start', { start: aStart() }));
       for (const { status } of await Promise.all(others)) expect(status).toBe(200);
       for (const { status, headers: answered } of await Promise.all(waiting))

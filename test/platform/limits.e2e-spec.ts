@@ -7,7 +7,7 @@ import { aStart } from '../support/factories.js';
 import { type Server, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 
-/** A POST on a connection of its own, so that workers take turns. */
+/** Sends a POST on a new connection, so that the workers take turns. */
 async function post(
   url: string,
   headers: Record<string, string>,
@@ -19,7 +19,7 @@ async function post(
     agent,
     headers: { 'content-type': 'application/json', ...headers },
   });
-  sent.on('error', () => {}); // refused before it was sent
+  sent.on('error', () => {}); // the request is refused before it is sent whole
   if (typeof body === 'string') sent.end(body);
   else {
     for (const part of body) sent.write(part);
@@ -79,7 +79,7 @@ describe('with WORKERS=2 behind a proxy', () => {
     expect(countOf(answers, 401)).toBeLessThan(40);
     expect((await read(newSecret(), '10.0.0.3')).status).toBe(401);
     expect((await read(newSecret(), '192.0.2.1, 10.0.0.2')).status).toBe(429);
-    // new to both workers, from an address that is over the limit
+    // both workers see the key for the first time, from an address above its limit
     expect(countOf(await all(4, () => read(secret, '10.0.0.2')), 200)).toBe(4);
   });
 
@@ -139,7 +139,7 @@ describe('bytes a key may send in a minute', () => {
         'idempotency-key': 'again',
       },
     });
-    sent.flushHeaders(); // of the body nothing is sent
+    sent.flushHeaders(); // sends no byte of the body
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     sent.on('error', () => {}).destroy();
     expect(answer.statusCode).toBe(429);
@@ -217,7 +217,7 @@ describe('what the keys of an entity may do together', () => {
         method: 'POST',
         headers: { authorization: `Bearer ${keys[1]}`, 'x-skein-console': '1' },
       });
-    // there is room for one more each 0.75 s
+    // one more request is accepted every 0.75 s
     const logins = await Promise.all(Array.from({ length: 20 }, login));
     const refused = logins.find(({ status }) => status === 429);
     expect(await refused?.json()).toMatchObject({

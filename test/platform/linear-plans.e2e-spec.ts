@@ -24,13 +24,13 @@ import { openTestDatabase, type TestDatabase, unlessCluster } from '../support/d
 
 const PROJECT = 'acme/demo';
 const MODEL = '00000000-0000-7000-8000-000000000001';
-/** Below some 2,000 calls every index costs the same, so PostgreSQL may read all of them for each. */
+/** Below about 2,000 calls all indexes cost the same, and PostgreSQL may read a whole index for each call. */
 const CALLS = 4000;
-/** As many jobs, and of a few calls as many models, as PostgreSQL joined by comparing all with all. */
+/** With this many jobs, or models of a few calls, PostgreSQL has chosen to compare each row with every other. */
 const JOBS = 800;
-/** So many calls there are when a plan is made that is kept. */
+/** Numbers of calls that are stored when a kept plan is made. */
 const BEFORE = [0, 1000, 5000];
-/** Rows that a statement may read or compare for each item; comparing all with all makes hundreds. */
+/** Rows that a statement may read or compare per item. Comparing each row with every other takes hundreds. */
 const MOST = 25;
 
 interface Node {
@@ -41,7 +41,7 @@ interface Node {
   Plans?: Node[];
 }
 
-/** Rows that the nodes of a plan made or removed. */
+/** The rows that all nodes of a plan returned or removed. */
 const rowsOf = (node: Node): number =>
   node['Actual Loops'] *
     (node['Actual Rows'] +
@@ -49,7 +49,10 @@ const rowsOf = (node: Node): number =>
       (node['Rows Removed by Join Filter'] ?? 0)) +
   (node.Plans ?? []).reduce((rows, child) => rows + rowsOf(child), 0);
 
-/** Tables that were just filled and never analysed: PostgreSQL expects few rows of them, and may choose to compare all with all. */
+/**
+ * The tables were just filled and never analysed. PostgreSQL expects few rows, and may compare each row with every
+ * other.
+ */
 unlessCluster('the coordinator does not see the plans of its shards').describe(
   'the work of a statement grows in proportion to its items',
   () => {
@@ -59,7 +62,7 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
       database = await openTestDatabase();
       client = new pg.Client(database.url);
       await client.connect();
-      await client.query('BEGIN'); // autovacuum sees nothing of it
+      await client.query('BEGIN'); // autovacuum does not see rows of an open transaction
     });
     afterEach(async () => {
       await client.end();
@@ -154,7 +157,7 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
         'trace_id, parent_id, response_id, usage',
         `'t', CASE WHEN i > 1 THEN 'c' || i - 1 END, 'same', CASE WHEN i > 1 THEN ${USAGE}::json END`,
       );
-      // of each call the first twenty of the response are looked at, as itself and below another
+      // for each call the first twenty calls of the response are checked, as itself and below another call
       expect(await totalsRows(CALLS)).toBeLessThan(10 * MOST);
     });
 
@@ -274,7 +277,7 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
       expect(await rowsPerItem(JOBS, makersOfCalls(PROJECT, calls))).toBeLessThan(MOST);
     });
 
-    /** A connection keeps plans, so those that it makes first are for tables that are small or empty. */
+    /** A connection keeps its plans, and makes the first ones for small or empty tables. */
     describe('plans that are kept', () => {
       const store = (name: string, count: number) =>
         client.query(
@@ -289,7 +292,7 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
         return Number(rows[0].reads);
       };
 
-      /** How many calls 100 looks read when the plan was made for `before` calls. */
+      /** The number of calls that 100 look-ups read with a plan made for `before` calls. */
       async function readsOf(
         before: number,
         look: (id: string) => Promise<unknown>,

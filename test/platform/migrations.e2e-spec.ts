@@ -27,7 +27,7 @@ describe('migrations', () => {
     const other = await openTestDatabase({ isEmpty: true });
     const described = await new DataSource(dataSourceOptions(other.url)).initialize();
     await described.synchronize();
-    // TypeORM compares checks, and the conditions of indexes, by their names alone
+    // TypeORM compares checks and the conditions of indexes by name only
     const definitions = async (source: DataSource): Promise<Record<string, string>> => {
       const rows = await source.query(`
         SELECT conname AS name, pg_get_constraintdef(oid) AS text FROM pg_constraint WHERE contype = 'c'

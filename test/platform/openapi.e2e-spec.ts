@@ -88,10 +88,12 @@ const operations: [string, any][] = Object.entries<any>(DOCUMENT.paths).flatMap(
 const namesOf = (parameters: { name: string }[]) =>
   Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
 
-/** Spelled out where it is used; a recipe is the value of an object, which may be any JSON. */
+/**
+ * Classes without a schema of their own: they are written out where they are used. A recipe is the value of an object.
+ */
 const UNNAMED = /^(SortDto|Recipe\w+)$/;
 
-/** Every class with rules for fields, and the fields, those of the classes that it extends among them. */
+/** Every class with validation rules, with its fields and the inherited ones. */
 function dtos(): [name: string, fields: string[]][] {
   const storage = getMetadataStorage();
   const { validationMetadatas } = storage as unknown as { validationMetadatas: Map<Dto, unknown> };
@@ -116,7 +118,7 @@ describe('openapi.json', () => {
       'GET /ready',
       'GET /server_info',
       'GET /api/public/health',
-      'GET /api/public/media/{id}/content', // signed URLs
+      'GET /api/public/media/{id}/content', // these use signed URLs
       'PUT /api/public/media/{id}/content',
     ].includes(name);
     expect(Boolean(operation.security)).toBe(!isPublic);

@@ -22,7 +22,7 @@ interface List {
   path: string;
   project_id: string;
   sorts: Sort[];
-  /** The sorts and what breaks their ties: the values that `after` has. */
+  /** The sorts and the tie-breakers: the fields of the values in `after`. */
   order: Sort[];
   filter?: object;
 }
@@ -36,14 +36,14 @@ async function read(list: List, page: object = {}): Promise<Row[]> {
 
 const valueIn = (row: Row, field: string) =>
   field.split('.').reduce<any>((value, step) => value?.[step], row) ?? null;
-/** As a client makes it that has parsed the rows as JavaScript does. */
+/** The position as a client makes it after `JSON.parse` of the row. */
 const positionOf = ({ order }: List, row: Row): ListPosition =>
   order.map(({ field }) => {
     const value = valueIn(row, field);
     return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
   });
 
-/** All pages, one behind the other; `between` runs before each but the first. */
+/** Reads all pages in turn. `between` runs before each page but the first. */
 async function walked(
   list: List,
   limit: number,
@@ -65,7 +65,7 @@ const sortsOf = (fields: readonly string[], maxLength = 3): fc.Arbitrary<Sort[]>
   fc.array(fc.record({ field: fc.constantFrom(...fields), direction }), { maxLength });
 const limit = fc.integer({ min: 1, max: 7 });
 
-/** JSON texts in the order in which a list has them, each group a tie; null and what is missing come last. */
+/** JSON texts in sort order. Each group is a tie. Null and missing values come last. */
 const RANKED = [
   ['-5e-3'],
   ['0', '-0', '0.00'],
@@ -143,7 +143,7 @@ async function store(project_id: string, calls: Call[]): Promise<void> {
   expect(body.res.filter((answer: any) => answer.error)).toEqual([]);
 }
 
-/** A list in an order that begins with `usual`, where nothing else is sorted by, and ends in `ties`. */
+/** A list in an order that ends with `ties`. Without sorts it begins with `usual`. */
 function aList(path: string, project_id: string, sorts: Sort[]): List {
   const [usual, ties] = USUAL[path]!;
   const given = sorts.length > 0 ? sorts : [usual];
@@ -159,10 +159,10 @@ const USUAL: Record<string, [Sort, string[]]> = {
 const callsList = (project_id: string, sorts: Sort[]) =>
   aList('/calls/stream_query', project_id, sorts);
 
-/** The first text among `RANKED`. */
+/** The rank of the first text in `RANKED`. */
 const TEXTS = rankOf.get('""')!;
 
-/** Rows in an order, by a look at every key: NULLs last, and of what is inside JSON the texts behind the numbers. */
+/** Compares rows by every sort key: null comes last, and inside JSON texts come after numbers. */
 function inOrder(order: Sort[], rankIn?: (row: Row, field: string) => number | null | undefined) {
   return (a: Row, b: Row): number => {
     for (const { field, direction } of order) {
@@ -530,7 +530,7 @@ unlessCluster('plans are those of one node').describe('the plans of pages', () =
       threadsQuery({ project_id, limit: 50, sort_by, after: [1, '5'] }),
       / on threads t/,
     );
-    // the part among the ties of the position fills the page
+    // the part of the query for the ties of the position fills the page
     expect(reads).toEqual([
       expect.stringMatching(
         /Index Scan using threads_turns(_asc)?_idx on threads t.*\(actual rows=50\b/,

@@ -13,7 +13,7 @@ const ACCOUNTS = {
   kit2: verified('kit2'),
 };
 
-/** An issuer that cannot tell its keys. */
+/** An issuer that fails to return its keys. */
 let questions = 0;
 const away = createServer((_, response) => {
   questions++;
@@ -85,7 +85,7 @@ describe('a key of a person', () => {
     const { ask, id, leave } = await person('kit', { 'acme/k': 'reader' });
     const { secret } = (await ask('/keys/create', { role: 'reader', scopes: ['acme/k'] })).body;
     await app.query(`UPDATE users SET email = 'kit@else.example' WHERE id = $1`, [id]);
-    await app.post('/members/set', { scope: 'acme/z', role: 'reader', user_id: id }); // is noticed at once
+    await app.post('/members/set', { scope: 'acme/z', role: 'reader', user_id: id }); // the change takes effect at once
     const me = await send(`${app.url}/me`, undefined, { authorization: basic(secret) }, 'GET');
     expect([me.status, (await ask('/me')).status]).toEqual([401, 401]);
     await leave();
@@ -115,7 +115,7 @@ describe('an entity that gives roles to a person of another one', () => {
       status: 413,
       body: { detail: expect.stringContaining('100 roles in full') },
     });
-    expect((await give('full/p1', 'g')).status).toBe(200); // in the place of another
+    expect((await give('full/p1', 'g')).status).toBe(200); // it replaces another role
     expect((await give('full/more', 'h')).status).toBe(200);
     expect((await give('fuller/p', 'g')).status).toBe(200);
     await fill('many', 9899);

@@ -242,7 +242,7 @@ describe('a key of a person', () => {
     expect([(await write()).status, (await read()).status]).toEqual([403, 200]);
     await set({ scope: 'acme/k', role: 'admin', user_id: id });
     expect((await write()).status).toBe(200);
-    expect((await app.post('/keys/list', {}, { key: secret })).status).toBe(403); // the key is a writer
+    expect((await app.post('/keys/list', {}, { key: secret })).status).toBe(403); // the key has the role writer
     await leave();
     expect([(await write()).status, (await read()).status]).toEqual([401, 401]);
   });
@@ -256,7 +256,7 @@ describe('a key of a person', () => {
     expect(await read()).toBe(401);
     await app.post('/users/activate', { id });
     expect(await read()).toBe(200);
-    expect((await ask('/me')).status).toBe(401); // the session is gone
+    expect((await ask('/me')).status).toBe(401); // the session has ended
     await leave();
   });
 
@@ -290,7 +290,7 @@ describe('a key of a person', () => {
   });
 });
 
-/** The tables that a plan did read. */
+/** The tables that a plan has read. */
 function tablesRead(plan: any): string[] {
   const inner = (plan.Plans ?? []).flatMap(tablesRead);
   const own = plan['Relation Name'] && plan['Actual Loops'] > 0 ? [plan['Relation Name']] : [];
@@ -301,7 +301,7 @@ describe('a token of a workload', () => {
   const now = () => Math.floor(Date.now() / 1000);
   const claims = { sub: 'repo:acme/app', repo: 'acme/app', aud: 'ci' };
   let addresses = 0;
-  /** Each from an address of its own: those that fail are counted. */
+  /** Each request has an address of its own, since failed attempts of one are limited. */
   const me = (token: string) => {
     const address = `10.0.0.${++addresses}`;
     const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': address };

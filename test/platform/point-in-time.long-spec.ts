@@ -7,7 +7,9 @@ import { aStart } from '../support/factories.js';
 import { aFolder, run, type Server, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 
-/** The log of the embedded PostgreSQL in BACKUP_URL, with which any second comes back after the data folder is lost. */
+/**
+ * The WAL of the embedded PostgreSQL is archived in BACKUP_URL. It restores any second after the data folder is lost.
+ */
 describe('a point in time', () => {
   const folder = aFolder();
   const data = join(folder.path, 'data');
@@ -52,7 +54,7 @@ describe('a point in time', () => {
       const id = `call-${acknowledged.length}`;
       const { status } = await server.post('/call/start', { start: aStart({ id }) });
       if (status === 200) acknowledged.push(id);
-      else n--; // PostgreSQL is away
+      else n--; // PostgreSQL is not running
     }
   };
   const nextMillisecond = async () => {
@@ -64,7 +66,7 @@ describe('a point in time', () => {
     times.push({ at: await nextMillisecond(), ids: [...acknowledged] });
     await nextMillisecond();
   };
-  /** What was written up to now is in a segment that is kept. */
+  /** Waits until all writes up to now are in an archived segment. */
   const untilKept = async () => {
     const now = Date.now();
     await until(async () => {

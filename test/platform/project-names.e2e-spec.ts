@@ -5,9 +5,7 @@ import { anEnd, aStart } from '../support/factories.js';
 import { OPERATIONS, type Sent, sendTo } from '../support/operations.js';
 import { plant, type Planted } from '../support/planted.js';
 
-/*
- * `.` and `..` are steps in a URL: no address of the API or the console could name an entity or a project that is called so.
- */
+/* `.` and `..` are steps of a URL path, so no URL of the API or the console could name such an entity or project. */
 const BAD = ['acme/..', 'acme/.', '../demo', './demo'];
 
 const app = useApp();
@@ -17,7 +15,7 @@ beforeAll(async () => {
   planted = await plant(app, OWN);
 });
 
-/** The request about another project than the planted one. */
+/** The request with another project instead of the planted one. */
 function renamed({ params, query, body, headers }: Sent, project: string): Sent {
   const other = <T>(value: T): T =>
     JSON.parse(JSON.stringify(value ?? null).replaceAll(OWN, project)) as T;
@@ -34,7 +32,7 @@ function renamed({ params, query, body, headers }: Sent, project: string): Sent 
 }
 
 const ROUTES = Object.entries(OPERATIONS).filter(([route]) => !route.includes('/v2/'));
-/** They answer 200, and say in it what failed. */
+/** Routes that return 200 and report failures in the body. */
 const BATCHES = [
   'POST /call/upsert_batch',
   'POST /feedback/batch/create',
@@ -42,7 +40,10 @@ const BATCHES = [
   'POST /mcp',
 ];
 
-/** One erases what earlier versions have stored by such a name; the other leaves out names of which it knows no project. */
+/**
+ * The first route erases what earlier versions stored under such a name. The second leaves out names of unknown
+ * projects.
+ */
 const EXEMPT = ['POST /project/delete', 'POST /service/projects_info'];
 
 it.each(ROUTES)('%s takes no project that a URL cannot name', async (route, operation) => {

@@ -7,7 +7,7 @@ const NAMES = ['one', 'two', 'three'];
 
 const literal = (value: unknown) => ({ $literal: value });
 
-/** Trees that are true of every row, whatever they name: of any depth, with the other project's name in them. */
+/** Expressions of any depth that are true for every row, with the other project's name in them. */
 const { isTrue } = fc.letrec<{ isTrue: object; isFalse: object; any: object }>((tie) => ({
   isTrue: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
@@ -42,7 +42,7 @@ const { isTrue } = fc.letrec<{ isTrue: object; isFalse: object; any: object }>((
   ),
 }));
 
-/** Cost records do not name their project. */
+/** Replaces a field, because cost records have no project id. */
 const without = (name: string, tree: object): object =>
   JSON.parse(JSON.stringify(tree).replaceAll(`"${name}"`, '"llm_id"'));
 

@@ -64,7 +64,7 @@ it('reads numbers and times by the same patterns in PostgreSQL and here', async 
 describe('several paths into one document', () => {
   const steps = fc.constantFrom('a', 'b', '0', '1', '-1', ' 1', '\ufffd');
   const HALF = String.raw`\ud800`;
-  /** A document as its text, with what only U+FFFD can stand for. */
+  /** The text of a document, with characters that PostgreSQL must replace by U+FFFD. */
   const { json } = fc.letrec<{ json: string }>((tie) => ({
     json: fc.oneof(
       { maxDepth: 4, withCrossShrink: true },
@@ -113,7 +113,7 @@ describe('several paths into one document', () => {
   });
 });
 
-/** Values that meet: each may stand in a column, inside a document and in a query. */
+/** Values that occur in columns, inside documents and in queries, so that they often match. */
 const words = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(...WORDS()) },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 6 }) },
@@ -255,7 +255,7 @@ const leaf: fc.Arbitrary<Doc> = fc.oneof(
   fc.boolean(),
   document,
 );
-/** Mostly documents in which the paths below find something. */
+/** Documents in which the paths below mostly lead to a value. */
 const likely = fc.tuple(leaf, leaf, leaf, document).map(([a, b, n, more]): Doc => ({
   members: [
     ['a', a],

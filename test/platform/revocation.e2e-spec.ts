@@ -19,7 +19,7 @@ describe('a key that is revoked', () => {
   });
   afterAll(() => app.close());
 
-  /** A key, and what revokes it. */
+  /** Creates a key, with a function that revokes it. */
   async function aKey(role: 'reader' | 'writer' | 'trainer') {
     const { body } = await app.post('/keys/create', { user: 'a', role, scopes: ['*'] });
     return {
@@ -30,7 +30,7 @@ describe('a key that is revoked', () => {
     };
   }
 
-  /** A request under way, of which the server has read the head. */
+  /** Begins a request of which the server has read the head. */
   async function begun(
     path: string,
     authorization: string,
@@ -220,7 +220,7 @@ describe('a key that is revoked', () => {
     const { key } = await aKey('writer');
     const caller = (await keys.verify(key, from))!;
     const verified = { userName: 'a', role: 'writer' };
-    // the statements of a transaction run in the order in which they are given
+    // a transaction runs its statements in the order of the calls
     const together = (first: () => Promise<unknown>) =>
       app.app
         .get(Database)

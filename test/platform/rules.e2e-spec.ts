@@ -10,7 +10,7 @@ const FILES = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts') && !/[.](spec|d)[.]ts$/.test(name))
   .toSorted();
 
-/** The files that match, with the classes that they export. */
+/** The classes that the matching files export, with their files. */
 async function classesOf(files: RegExp): Promise<[file: string, exported: Function][]> {
   const found: [string, Function][] = [];
   for (const name of FILES.filter((file) => files.test(file)))
@@ -43,7 +43,7 @@ describe('a build', () => {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);
   };
-  /** As `npm run generate` prints it. */
+  /** A class in the format of `npm run generate`. */
   const described = (name: string) =>
     `        [import("./notes/notes.controller.js"), {\n          ${name}: {\n          },\n        }],\n`;
   const refused = () => {
@@ -121,7 +121,7 @@ it('every field of a class in *.dto.ts is in openapi.json, where the class is', 
   expect(missing).toEqual([]);
 });
 
-/** What bounds a text or a list in place of a rule. */
+/** Texts and lists that have a limit elsewhere instead of a validation rule. */
 const BOUNDED: Record<string, string> = {
   'CallsCompleteDto.batch': 'the service counts it',
   'UpsertBatchDto.batch': 'the service counts it',

@@ -7,7 +7,7 @@ import { until } from '../support/until.js';
 const ACCOUNTS = { ada: { email: 'ada@example.com', email_verified: true } };
 const failed = (reason: string) => new RegExp(`/console/#sign-in-failed=${reason}&reference=`);
 
-/** An app with these providers, each of which knows the same person. */
+/** Starts an app with providers. */
 async function start(env: (publicUrl: string) => Promise<Record<string, string>>) {
   const publicUrl = `http://127.0.0.1:${await freePort()}`;
   const app = await startApp({ PUBLIC_URL: publicUrl, ...(await env(publicUrl)) });
@@ -66,7 +66,7 @@ describe('a provider that is away', () => {
     });
     const browser = new Browser(publicUrl);
     const callback = await browser.signIn('ada', { until: /\/auth\/0\/callback/ });
-    provider.instead.set('/token', () => {}); // never answers
+    provider.instead.set('/token', () => {}); // this endpoint never answers
     const began = performance.now();
     expect((await browser.follow(callback)).url).toMatch(failed('provider_unavailable'));
     expect(performance.now() - began).toBeLessThan(15_000);
@@ -90,7 +90,7 @@ it('two providers know different people, and neither answers for the other', asy
   const [first, second] = providers as [TestProvider, TestProvider];
   const browser = new Browser(publicUrl);
   expect(await browser.signIn('ada')).toBe(`${publicUrl}/console/`);
-  // the same address at the other provider is no admin
+  // the same e-mail address at the other provider gives no admin role
   expect(await new Browser(publicUrl).signIn('ada', { number: 1 })).toMatch(failed('no_role'));
   const member = { scope: 'acme/a', role: 'reader', email: 'ada@example.com' };
   expect((await app.post('/members/set', member)).status).toBe(400);
@@ -100,12 +100,12 @@ it('two providers know different people, and neither answers for the other', asy
   expect(await other.signIn('ada', { number: 1 })).toBe(`${publicUrl}/console/`);
   const me = (await (await other.console('/me')).json()) as any;
   expect(me).toMatchObject({ grants: [{ role: 'reader', scopes: ['acme/a'] }] });
-  // an answer of one, brought to the way back of the other
+  // an authorization code of one provider, sent to the callback of the other
   const mixed = new Browser(publicUrl);
   const callback = await mixed.signIn('ada', { until: /\/auth\/0\/callback/ });
   const { url } = await mixed.follow(callback.replace('/auth/0/', '/auth/1/'));
   expect(url).toMatch(failed('expired'));
-  // a logout token of one ends nothing of the other
+  // a logout token of one provider ends no session of the other
   const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
   const token = await first.sign({ sub: 'ada', jti: '1', events });
   const body = new URLSearchParams({ logout_token: token });
@@ -115,7 +115,7 @@ it('two providers know different people, and neither answers for the other', asy
   expect((await logout(0)).status).toBe(200);
   expect((await other.console('/me')).status).toBe(200);
   expect((await browser.console('/me')).status).toBe(401);
-  // with CONSOLE_KEY_SIGN_IN=false the console takes no key
+  // with CONSOLE_KEY_SIGN_IN=false the console accepts no key
   const login = await fetch(`${app.url}/console/login`, {
     method: 'POST',
     headers: { authorization: `Bearer ${app.key}`, 'x-skein-console': '1' },

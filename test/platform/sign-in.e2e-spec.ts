@@ -7,7 +7,7 @@ const ACCOUNTS = {
   ada: { email: 'Ada@Example.com', email_verified: true, name: 'Ada', groups: ['ops'] },
   bob: { email: 'bob@example.com', email_verified: true, name: 'Bob', groups: ['eng', 'a,admins'] },
   eve: { email: 'ada@example.com', email_verified: false, name: 'Eve', groups: [] },
-  // the first letter is the Kelvin sign
+  // the first letter is the Kelvin sign (U+212A)
   kim: { email: '\u212Aim@example.com', email_verified: true, name: 'Kim', groups: [] },
   out: { email: 'out@else.example', email_verified: true, name: 'Out', groups: [] },
 };
@@ -35,7 +35,6 @@ afterEach(() => provider.instead.clear());
 
 const aBrowser = () => new Browser(publicUrl);
 
-/** A browser in which the person is signed in. */
 async function signedIn(subject: string): Promise<Browser> {
   const browser = aBrowser();
   expect(await browser.signIn(subject)).toBe(`${publicUrl}/console/`);
@@ -44,7 +43,7 @@ async function signedIn(subject: string): Promise<Browser> {
 
 const me = async (browser: Browser) => (await browser.console('/me')).json() as Promise<any>;
 
-/** Why a sign-in failed, as the page is told; it is told no more. */
+/** The reason of a failed sign-in in the address. The address has nothing else besides a reference. */
 function reasonIn(url: string): string | undefined {
   const [, reason, reference] =
     /\/console\/#sign-in-failed=(\w+)&reference=([\w-]+)$/.exec(url) ?? [];
@@ -152,12 +151,12 @@ describe('signing in', () => {
       { user_id: person.id, email: 'bob@example.com', role: 'writer' },
     ]);
     await app.post('/members/remove', { id: members[0].id });
-    expect((await browser.console('/me')).status).toBe(401); // the last role is gone
+    expect((await browser.console('/me')).status).toBe(401); // the last role was removed
   });
 });
 
 describe('a sign-in that is refused', () => {
-  /** What the provider answers at its token endpoint: its own tokens, with another ID token. */
+  /** Makes the provider's token endpoint answer with its own access token and another ID token. */
   const answerWith = (idToken: (nonce: string) => Promise<string> | string) => {
     const nonces: string[] = [];
     provider.instead.set('/token', async (_, response) => {
@@ -175,7 +174,7 @@ describe('a sign-in that is refused', () => {
     return nonces;
   };
 
-  /** Signs in up to the way back, whose address is answered. */
+  /** Signs in up to the callback, and returns its URL. */
   async function upToCallback(browser: Browser, subject = 'ada'): Promise<string> {
     return browser.signIn(subject, { until: /\/auth\/\d\/callback/ });
   }
@@ -258,7 +257,7 @@ describe('a sign-in that is refused', () => {
     const callback = await upToCallback(browser);
     const cookies = [...browser.cookies];
     expect((await browser.follow(callback)).url).toBe(`${publicUrl}/console/`);
-    expect(reasonIn((await browser.follow(callback)).url)).toBe('expired'); // the attempt is over
+    expect(reasonIn((await browser.follow(callback)).url)).toBe('expired'); // the attempt is used up
     const replay = aBrowser();
     for (const [name, value] of cookies) replay.cookies.set(name, value);
     expect(reasonIn((await replay.follow(callback)).url)).toBe('not_valid');
@@ -269,12 +268,12 @@ describe('a sign-in that is refused', () => {
     const thief = aBrowser();
     expect(reasonIn((await thief.follow(callback)).url)).toBe('expired');
     await thief.request(`${publicUrl}/auth/0/sign-in`);
-    expect(reasonIn((await thief.follow(callback)).url)).toBe('not_valid'); // another state
+    expect(reasonIn((await thief.follow(callback)).url)).toBe('not_valid'); // the state differs
     await thief.request(`${publicUrl}/auth/0/sign-in`);
     const [, own] = [...thief.cookies].find(([name]) => name.startsWith('skein_sign_in'))!;
     const { state } = JSON.parse(Buffer.from(own, 'base64url').toString());
     const mixed = callback.replace(/state=[^&]+/, `state=${state}`);
-    expect(reasonIn((await thief.follow(mixed)).url)).toBe('not_valid'); // another verifier
+    expect(reasonIn((await thief.follow(mixed)).url)).toBe('not_valid'); // the code verifier differs
     expect(thief.sessionCookie).toBeUndefined();
   });
 
@@ -377,7 +376,7 @@ describe('signing out', () => {
       form,
     );
     expect(confirmed.url).toBe(`${publicUrl}/console/`);
-    // the provider knows the person no more
+    // the provider's session has ended too
     const again = await browser.follow(`${publicUrl}/auth/0/sign-in`);
     expect(await again.response!.text()).toContain('name="login"');
   });

@@ -23,16 +23,16 @@ const OWN = 'acme/demo';
 const FILE = 'statements.sql';
 
 let app: TestApp;
-/** What ran, by its text: for each operation, and then for each task of the background. */
+/** The statements that ran, keyed by text: those of each operation, then those of each background task. */
 let statements: Map<string, Statement>;
-/** The statements that ran without a slot, by their text, with the values of one run. */
+/** The statements that ran without a slot, keyed by text, with the values of one run. */
 const unslotted = new Map<string, unknown[]>();
-/** What each operation asked of the database in nobody's name, which no share counts. */
+/** The statements of each operation without an owner, which count in no key's share. */
 const unowned = new Map<string, Set<string>>();
-/** What each operation asked in the name of a key. */
+/** The statements of each operation that ran for a key. */
 const owned = new Map<string, Set<string>>();
 
-/** Does each operation for a key of all projects, and for one of this project; nothing runs beside them. */
+/** Runs each operation with a key of all projects and with a key of this project. No background task runs meanwhile. */
 beforeAll(async () => {
   app = await startApp({ TRAINER_LEASE_SECONDS: '600' });
   const tasks = app.app.get(Schedule)['works'].map((work) => {
@@ -42,7 +42,7 @@ beforeAll(async () => {
   });
   const planted = await plant(app, OWN);
   await app.query('UPDATE calls SET has_unread_usage = true WHERE project_id = $1', [OWN]);
-  jest.spyOn(Math, 'random').mockReturnValue(0); // what is done by chance is done
+  jest.spyOn(Math, 'random').mockReturnValue(0); // makes everything happen that depends on chance
   statements = recordStatements(app);
   const database = app.app.get(Database);
   const query = database.query.bind(database);
@@ -63,7 +63,7 @@ beforeAll(async () => {
       const isBasic = operation.schemes[0] === 'basic';
       const authorization = isBasic ? basic(secret) : `Bearer ${secret}`;
       asking = '';
-      // calls are copied for one key, and upserted for the other
+      // the calls of one key are copied, those of the other upserted
       pauses.set(OWN, { isOver: () => secret === app.key } as never);
       const sent = await operation.build(planted, app);
       asking = route;
@@ -73,14 +73,14 @@ beforeAll(async () => {
       else await response.arrayBuffer();
     }
   asking = '';
-  // a slot that is over only after the tests
+  // a mark of a slot that ends after the tests
   await app.query(
     `INSERT INTO call_slot_marks (project_id, slot, call_count, made_at)
      VALUES ($1, date_bin('5 minutes', now() + interval '1 day', '2000-01-01'), 0, now())`,
     [OWN],
   );
   await app.query(`UPDATE gateway_processes SET seen_at = now() - interval '1 minute'`);
-  // on a busy machine a deletion of a project is answered before all of it is erased
+  // on a busy machine the deletion of a project is answered before all rows are erased
   await until(
     async () => (await app.query('SELECT FROM erasings WHERE ended_at IS NULL')).length === 0,
   );
@@ -104,13 +104,13 @@ it('statements.sql lists what runs', () => {
   }).toEqual({ repairedBy: 'npm run generate:statements', gone: [], new: [], isSame: true });
 });
 
-/** What is asked in nobody's name while an operation runs, and why. */
+/** Statements without an owner that run during operations, and their purpose. */
 const OF_NOBODY: [RegExp, string][] = [
   [/ FROM api_keys k\b/, 'finds whose key it is'],
   [/^INSERT INTO "audit_events"/, 'tells of the first use of a key beside its request'],
   [/\bpg_notify\(/, 'tells other processes what has changed, for all requests of a moment'],
 ];
-/** Operations that ask the database for nothing but the key. */
+/** Operations that run no statement besides the look-up of the key. */
 const ASK_NOTHING = [
   'GET /me',
   'GET /events',
@@ -139,9 +139,15 @@ it('what an operation asks of the database has an owner, in whose share it count
   );
 });
 
-/** What the planner expects of a statement: of one that counts a project as large as below 10,000, of other ones up to 2,500. */
+/**
+ * The planner's cost that a statement may have. Counting a project of less than 10,000 rows and some others cost up to
+ * 2,500.
+ */
 const MOST_COST = 5000;
-/** Tables that hold few rows: keys, people and their roles, indexes, training jobs and what there is for each of them, erasings of the last day, one policy a project. */
+/**
+ * Tables with few rows: keys, people with their roles, indexes, training jobs with their parts, erasings of the last
+ * day, and one policy per project.
+ */
 const SMALL =
   `api_keys users memberships call_indexes console_sessions erasings models training_jobs trajectory_batches checkpoints retention_policies served_checkpoints gateway_uses gateway_processes`.split(
     ' ',
@@ -150,7 +156,7 @@ const SMALL =
 unlessCluster('the planner of the coordinator sees no rows').it(
   'what runs without a slot reads few rows, however large the project',
   async () => {
-    // To the planner every table holds 100 million rows, and a project 1/200 of them.
+    // For the planner every table has 100 million rows, and a project 1/200 of them.
     await app.query(
       `UPDATE pg_class SET reltuples = 1e8, relpages = greatest(pg_relation_size(oid) / 8192, 1)
      WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> ALL($1)`,
@@ -167,16 +173,16 @@ unlessCluster('the planner of the coordinator sees no rows').it(
   },
 );
 
-/** Documents that may have many MiB, each with the texts that a row has in a test. */
+/** Columns that may have many MiB, keyed by table. The test fills them with large texts. */
 const LARGE: Record<string, string[]> = {
   calls: ['attributes', 'inputs', 'output', 'summary'],
   object_versions: ['val'],
   table_rows: ['val'],
 };
 const READS = 'SELECT sum(length(inputs::text)) FROM calls WHERE project_id = $1';
-/** A tenth of what it takes to read one of them. */
+/** A tenth of the blocks that reading one of them takes. */
 const MOST_BLOCKS = 20;
-/** Where a statement reads a large document all the same without a slot, and why that is bounded. */
+/** Statements that read a large document without a slot, and the reason why that is bounded. */
 const BOUNDED: [RegExp, string][] = [
   [/^SELECT CASE WHEN v.size_bytes <= /, 'reads what the caller says that it can hold'],
   [
@@ -191,8 +197,8 @@ unlessCluster('the coordinator does not see the blocks that its shards read').it
   async () => {
     const client = new Client(app.databaseUrl);
     await client.connect();
-    await plant(app, OWN); // operations before have erased it
-    // half a MiB that cannot be compressed, as the start of a document of 30 MiB
+    await plant(app, OWN); // earlier operations have erased the project
+    // half a MiB that cannot be compressed stands for a document of 30 MiB
     const text = `{"a":"${randomBytes(400_000).toString('base64')}"}`;
     for (const [table, columns] of Object.entries(LARGE))
       await client.query(
@@ -212,14 +218,14 @@ unlessCluster('the coordinator does not see the blocks that its shards read').it
     const reading: string[] = [];
     const all = new Map([
       ...unslotted,
-      [READS, [OWN]], // so that it is seen that a reading is seen
+      [READS, [OWN]], // checks that the test notices a read
     ]);
     for (const [text, values] of all) {
       await client.query('BEGIN');
       const before = await blocks();
       const isDone = await client.query(text, values).then(
         () => true,
-        () => false, // it stands on what an earlier statement of its transaction did
+        () => false, // it depends on an earlier statement of its transaction
       );
       if (isDone && (await blocks()) - before > MOST_BLOCKS) reading.push(text.trim());
       await client.query('ROLLBACK');
@@ -229,7 +235,7 @@ unlessCluster('the coordinator does not see the blocks that its shards read').it
   },
 );
 
-/** What may be asked for without a project, and why no project is shown to another one by it. */
+/** Tables that may be queried without a project, and the reason why no project's data reaches another one. */
 const OF_ALL: Record<string, string> = {
   models:
     'are found by their ids, or listed by the scopes of the key, and then judged by their project',
@@ -250,22 +256,22 @@ const OF_ALL: Record<string, string> = {
     'are listed by the scopes of the key; a server is told that another project has its name for one',
 };
 
-/** What sweepers look for, or remove, by its age alone. */
+/** Statements of sweepers, which select or delete rows by age only. */
 const SWEEP =
   /^\s*(SELECT project_id, id|DELETE) FROM \w+ WHERE (\w+ IS NULL AND )?\w+ < now\(\) - interval '[^']+'(\s+(ORDER|LIMIT) .*)?$/s;
 
-/** Calls without a start that are new, or have waited for it for a day, by the partial index that has only those. */
+/** Calls without a start that are new, or a day old. A partial index contains only those. */
 const AWAITED =
   /FROM calls c WHERE c\.op_name IS NULL AND c\.logged_at (IS NULL|< now\(\) - interval '1 day') ORDER/;
 
-/** Calls of an older reader of usage, by the partial index that has only those. */
+/** Calls whose usage was read by an older version. A partial index contains only those. */
 const UNREAD = /FROM calls c WHERE \(c\.has_unread_usage/;
 
-/** Calls whose parent was missing, by the partial index that has only those; and those of the walks that look for them. */
+/** Orphans, for which a partial index exists, and the calls of the walks that look for orphans. */
 const ORPHANS =
   /FROM calls c\s+WHERE c\.is_orphan AND|FROM orphan_walks w JOIN calls c ON c\.project_id = w\.project_id/;
 
-/** What comes with training jobs, each by the project of its job. */
+/** Rows that belong to training jobs, joined by the project of the job. */
 const WITH_JOBS =
   /FROM training_jobs j(\s+LEFT JOIN \w+ (\w) ON \2\.project_id = j\.project_id\b.*)+/;
 
@@ -280,7 +286,7 @@ unlessCluster('the planner of the coordinator shows no scans').it(
   },
 );
 
-/** Statements that write to tables of the coordinator alone. */
+/** Statements that write only to tables of the coordinator. */
 const OF_COORDINATOR = /\b(api_keys|console_sessions|audit_events|users|memberships)\b/;
 
 it('no statement has a form that a cluster refuses', async () => {
@@ -288,7 +294,7 @@ it('no statement has a form that a cluster refuses', async () => {
   expect(await refusedByCitus(app, written)).toEqual([]);
 });
 
-/** Last keys of an order that are no last column of a unique index, and what makes rows differ in them. */
+/** Last sort keys without a unique index, and the clause that makes rows differ in them. */
 const WITHOUT_TIES: Record<string, string> = {
   bucket: 'GROUP BY',
   op_name: 'GROUP BY',
@@ -303,7 +309,7 @@ const WITHOUT_TIES: Record<string, string> = {
   build_id: 'comes behind the job, of which a build has one',
 };
 
-/** Streams without an order of their own. */
+/** Streams that need no ORDER BY. */
 const IN_ORDER: [RegExp, why: string][] = [
   [/^\s*WITH RECURSIVE found AS/, 'takes one step after the other'],
   [/generate_series\(/, 'follows the series'],

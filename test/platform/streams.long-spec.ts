@@ -8,7 +8,7 @@ import { until } from '../support/until.js';
 
 const MIB = 1024 * 1024;
 const CALLS = 120_000;
-/** One connection is kept for short statements, and one for streams of another key. */
+/** One connection is reserved for short statements, and one for streams of another key. */
 const POOL = 4;
 
 describe('/calls/stream_query over 120,000 calls', () => {
@@ -46,7 +46,7 @@ describe('/calls/stream_query over 120,000 calls', () => {
     return Number(/^process_resident_memory_bytes (\d+)/m.exec(text)![1]);
   };
 
-  /** Statements of the server that are under way. */
+  /** The number of statements of the server that are running. */
   const busy = async () => {
     const { rows } = await client.query(
       `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()`,
@@ -89,7 +89,7 @@ describe('/calls/stream_query over 120,000 calls', () => {
     let peak = 0;
     for await (const chunk of response) {
       calls += chunk.toString('latin1').split('"op_name"').length - 1;
-      // the first tenth warms up what any stream needs
+      // the first tenth fills caches that any stream needs
       if (Math.floor((bytes + chunk.length) / (16 * MIB)) > Math.floor(bytes / (16 * MIB))) {
         const now = await memory();
         if (bytes < 32 * MIB) base = now;
@@ -98,7 +98,7 @@ describe('/calls/stream_query over 120,000 calls', () => {
       bytes += chunk.length;
     }
     expect(bytes).toBeGreaterThan(120 * MIB);
-    expect(calls).toBeGreaterThan(CALLS * 0.99); // a name may lie across two chunks
+    expect(calls).toBeGreaterThan(CALLS * 0.99); // a name may be split between two chunks
     expect(peak - base).toBeLessThan(64 * MIB);
   });
 
@@ -151,7 +151,7 @@ describe('/calls/stream_query over 120,000 calls', () => {
     };
     await expect(read()).rejects.toThrow();
     expect(response.complete).toBe(false);
-    // A connection of the pool may not know yet that it was ended; who finds that out is asked to try again.
+    // The pool may still have a connection that was ended. The request that finds it gets an error and tries again.
     const aRead = () => server.post('/call/read', { project_id: 'acme/big', id: 'c1' });
     await until(async () => (await aRead()).status === 200);
   });

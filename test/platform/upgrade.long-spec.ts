@@ -17,17 +17,20 @@ import { until } from '../support/until.js';
 
 const FIXTURES = 'test/fixtures/721c2bc';
 const BACKUP = join(FIXTURES, 'backup.skein');
-/** Beside 0.1.0, which is 721c2bc: a backup of everything in a service of the version, which also says which schema that had. */
+/**
+ * Released versions besides 0.1.0, which is 721c2bc. Each has a backup of a service with all kinds of rows and its
+ * schema.
+ */
 const RELEASES = ['0.2.0'];
 const releaseBackup = (version: string) => join('test/fixtures', version, 'backup.skein');
 const SCHEMA = readFileSync('scripts/schema.query.sql', 'utf8');
-/** What the service itself moves from one to the other, at any time. */
+/** Tables that background tasks change at any time. */
 const MOVING =
   /^(migrations|sql_files|projects|project_marks|threads|thread_marks|call_slot\w*|kept_trials|trial_marks|uploads)$/;
 
 const connected = (url: string) => new DataSource(dataSourceOptions(url)).initialize();
 
-/** A database with the tables of 721c2bc. */
+/** Makes a database with the tables of 721c2bc. */
 async function oldTables(): Promise<TestDatabase> {
   const database = await openTestDatabase({ isEmpty: true });
   const dataSource = await connected(database.url);
@@ -36,7 +39,7 @@ async function oldTables(): Promise<TestDatabase> {
   return database;
 }
 
-/** The database of a service of 721c2bc that has recorded a little of everything. */
+/** Makes a database with rows that a service of 721c2bc has recorded. */
 async function oldDatabase(): Promise<TestDatabase> {
   const database = await oldTables();
   const dataSource = await connected(database.url);
@@ -48,7 +51,7 @@ async function oldDatabase(): Promise<TestDatabase> {
   return database;
 }
 
-/** The rows of each table of the backup as text, of the columns that it had then and still has. */
+/** The rows of each table of the backup as text, limited to columns that still exist. */
 async function rowsOf(url: string, backup = BACKUP): Promise<Record<string, string[]>> {
   const dataSource = await connected(url);
   const { header } = await openFile(backup);
@@ -65,7 +68,7 @@ async function rowsOf(url: string, backup = BACKUP): Promise<Record<string, stri
   return rows;
 }
 
-/** What was read of the usage of calls, beside what they say. */
+/** The usage that the service read from calls, with the reported usage. */
 async function usagesOf(url: string): Promise<{ said: Said; usage: unknown }[]> {
   const dataSource = await connected(url);
   const rows = await dataSource.query<{ said: Said; usage: unknown }[]>(
@@ -76,7 +79,7 @@ async function usagesOf(url: string): Promise<{ said: Said; usage: unknown }[]> 
 }
 type Said = Record<string, any>;
 
-/** What is to be read of those that the backup has: cached tokens are among OpenAI's prompt tokens, and beside Anthropic's. */
+/** The expected usage of the backup's calls. OpenAI's prompt tokens include cached ones, Anthropic's do not. */
 const usageByHand = (said: Said): object[] =>
   Object.entries(said).map(([llm_id, one], place) => {
     const reader = place === 0 && { reader: 1 };
@@ -119,7 +122,7 @@ describe('a database of 721c2bc', () => {
 
   it('is taken over by the start of the service: every row stays, and the schema is that of a new one', async () => {
     const empty = Object.keys(before).filter((name) => before[name]!.length === 0);
-    expect(empty).toEqual(['erasings']); // one under way would go on
+    expect(empty).toEqual(['erasings']); // a running erasing would go on
     const server = await startServer({ DATABASE_URL: database.url });
     await filled(server.url);
     await server.stop();
@@ -176,7 +179,9 @@ describe('a database of 721c2bc', () => {
   });
 });
 
-/** Stores everything that the tests know to plant, once for each version: STORE_RELEASE=0.2.0 npx jest --selectProjects long platform/upgrade */
+/**
+ * Stores the backup of a version, once for each: `STORE_RELEASE=0.2.0 npx jest --selectProjects long platform/upgrade`.
+ */
 async function storeRelease(version: string): Promise<void> {
   const app = await startApp();
   await plant(app, 'acme/demo');
@@ -188,7 +193,7 @@ async function storeRelease(version: string): Promise<void> {
   await app.close();
 }
 
-/** A database with the tables and rows of a released version, which no later migration has touched. */
+/** Makes a database with the tables and rows of a released version, without later migrations. */
 async function releasedDatabase(version: string): Promise<TestDatabase> {
   const database = await openTestDatabase({ isEmpty: true });
   const opened = await openFile(releaseBackup(version));

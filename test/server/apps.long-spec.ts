@@ -2,7 +2,7 @@ import { send, startApp, type TestApp, basic } from '../support/app.js';
 import { aStart } from '../support/factories.js';
 import { previewOf } from '../support/preview.js';
 
-/** Two apps of one process, on databases of their own, and with settings of their own. */
+/** Two apps in one process, each with its own database and settings. */
 let one: TestApp;
 let other: TestApp;
 beforeAll(async () => {
@@ -34,7 +34,7 @@ describe('apps of one process', () => {
           return [await ask(app.key), await ask(stranger)];
         }),
       );
-      // past 20 failed attempts of an address its strangers are told to wait
+      // after 20 failed attempts an address gets 429 for unknown keys
       for (const [own, stranger] of statuses) {
         expect(own).toBe(200);
         expect([401, 429]).toContain(stranger);

@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** The quick cases of `npm run attack`: answers, survival and memory; how long things take is for people to see. */
+/**
+ * Runs the quick cases of `npm run attack`, which check answers, survival and memory. Their times are for people to
+ * judge.
+ */
 it('survives what a key holder may send, and answers it as declared', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [
     'bench/attack.mjs',
@@ -14,4 +17,4 @@ it('survives what a key holder may send, and answers it as declared', async () =
   });
   expect(stdout.match(/^FAIL .*/gm)).toBeNull();
   expect(stdout).toMatch(/^([1-9]\d*) of \1 attacks held/m);
-}, 1_800_000); // 60 attacks of 5 s and more, each on its own: 8 minutes on two busy cores
+}, 1_800_000); // 60 attacks of at least 5 s, one after the other: 8 minutes on two busy cores

@@ -10,7 +10,8 @@ import { aFolder, type Server, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 
 /*
- * What a service does without a request: each test waits until the schedule of a started process has done it.
+ * Tests work that a service does without a request. Each test waits until the schedule of a started process has done
+ * it.
  */
 
 const DAY_MS = 86_400_000;
@@ -18,7 +19,7 @@ const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOStri
 
 interface Home {
   env: Record<string, string>;
-  /** Of the embedded server. */
+  /** The data folder of the embedded server. */
   pgdata?: string;
   url: () => Promise<string>;
   remove: () => Promise<void>;
@@ -28,7 +29,7 @@ async function embedded(): Promise<Home> {
   const folder = aFolder();
   const DATA_DIR = join(folder.path, 'data');
   return {
-    env: { DATA_DIR, WORKERS: '2' }, // they ask the primary about the disk
+    env: { DATA_DIR, WORKERS: '2' }, // the workers read the free space of the disk from the primary
     pgdata: join(DATA_DIR, 'pgdata'),
     url: async () => (await embeddedPostgresUrl(DATA_DIR))!,
     remove: async () => folder.remove(),
@@ -40,7 +41,7 @@ async function external(): Promise<Home> {
   return { env: { DATABASE_URL: url }, url: async () => url, remove: drop };
 }
 
-/** What a setting says is done each second; all else has its own intervals, of up to an hour. */
+/** Makes the configurable tasks run each second. The others have fixed intervals of up to an hour. */
 const SHORT = {
   RETENTION_INTERVAL_SECONDS: '1',
   TRAINER_HEARTBEAT_SECONDS: '1',
@@ -48,7 +49,7 @@ const SHORT = {
 };
 const LAST_SUCCESS = 'skein_background_last_success_timestamp_seconds';
 
-/** The tasks that the code registers. */
+/** Reads the names of tasks from the source code. */
 function tasksOfCode(): string[] {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' });
   const texts = files
@@ -58,14 +59,14 @@ function tasksOfCode(): string[] {
     ...text.matchAll(/schedule\.(?:every\(\s*[^(),]+,|showOther\()\s*(?:'([^']+)'|([\w.]+))/g),
   ]);
   const given = found.filter(([, name]) => !name).map(([, , expression]) => expression);
-  expect(given).toEqual(['marked.what']); // it is of the classes that refresh marks
+  expect(given).toEqual(['marked.what']); // the base class of the refreshers passes its own name
   const refreshers = texts.filter((text) => text.includes('extends MarksRefresher'));
   const marked = texts.flatMap((text) => [...text.matchAll(/: Marked = \{[^}]+what: '([^']+)'/g)]);
   expect(marked).toHaveLength(refreshers.length);
   return [...found, ...marked].flatMap(([, name]) => name ?? []);
 }
 
-/** Those that docs/operate.md says there are. */
+/** Reads the names of tasks from docs/operate.md. */
 function tasksOfDocs(): string[] {
   const [, section] = readFileSync('docs/operate.md', 'utf8').split('\n## Background tasks\n');
   const rows = section!.split('\n## ')[0]!.matchAll(/^\| `([^`]+)`/gm);
@@ -97,7 +98,7 @@ describe.each([
     expect([answer.status, answer.text]).toEqual([200, expect.anything()]);
     return answer.body;
   }
-  /** What clients and processes have left behind, and an idempotency key that is still of use. */
+  /** Stores leftovers of clients and processes, and an idempotency key that is still valid. */
   async function leave(): Promise<void> {
     await keyed('old');
     await client.query(`
@@ -169,7 +170,7 @@ describe.each([
     const waiting = async () =>
       (await client.query(`SELECT id FROM calls WHERE project_id = 'acme/logs' ORDER BY id`)).rows;
     expect(await waiting()).toHaveLength(2);
-    // a day has passed for one of them
+    // makes one of them a day old
     await client.query(
       `UPDATE calls SET logged_at = now() - interval '25 hours' WHERE project_id = 'acme/logs' AND id = $1`,
       [ids[0]],
@@ -191,7 +192,7 @@ describe.each([
     const { pgdata } = home;
     if (!pgdata) return expect(await watched()).toBeUndefined();
     const before = (await watched())!;
-    renameSync(pgdata, `${pgdata}.away`); // PostgreSQL works in it, wherever it is
+    renameSync(pgdata, `${pgdata}.away`); // PostgreSQL works in the folder, so it does not need the path
     await until(() => server.output().includes('cannot watch the room on the disk'));
     renameSync(`${pgdata}.away`, pgdata);
     const back = Date.now() / 1000;

@@ -230,7 +230,7 @@ onCluster('on a cluster, which TEST_CITUS_URL names', () => {
   });
 });
 
-/** Values are written out where they can be: a plan of one shard needs them. */
+/** Writes the values into the text if possible, because a plan of a single shard needs them. */
 function explaining(text: string, values: unknown[]): [text: string, values?: unknown[]] {
   if (values.some((value) => Buffer.isBuffer(value))) return [`EXPLAIN ${text}`, values];
   const literal = (value: unknown): string => {
@@ -250,7 +250,7 @@ class Later1999999999999 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
-/** Makes a database that every node has a cluster. */
+/** Makes the database of all nodes a cluster. */
 async function joinNodes(url: string): Promise<void> {
   const { pathname } = new URL(url);
   const nodes = testServers().map((server) => String(Object.assign(new URL(server), { pathname })));

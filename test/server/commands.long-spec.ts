@@ -7,7 +7,7 @@ import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { aStart } from '../support/factories.js';
 import { aFolder, run, startServer } from '../support/server.js';
 
-/** Runs a command to its end. What it says is what it printed beside the log of PostgreSQL. */
+/** Runs a command to its end. `said` is its output without the log lines. */
 async function ended(program: string, env: Record<string, string>, args: string[] = []) {
   const command = run(program, env, args);
   const code = await command.exit;

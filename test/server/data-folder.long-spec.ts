@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { aFolder, type Run, type Server, startServer, watched } from '../support/server.js';
 
 /*
- * A data folder is a volume that two containers can have. What makes a container is made here by hand: a PID
- * namespace, an empty folder where the others' socket is, another path to the data folder. Under load the same is tried by `npm run proof`, mode `intruders`.
+ * A data folder is a volume that two containers can share. These tests build the parts of a container by hand: a PID
+ * namespace, an empty folder instead of the other container's socket folder, and another path to the data folder. `npm
+ * run proof` in mode `intruders` does the same under load.
  */
 
 const NAMESPACE = ['--pid', '--fork', '--mount-proc'];

@@ -10,8 +10,8 @@ import { until } from '../support/until.js';
 import { aStart } from '../support/factories.js';
 
 /*
- * What happens when the database cannot write. First by faults that a PostgreSQL raises for real wherever the tests run:
- * transactions that are read-only, and SQLSTATEs of a disk and of memory. Then on a disk that is full, where it can be made.
+ * Tests a database that cannot write. First with errors of a real PostgreSQL that need no special disk: read-only
+ * transactions, and SQLSTATEs of a full disk and of no memory. Then on a full disk, if the tests may mount one.
  */
 
 const PROJECT = 'acme/disk';
@@ -36,7 +36,7 @@ describe('a database that refuses writes', () => {
   const metric = async () =>
     /skein_ready\{what="writes"\} (\d)/.exec(await (await fetch(`${app.url}/metrics`)).text())?.[1];
 
-  /** The setting is one of new sessions: those that there are end. */
+  /** Only new sessions use the setting, so the existing ones are ended. */
   async function setReadOnly(value: 'on' | 'off'): Promise<void> {
     await onServer(`ALTER DATABASE ${name} SET default_transaction_read_only = ${value}`);
     await onServer(
@@ -110,7 +110,7 @@ describe('a database that refuses writes', () => {
   );
 });
 
-/** `node bench/disk.mjs` tries more sizes, and fills them by writes alone. */
+/** `node bench/disk.mjs` tries more sizes, and fills the disk by writes alone. */
 const DISK_MB = 300;
 const disk = aFolder();
 const isMounted =
@@ -125,7 +125,7 @@ onDisk('a disk of its own', () => {
   let server: Server;
   const ballast = join(disk.path, 'ballast');
   const env = { DATA_DIR: join(disk.path, 'data'), BOOTSTRAP_API_KEY: newSecret() };
-  /** The texts of the calls that were acknowledged and not erased, in their order. */
+  /** The texts of acknowledged calls that were not erased, in their order. */
   const acknowledged = new Map<string, string>();
   let written = 0;
 
@@ -138,7 +138,7 @@ onDisk('a disk of its own', () => {
     disk.remove();
   });
 
-  /** 1 MB that does not compress, at a second of their own. */
+  /** Stores a call with 1 MB that does not compress, each at a second of its own. */
   const write = async (): Promise<Answer> => {
     const id = `c${written}`;
     const text = randomBytes(500_000).toString('hex');
@@ -158,7 +158,7 @@ onDisk('a disk of its own', () => {
   const purge = (before: string) => server.post('/calls/purge', { project_id: PROJECT, before });
   const ready = async () =>
     (await (await fetch(`${server.url}/ready`)).json()) as { writes: string };
-  /** Another program takes all of the disk but so much. */
+  /** Fills the disk as another program would, except for `leftMb`. */
   const fill = (leftMb: number) => {
     const count = ['bash', '-c', `df --output=avail -m ${disk.path} | tail -1`];
     const free = Number(execFileSync(count[0]!, count.slice(1)).toString());

@@ -29,15 +29,17 @@ import { lockFile } from '../../src/platform/postgres/data-dir-lock.js';
 import { embeddedPostgresUrl } from '../../src/platform/postgres/embedded-postgres.js';
 
 /*
- * Real servers under real Node processes: what is promised here is about processes that die.
- * fsync is off but for the test that kills a server under writes (a killed process loses nothing the system has).
+ * Tests with real servers under real Node processes, because the guarantees concern processes that die.
+ *
+ * fsync is off, except in the test that kills a server during writes. A killed process loses no data that the operating
+ * system has.
  */
 
 const FAST = ['-c', 'fsync=off'];
 const CACHE = '/var/cache/skein';
 const CLUSTERS = '/var/lib/skein';
 const PLATFORM = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
-/** What the lock is made of. */
+/** The packages that the lock needs. */
 const LOCK_PACKAGES = [
   'fs-native-extensions',
   'require-addon',
@@ -47,9 +49,9 @@ const LOCK_PACKAGES = [
   'bare-semver',
 ];
 const isRoot = process.getuid?.() === 0;
-/** What only root can set up: another user, a folder that is closed to one. */
+/** Tests that need root, for another user or for a folder that a user may not enter. */
 const asRoot = isRoot ? describe : describe.skip;
-/** What looks into /proc. */
+/** Tests that read /proc. */
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
 const APP = `
@@ -80,7 +82,6 @@ interface Message {
   interrupted?: boolean;
 }
 
-/** A Node process with an embedded server. */
 interface App {
   child: ChildProcess;
   messages: Message[];
@@ -96,7 +97,7 @@ const apps: App[] = [];
 const socketFolders = new Set<string>();
 const hadCache = existsSync(CACHE);
 
-/** A project with our code; its PostgreSQL as npm leaves it when install scripts are skipped. */
+/** Makes a project with our code. Its PostgreSQL package is in the state that npm leaves without install scripts. */
 function newProject(project: string, mode: number): string {
   const folder = join(base, project);
   mkdirSync(join(folder, 'src'), { recursive: true });
@@ -137,7 +138,7 @@ interface StartOptions {
   uid?: number;
 }
 
-/** Another user may not reach a Node that a version manager has put in our home folder. */
+/** A copy of Node that another user can run: a version manager may have put ours into the home folder. */
 function reachableNode(): string {
   const copy = join(base, 'node');
   if (!existsSync(copy)) cpSync(process.execPath, copy);
@@ -173,7 +174,7 @@ function launch(dataDir: string, { from = project, flags = FAST, uid }: StartOpt
   return app;
 }
 
-/** Started, or refused. */
+/** Starts an app and waits until it has a URL or an error. */
 async function start(dataDir: string, options?: StartOptions): Promise<App> {
   const app = launch(dataDir, options);
   await until(() => app.url !== '' || app.error !== '');
@@ -218,7 +219,7 @@ const clusterLock = (dataDir: string) => join(dataDir, 'pgdata/skein.lock');
 const postmaster = (dataDir: string) =>
   Number(readFileSync(pidFile(dataDir), 'utf8').split('\n')[0]);
 
-/** Zombies are gone: in a container nobody may reap them. */
+/** A zombie counts as ended: in a container its parent may never reap it. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -434,7 +435,7 @@ onLinux('after a crash', () => {
   it('a status file whose process id belongs to somebody else does no harm', async () => {
     const dataDir = newDataDir();
     await stop(await started(dataDir));
-    // of the same user: PostgreSQL takes no other process for a server
+    // with the same user id, because PostgreSQL treats no other process as a server
     const { uid, gid } = statSync(join(dataDir, 'pgdata'));
     const identity = isRoot ? { uid, gid } : {};
     const other = spawn('/bin/sh', ['-c', 'read -r _', 'postgres'], { cwd: '/', ...identity });

@@ -33,7 +33,7 @@ onLinux('a write that needs more memory than its process of PostgreSQL may take'
   });
 });
 
-/** What a statement needs more than: three conditions on a call of 8 MiB, or to store one of 24 MiB. */
+/** 80 MiB are too little for three conditions on a call of 8 MiB, and for storing a call of 24 MiB. */
 onLinux('a process of the embedded PostgreSQL that may take no more memory', () => {
   const folder = aFolder();
   let server: Server;
@@ -75,7 +75,7 @@ onLinux('a process of the embedded PostgreSQL that may take no more memory', () 
 onLinux('spans of 30 MB that come together, by HTTP in protobuf and by gRPC', () => {
   const REQUEST = lookupType('collector.trace.v1.ExportTraceServiceRequest');
   const MOST_MIB = 600;
-  /** A span of one attribute of 30 MB, or of 300,000 values in one. */
+  /** A span with an attribute of 30 MB, or with one of 300,000 values. */
   const aSpan = (i: number) => {
     const values = Array.from({ length: 300_000 }, () => ({ stringValue: 'x'.repeat(96) }));
     const value =
@@ -120,7 +120,7 @@ onLinux('spans of 30 MB that come together, by HTTP in protobuf and by gRPC', ()
       metadata.set('project_id', PROJECT);
       return (await client.export('Trace', bytes, metadata)).code === 0;
     };
-    /** An exporter sends again what was refused for want of memory. */
+    /** Sends again what was refused for lack of memory, as an exporter does. */
     const sent = async (bytes: Buffer, send: typeof byHttp) => {
       while (!(await send(bytes)));
     };

@@ -12,7 +12,6 @@ const project_id = 'acme/demo';
 const REQUEST = lookupType('collector.trace.v1.ExportTraceServiceRequest');
 const TRACE = Buffer.from('0af7651916cd43dd8448eb211c80319c', 'hex');
 
-/** Bytes of a request with one span. */
 const exportOf = (id: string) =>
   REQUEST.encode(
     REQUEST.fromObject({
@@ -43,7 +42,10 @@ function metadataOf(key: string): Metadata {
   return metadata;
 }
 
-/** While the client learns of the end a request finds no connection, or one on which nobody reads it: an exporter sends it again. */
+/**
+ * Errors of requests sent while the server ends: no connection, or one that is not read any more. Exporters send them
+ * again.
+ */
 const NOT_SENT = /refused by server|No connection established/;
 
 const grpcOf = (output: string) => /gRPC is taken on http:\/\/([^"\s]+)/.exec(output)![1]!;
@@ -97,7 +99,7 @@ describe('OTLP_GRPC_PORT', () => {
   it('is 4317, which another program may have: the log tells, and the service starts', async () => {
     const database = await openTestDatabase();
     const other = createServer().on('error', () => {});
-    other.listen(4317, '127.0.0.1').unref(); // if another has it already, that one is as good
+    other.listen(4317, '127.0.0.1').unref(); // it makes no difference if another program has the port already
     const server = await startServer({
       DATABASE_URL: database.url,
       OTLP_GRPC_PORT: '',

@@ -22,7 +22,7 @@ async function started(env: Record<string, string> = {}): Promise<Server> {
   return server;
 }
 
-/** Settings of a service that sends its traces to another one. */
+/** Settings of a service that exports its traces to another service. */
 const tracingTo = (url: string, key: string) => ({
   OTEL_EXPORTER_OTLP_ENDPOINT: `${url}/otel`,
   OTEL_EXPORTER_OTLP_HEADERS: `authorization=${encodeURIComponent(basic(key))},project_id=${encodeURIComponent(PROJECT)}`,
@@ -30,11 +30,10 @@ const tracingTo = (url: string, key: string) => ({
   OTEL_SERVICE_NAME: 'skein-a',
 });
 
-/** The spans that a service has received, as its calls. */
 const spansIn = async (server: Server) =>
   linesOf(await server.post('/calls/stream_query', { project_id: PROJECT }));
 
-/** The span of a trace with that name, once it is there. */
+/** Waits for the span of a trace with this name. */
 async function spanOf(server: Server, traceId: string, name: RegExp): Promise<any> {
   let found: any;
   await until(async () => {
@@ -45,7 +44,7 @@ async function spanOf(server: Server, traceId: string, name: RegExp): Promise<an
   return found;
 }
 
-/** Sends with a trace of the client's own. */
+/** Sends a request with a trace id and a span id of the client. */
 async function sendTraced(server: Server, path: string, body: unknown) {
   const [traceId, parentId] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')];
   const headers = {
@@ -100,7 +99,7 @@ it('a service that sends them to itself makes no spans of that', async () => {
   const server = await started({ ...own, PORT, BOOTSTRAP_API_KEY: key });
   const first = await sendTraced(server, '/call/read', { project_id: 'acme/own', id: 'none' });
   await spanOf(server, first.traceId, /^POST /);
-  // what the export of the first one had made would come with the spans of the second one
+  // spans of the first export would arrive before the span of the second request
   const second = await sendTraced(server, '/call/read', { project_id: 'acme/own', id: 'none' });
   await spanOf(server, second.traceId, /^POST /);
   const names = (await spansIn(server)).map((span) => span.op_name);

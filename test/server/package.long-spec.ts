@@ -7,7 +7,7 @@ import { aStart } from '../support/factories.js';
 import { aFolder, watched } from '../support/server.js';
 import { until } from '../support/until.js';
 
-/** What `npm pack` makes, installed without anything else in an empty folder, as a user does it. */
+/** Installs the result of `npm pack` in an empty folder, as a user does. */
 describe('the package', () => {
   const folder = aFolder();
   afterAll(() => folder.remove());

@@ -18,7 +18,10 @@ const hasPgbouncer = (() => {
   }
 })();
 
-/** Root must name another account, and only the server's own may enter the folder of its socket. */
+/**
+ * pgbouncer refuses to run as root and needs another account. Only the account of the server may enter its socket
+ * folder.
+ */
 function accountFor(host: string): string[] {
   if (process.getuid?.() !== 0) return [];
   const owner = host.startsWith('/') ? String(statSync(host).uid) : 'nobody';
@@ -38,7 +41,7 @@ function accountFor(host: string): string[] {
       folder.remove();
     });
 
-    /** The address of the same database through a pooler. */
+    /** Starts a pooler in front of the database and returns its URL. */
     async function pooled(url: string, settings: string[]): Promise<string> {
       const free = createServer().listen(0, '127.0.0.1');
       await once(free, 'listening');

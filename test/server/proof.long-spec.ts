@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** A short run of `npm run proof`; longer ones are for people. test/restart has the mode `restart`. */
+/** A short run of `npm run proof`. People start longer ones. The mode `restart` is tested in test/server/restart. */
 it.concurrent.each([
   ['server', 'a kill of the server'],
   ['postgres', 'a kill of PostgreSQL'],

@@ -26,7 +26,7 @@ const answerOf = (url: string, agent: Agent) =>
     }).once('error', reject);
   });
 
-/** Clients that ask again and again on kept connections, and come back when theirs was closed, until refused. */
+/** Clients that send requests on kept connections, and reconnect when one is closed, until they are refused. */
 function loops(url: string, count: number, restMs = 0) {
   const failures: string[] = [];
   const counts = { answers: 0 };
@@ -68,7 +68,7 @@ describe.each(['1', '2'])('WORKERS=%s at SIGTERM', (WORKERS) => {
     const clients = loops(`${server.url}/health`, 200);
     await until(() => clients.counts.answers > 1000);
     const exit = server.stop();
-    // both at once: on a busy machine one after the other may take longer than the delay
+    // in parallel: on a busy machine one after the other may take longer than the delay
     const lastAnswer = async () => {
       for (;;) {
         const answer = await answerOf(`${server.url}/health`, kept);
@@ -100,7 +100,7 @@ describe('a reload', () => {
     await until(() => server.output().includes('listens on'));
     const [, url] = /listens on (http:\S+?)"/.exec(server.output())!;
     const versionNow = async () => {
-      const headers = { connection: 'close' }; // else it is the worker of before that answers
+      const headers = { connection: 'close' }; // a kept connection would reach the old worker
       return (await send(`${url}/server_info`, undefined, headers, 'GET')).body as object;
     };
 
@@ -116,7 +116,7 @@ describe('a reload', () => {
     for (let i = 0; i < 4; i++)
       expect(await versionNow()).toMatchObject({ trace_server_version: 'new' });
 
-    // a replaced worker keeps an idle connection until its next answer; it still uses its database, and is ready
+    // a replaced worker keeps an idle connection until its next answer, which still uses the database
     const late = await answerOf(`${url}/ready`, kept);
     expect(late).toMatchObject({ statusCode: 200, headers: { connection: 'close' } });
     expect(late.wasReused).toBe(true);
@@ -141,7 +141,7 @@ const NAMESPACE = ['--pid', '--fork', '--kill-child', '--mount-proc'];
 const canUnshare = spawnSync('unshare', [...NAMESPACE, 'true']).status === 0;
 
 describe('SIGTERM during the start', () => {
-  /** Accepts, and never says a word. */
+  /** A server that accepts connections and sends nothing. */
   const muteServer = async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');

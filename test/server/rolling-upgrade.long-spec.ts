@@ -12,7 +12,7 @@ import { until } from '../support/until.js';
 const PROJECT = 'acme/rolling';
 const CLIENTS = 6;
 const NEXT = 'Next9999999999999';
-/** As a migration is written: it expands, and its index takes what the table has. */
+/** A migration by the rules of the project: it only adds, and its index accepts all existing rows. */
 const MIGRATION = `export class ${NEXT} {
   name = '${NEXT}';
   async up(runner) {
@@ -23,7 +23,7 @@ const MIGRATION = `export class ${NEXT} {
   async down() {}
 }
 `;
-/** The builds before the upgrade: this one, or that of an older commit in the folder that TEST_OLD_BUILD names, which has dist/. */
+/** The folder of the old build: this build, or a folder with the dist/ of an older commit (TEST_OLD_BUILD). */
 const OLD = process.env['TEST_OLD_BUILD'] ?? '.';
 
 const folder = aFolder();
@@ -46,7 +46,7 @@ interface Replica extends Run {
   url: string;
 }
 
-/** This build with one more migration. */
+/** Makes a copy of this build with one more migration. */
 function nextBuild(): string {
   const at = (name: string) => join(folder.path, name);
   cpSync('dist', at('dist'), { recursive: true });
@@ -74,7 +74,7 @@ async function replica(build: string): Promise<Replica> {
   return started;
 }
 
-/** Takes it out of turn as a load balancer does, which sees that `/ready` says no. */
+/** Stops a replica, and takes it out of rotation when `/ready` is no longer 200, as a load balancer does. */
 async function retire(replica: Replica): Promise<void> {
   replica.process.kill('SIGTERM');
   await until(async () => {
@@ -85,7 +85,7 @@ async function retire(replica: Replica): Promise<void> {
   expect(await replica.exit).toBe(0);
 }
 
-/** Sends to one replica after the other; what is refused for the moment is sent again, as SDKs do. */
+/** Sends requests to the replicas in turn. A temporary refusal is sent again, as SDKs do. */
 let turn = 0;
 const failures: string[] = [];
 async function ask(path: string, body: object): Promise<any> {
@@ -103,7 +103,7 @@ async function ask(path: string, body: object): Promise<any> {
   }
 }
 
-/** Writes and reads back, until it is told to stop; answers the ids of what was acknowledged. */
+/** Writes and reads calls until `isOver`. Adds the ids of acknowledged calls to `stored`. */
 async function load(isOver: () => boolean, stored: Set<string>): Promise<void> {
   while (!isOver()) {
     const id = randomUUID();
@@ -133,7 +133,7 @@ it('processes of two versions on one database fail no request and lose nothing, 
   for (const one of old) {
     const upgraded = await replica(next);
     expect(upgraded.output().includes(`migrated to ${NEXT}`)).toBe(one === old[0]);
-    await more(); // on both versions
+    await more(); // while both versions run
     const ready = await (await fetch(`${one.url}/ready`)).json();
     expect(ready).toMatchObject({ migrations: 'newer' });
     await retire(one);

@@ -15,7 +15,7 @@ import { until } from '../support/until.js';
 const isAlive = async (url: string) =>
   (await fetch(`${url}/health`).catch(() => null))?.status === 200;
 
-/** The lines after the first, which tells the build. */
+/** The output without its first line, which names the build. */
 const withoutBuild = (output: string) => output.trimEnd().split('\n').slice(1);
 
 describe('the service in its own folder', () => {

@@ -31,7 +31,7 @@ const slow = (): any[] =>
     .filter((line) => line.includes('"slow statement'))
     .map((line) => JSON.parse(line));
 
-/** Asks while the table is locked, until the statement has waited long enough to be slow. */
+/** Sends a request while its table is locked, until the statement counts as slow. */
 async function askSlowly(table: string, path: string, body: object, id: string) {
   await client.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
   const headers = { authorization: basic(server.key), 'x-request-id': id };

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** The second half of `bench/soak.mjs`, shortened. */
+/** Runs a short version of the second half of `bench/soak.mjs`. */
 it('survives a PostgreSQL that stands still under load, and loses nothing acknowledged', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [
     'bench/soak.mjs',

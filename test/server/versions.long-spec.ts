@@ -58,7 +58,7 @@ describe('a database with a migration that the build does not know', () => {
     await migrateLater();
     const command = run(program, env(more), args);
     await until(() => command.process.exitCode !== null || command.output().includes('listens on'));
-    command.process.kill('SIGTERM'); // one that goes on
+    command.process.kill('SIGTERM'); // ends a program that has not refused to start
     expect(await command.exit).toBe(1);
     const said = linesOf(command.output()).filter((line) => !line.startsWith('{'));
     expect(said).toEqual([refusal]);
@@ -139,7 +139,7 @@ describe('a database with a migration that the build does not know', () => {
     const [first, second] = workers() as [number, number];
     process.kill(first, 'SIGKILL');
     await until(() => server.output().includes('lets it run'));
-    process.kill(second, 'SIGKILL'); // from now on only workers answer that have met the newer schema
+    process.kill(second, 'SIGKILL'); // from now on all workers have started with the newer schema
     await until(() => (server.output().match(/lets it run/g) ?? []).length === 2);
     await works();
     server.process.kill('SIGHUP');
@@ -155,7 +155,7 @@ describe('the version and the commit', () => {
   const at = (name: string) => join(folder.path, name);
   afterAll(() => folder.remove());
 
-  /** A clone, as far as the stamp looks at it, with a build of it. */
+  /** Writes a build stamp in a folder that has the parts of a clone that the stamp reads. */
   const stamped = (env: Record<string, string> = {}) => {
     const stamp = [resolve('scripts/build-stamp.mjs'), '--write'];
     execFileSync(process.execPath, stamp, {

@@ -1,4 +1,4 @@
-/** Spans of agents as OTLP/HTTP takes them. */
+/** Makes spans of agents in OTLP/JSON. */
 
 export type Attribute = string | number | boolean | string[];
 
@@ -15,7 +15,7 @@ export interface SpanParts {
   id: number;
   parent?: number;
   name?: string;
-  /** Seconds after 2026-01-01, and how long it took. */
+  /** Start in seconds after 2026-01-01, and duration. */
   at?: number;
   seconds?: number;
   error?: string;
@@ -57,7 +57,7 @@ export const exportOf = (spans: object[]) => ({
 const said = (role: string, content: string) =>
   JSON.stringify([{ role, parts: [{ type: 'text', content }] }]);
 
-/** A turn: an agent that asks a model, runs a tool, and asks again. Its ids begin at `id`. */
+/** Makes a turn: an agent calls a model, runs a tool, and calls the model again. Ids count up from `id`. */
 export function aTurn({
   trace,
   id,

@@ -4,10 +4,10 @@ import { isDateTime } from '../../src/platform/http/dto.js';
 
 type Schema = Record<string, any>;
 
-/** The committed description; `npm run check:generated` keeps it equal to what the service answers. */
+/** The committed openapi.json. `npm run check:generated` keeps it equal to the served one. */
 export const DOCUMENT = JSON.parse(readFileSync('openapi.json', 'utf8'));
 
-/** Every answer but refusals that an operation may give: its place in the document, and its schema, if it has content. */
+/** Every successful answer of an operation: its name in the document, and the schema of its content. */
 export const ANSWERS = Object.entries<any>(DOCUMENT.paths).flatMap(([path, methods]) =>
   Object.entries<any>(methods).flatMap(([method, { responses }]) =>
     Object.entries<any>(responses)
@@ -26,8 +26,8 @@ const isFree = ({ type, properties, additionalProperties }: Schema) =>
   type === 'object' && !properties && additionalProperties === true;
 
 /**
- * Where a schema says nothing of a value, and no description says that it may be anything. `isDescribed` of a part of what is
- * described.
+ * Lists the places where a schema allows any value without a description that permits it. `isDescribed` is true inside
+ * of a described value.
  */
 export function untyped(
   schema: Schema,
@@ -60,8 +60,8 @@ export function untyped(
 }
 
 /**
- * A schema of OpenAPI as one of JSON Schema that takes nothing else: objects have the members that are listed, and null has a
- * type of its own. A choice for other requests than ours, which takes anything, is left out.
+ * Turns an OpenAPI schema into a JSON Schema that accepts nothing else: objects have only the listed members, and null
+ * has a type of its own. A choice that accepts anything is dropped, because it belongs to other requests than ours.
  */
 function strict(schema: Schema): Schema {
   const { nullable, ...rest } = schema;
@@ -99,12 +99,12 @@ const ajv = new Ajv({
   'openapi',
 );
 
-/** Whether the document has the route: pages and metrics are not in it. */
+/** True when the document has the route. Pages and metrics are not documented. */
 export const isDocumented = (route: string) =>
   ANSWERS.some(({ name }) => name.startsWith(`${pathOf(route)} `));
 const pathOf = (route: string) => route.replaceAll(/:(\w+)/g, '{$1}');
 
-/** What of an answer is not as the document says. Of bytes it says their type only. */
+/** The differences between an answer and its description. For bytes only the type is compared. */
 export function faultsOf(route: string, { status, headers }: Response, text: string): string[] {
   if (status === 204) return text === '' ? [] : ['204 has content'];
   const type = headers.get('content-type')?.split(';')[0];

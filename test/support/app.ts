@@ -19,10 +19,9 @@ export interface Answer {
 
 export type TestApp = Awaited<ReturnType<typeof startApp>>;
 
-/** The settings of the process, and those of `env`. */
 const configOf = (env: Record<string, string> = {}) => loadConfig({ ...process.env, ...env });
 
-/** An app over a database that is there, not listening yet. */
+/** Creates an app on an existing database, without listening. */
 export async function openApp(url: string, env: Record<string, string> = {}) {
   const config = configOf({ DATABASE_URL: url, ...env });
   const dataSource = new DataSource(dataSourceOptions(url, undefined, config.databasePoolSize));
@@ -30,7 +29,9 @@ export async function openApp(url: string, env: Record<string, string> = {}) {
   return { app, dataSource };
 }
 
-/** The real app on a port of its own and a database of its own, with the settings of `env`. It may ask an engine for `echo`. */
+/**
+ * Starts the real app on a port and a database of its own. Its gateway can call a fake engine with the model `echo`.
+ */
 export async function startApp(env: Record<string, string> = {}) {
   const database = await openTestDatabase();
   const engine = await startEngine();
@@ -40,7 +41,7 @@ export async function startApp(env: Record<string, string> = {}) {
     GATEWAY_PROVIDERS: JSON.stringify([provider, loras]),
     ...env,
   });
-  // people come back to PUBLIC_URL
+  // after a sign-in the browser returns to PUBLIC_URL, so the app must listen on its port
   const port = env['PUBLIC_URL'] ? new URL(env['PUBLIC_URL']).port : 0;
   await app.listen(port, '127.0.0.1');
   const url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
@@ -57,7 +58,7 @@ export async function startApp(env: Record<string, string> = {}) {
     aKey,
     dataSource,
     databaseUrl: database.url,
-    /** Sends JSON, or the text as it is, with the admin key unless another is given. */
+    /** Sends JSON, or a text unchanged. Uses the admin key by default. */
     post: (
       path: string,
       body: unknown,
@@ -75,7 +76,7 @@ export async function startApp(env: Record<string, string> = {}) {
   };
 }
 
-/** `startApp` for the tests beside the call: it starts before them and is closed behind them. */
+/** Starts an app before the tests of the surrounding block, and closes it after them. */
 export function useApp(env?: Record<string, string>): TestApp {
   const app = {} as TestApp;
   beforeAll(async () => {
@@ -88,7 +89,7 @@ export function useApp(env?: Record<string, string>): TestApp {
 export const basic = (key: string, user = 'me') =>
   `Basic ${Buffer.from(`${user}:${key}`).toString('base64')}`;
 
-/** A POST with a JSON body; `body` as it is when it is text or bytes. */
+/** Sends a request with a JSON body. A text or bytes are sent unchanged. */
 export async function send(
   url: string,
   body: unknown,

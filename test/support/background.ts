@@ -1,6 +1,6 @@
 import { until } from './until.js';
 
-/** The values that `/metrics` shows of background tasks, by task; of their runs those with one outcome. */
+/** Values of a metric of background tasks, keyed by task. Metrics of runs are limited to one outcome. */
 export async function byWork(
   url: string,
   metric: string,
@@ -11,10 +11,10 @@ export async function byWork(
   return new Map([...text.matchAll(line)].map(([, work, value]) => [work!, Number(value)]));
 }
 
-/** Waits until the schedule has begun a run of the task after now, and the run has ended so. */
+/** Waits until a run of the task has begun after now and has ended with the outcome. */
 export async function ran(url: string, work: string, outcome?: 'done' | 'failed'): Promise<void> {
   const runs = async () =>
     (await byWork(url, 'skein_background_runs_total', outcome)).get(work) ?? 0;
   const before = await runs();
-  await until(async () => (await runs()) > before + 1); // one may have been under way
+  await until(async () => (await runs()) > before + 1); // the first one may have begun before
 }

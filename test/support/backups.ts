@@ -5,7 +5,7 @@ import { FolderStorage } from '../../src/platform/backup/folder-storage.js';
 import type { BackupProgress } from '../../src/platform/backup/progress.js';
 import { openBackup } from '../../src/platform/backup/restore.js';
 
-/** Writes a backup into a file; answers its header. */
+/** Writes a backup into a file and returns its header. */
 export async function backUp(
   client: PoolClient,
   path: string,

@@ -1,7 +1,7 @@
 import { type Answer, linesOf, type TestApp } from './app.js';
 import { aRecipe, publish, record, type RolloutSpec } from './rollouts.js';
 
-/** What a user does with recipes, against one app. Recipes are what the test says beside the score. */
+/** Operations on recipes and builds of an app. A test gives only the parts of a recipe that differ from `aRecipe`. */
 export function buildsOf(app: () => Pick<TestApp, 'post'>, name: string) {
   let projects = 0;
   const aProject = () => `acme/${name}-${++projects}`;
@@ -25,7 +25,7 @@ export function buildsOf(app: () => Pick<TestApp, 'post'>, name: string) {
     const lints = JSON.parse(answer.headers.get('x-build-lints')!);
     return { rows: linesOf(answer), text: answer.text, lints };
   };
-  /** A build of what is recorded, in a format. */
+  /** Records rollouts, builds them, and exports the build in a format. */
   const made = async (specs: RolloutSpec[], format: string, recipe: object = {}) => {
     const project = aProject();
     await record(app(), specs, project);
@@ -36,7 +36,7 @@ export function buildsOf(app: () => Pick<TestApp, 'post'>, name: string) {
   return { aProject, preview, build, exported, made };
 }
 
-/** Rollouts of one call, each with a prompt of its own, as production has them. */
+/** Rollouts of one call, each with a different prompt, as in production. */
 export const alone = (scores: unknown[]): RolloutSpec[] =>
   scores.map((score, i) => ({
     id: `r${i}`,

@@ -3,7 +3,7 @@ import { storable } from '../../src/platform/query/columns.js';
 
 type Metric = { metric: string; aggregations?: string[]; percentiles?: number[] };
 
-/** A call as `/calls/query` answers it with costs. */
+/** A call as `/calls/query` returns it with costs. */
 interface AnsweredCall {
   started_at: string;
   ended_at: string | null;
@@ -21,7 +21,7 @@ const COSTS = {
   output: ['completion_tokens'],
 };
 
-/** Values of a metric of one model of one call; null where it is not known. */
+/** The value of a metric for one model of one call; null when it is unknown. */
 function usageValue(metric: string, cost: any): Decimal | null {
   const tokens = (names: string[]) =>
     names.reduce((sum, name) => sum.plus(Decimal.parse(String(cost[name]))), Decimal.zero);
@@ -43,7 +43,7 @@ function usageValue(metric: string, cost: any): Decimal | null {
   return sum;
 }
 
-/** The sum of what is known of the kinds of tokens, as `sum_…_cost` adds it up; null when nothing is. */
+/** The sum over the kinds of tokens with a known cost, as in `sum_…_cost`; null when none is known. */
 function costSum(metric: string, costs: any[]): Decimal | null {
   const names =
     metric === 'input_cost'
@@ -97,7 +97,7 @@ export interface StatsRequest {
   group_by?: string[];
 }
 
-/** What `/calls/stats` must answer in buckets that begin at `starts`: every call looked at, nothing remembered. */
+/** Computes the expected answer of `/calls/stats` from all calls, for buckets that begin at `starts`. */
 export function statsOf(calls: AnsweredCall[], starts: string[], request: StatsRequest) {
   const groups = request.group_by ?? [];
   const since = micros(canonical(request.start));

@@ -3,7 +3,7 @@ import { anEnd, aStart } from './factories.js';
 
 export const UUID_V7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
-/** The operations on the calls of a project, which is another one for each test beside the call. */
+/** Operations on calls. Each test of the surrounding block has a project of its own. */
 export function useCalls(app: TestApp) {
   let projects = 0;
   let project_id: string;

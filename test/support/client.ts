@@ -7,8 +7,9 @@ import { openTestDatabase } from './database.js';
 import { startServer } from './server.js';
 
 /**
- * Runs a program of a client's user, in a home of its own, so that no setting of this machine takes part. Answers the
- * last line it printed, as JSON. @throws Error with all that it printed, when it failed.
+ * Runs a client program with a home folder of its own, so that no setting of this machine has an effect. Returns the
+ * last line of its output, parsed as JSON.
+ * @throws Error with the whole output when the program fails
  */
 export async function runClient(
   command: string,
@@ -32,7 +33,10 @@ export async function runClient(
   return lastJson(printed);
 }
 
-/** `npm run test:clients` copies programs for Node beside the newest versions of their packages, which are found from there. */
+/**
+ * `npm run test:clients` copies Node programs next to the newest versions of their packages. Returns the copy's path if
+ * it exists.
+ */
 function inNewest(argument: string): string {
   const folder = process.env['SKEIN_CLIENTS_NPM'];
   const copy = folder && argument.endsWith('.program.mjs') ? join(folder, basename(argument)) : '';
@@ -47,14 +51,14 @@ function lastJson(printed: string): unknown {
   }
 }
 
-/** The real service in the dialect of weave, on a database of its own, with the settings of `env`. */
+/** Starts the real service in the dialect of weave, on a database of its own. */
 export async function startWeaveServer(env: Record<string, string> = {}) {
   const database = await openTestDatabase();
   const server = await startServer({ DATABASE_URL: database.url, WIRE_DIALECT: 'weave', ...env });
   return {
     ...server,
     databaseUrl: database.url,
-    /** The settings that point SDKs at it. */
+    /** Environment variables that point SDKs at the service. */
     settings: {
       WF_TRACE_SERVER_URL: server.url,
       WANDB_BASE_URL: server.url,
@@ -71,7 +75,7 @@ export async function startWeaveServer(env: Record<string, string> = {}) {
 
 export type WeaveServer = Awaited<ReturnType<typeof startWeaveServer>>;
 
-/** `[name, status, children]` of each call without a parent, in the order in which they started. */
+/** `[name, status, children]` of each root call, ordered by start. */
 export type CallTree = [name: string, status: string, children: CallTree][];
 
 export function callTree(calls: any[], parent: string | null = null): CallTree {
@@ -85,13 +89,15 @@ export function callTree(calls: any[], parent: string | null = null): CallTree {
 }
 
 interface WorkedOut {
-  /** The price of all requests of the client, worked out by hand. */
+  /** The price of all requests of the client, computed by hand. */
   dollars: number;
-  /** The virtual environment of the client, whose version the table names. */
+  /** The virtual environment of the client. The table shows the client's version in it. */
   environment?: string;
 }
 
-/** Expects the worked-out price of `/calls/stats`, and writes the ratio for the table of `npm run test:clients`. */
+/**
+ * Expects that `/calls/stats` has the computed price, and writes their ratio for the table of `npm run test:clients`.
+ */
 export async function expectStatistics(
   server: WeaveServer,
   project_id: string,

@@ -1,4 +1,4 @@
-/** Ends the output of a run with one plain line, whatever else was printed. */
+/** Prints one plain line with the totals at the end of a run. */
 export default class CountingReporter {
   onRunComplete(_contexts, results) {
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;

@@ -3,13 +3,13 @@ import pg from 'pg';
 
 export interface TestDatabase {
   url: string;
-  /** Drops it, whoever is still connected. */
+  /** Drops the database even if it has connections. */
   drop: () => Promise<void>;
 }
 
 const IS_CLUSTER = Boolean(process.env['TEST_CITUS_URL']);
 
-/** `it` and `describe` for what a test on a cluster leaves out, and why. */
+/** `it` and `describe`, which are skipped on a cluster for the given reason. */
 export const unlessCluster = (why: string): Pick<typeof globalThis, 'it' | 'describe'> =>
   IS_CLUSTER
     ? { it: leftOut(it.skip, why), describe: leftOut(describe.skip, why) }
@@ -21,10 +21,10 @@ function leftOut<T extends jest.It | jest.Describe>(skip: T, why: string): T {
   return named as T;
 }
 
-/** The servers of the tests: one, or the nodes of a cluster, of which the first is the coordinator. */
+/** The servers of the tests: one server, or the nodes of a cluster with the coordinator first. */
 export const testServers = (): string[] => process.env['SKEIN_TEST_NODES']!.split(' ');
 
-/** A database of its own: a clone of the migrated template, or an empty one. */
+/** Creates a database: a clone of the migrated template, or an empty one. */
 export async function openTestDatabase({ isEmpty = false } = {}): Promise<TestDatabase> {
   const servers = testServers();
   const name = `skein_test_${randomBytes(8).toString('hex')}`;
@@ -40,7 +40,7 @@ export async function openTestDatabase({ isEmpty = false } = {}): Promise<TestDa
   };
 }
 
-/** From now on the database lets nobody in, and those inside are put out. */
+/** Makes the database refuse new connections, and ends the existing ones. */
 export async function refuseConnections(databaseUrl: string): Promise<void> {
   const name = new URL(databaseUrl.replace('@/', '@localhost/')).pathname.slice(1);
   const [server] = testServers();
@@ -51,7 +51,7 @@ export async function refuseConnections(databaseUrl: string): Promise<void> {
   );
 }
 
-/** PostgreSQL copies a template for one client at a time; others wait by trying again. */
+/** Runs a statement. PostgreSQL copies a template for one client at a time; the others try again (error 55006). */
 async function onServer(url: string, statement: string): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request that the engine got. */
+/** A request that the engine received. */
 export interface Asked {
   path: string;
   headers: IncomingMessage['headers'];
@@ -13,12 +13,11 @@ type Handle = (asked: Asked, response: ServerResponse) => unknown;
 
 export type TestEngine = Awaited<ReturnType<typeof startEngine>>;
 
-/** A number that JavaScript cannot hold, as engines spell some. */
+/** A number that JavaScript cannot hold. Some engines send such numbers. */
 export const LONG_LOGPROB = '-0.12345678901234567890';
 
 const WORDS = ['Hel', 'lo', ' wor', 'ld'];
 
-/** The logprobs of a token, as the engine spells them. */
 const logprobOf = (token: string) =>
   `{"token":${JSON.stringify(token)},"logprob":${LONG_LOGPROB},"bytes":[1,2], "top_logprobs":[]}`;
 
@@ -28,7 +27,7 @@ const toolCall = {
   function: { name: 'look', arguments: '{"q":1}' },
 };
 
-/** The answer to a request that wants no stream. */
+/** The answer to a request without streaming. */
 function whole({ body, path }: Asked): string {
   const isChat = path.endsWith('chat/completions');
   const hasTools = Array.isArray(body.tools);
@@ -45,7 +44,6 @@ function whole({ body, path }: Asked): string {
   return `{"id":"cmpl-1","object":"${isChat ? 'chat.completion' : 'text_completion'}","created":1,"model":"${body.model}"${prompt},"choices":[{"index":0,${said},"logprobs":${logprobs}${ids},"finish_reason":"${hasTools ? 'tool_calls' : 'stop'}"}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`;
 }
 
-/** The events of a stream. */
 export function eventsOf({ body, path }: Pick<Asked, 'body' | 'path'>): string[] {
   const isChat = path.endsWith('chat/completions');
   const head = `{"id":"cmpl-1","object":"chat.completion.chunk","created":1,"model":"${body.model}"`;
@@ -83,7 +81,7 @@ export function eventsOf({ body, path }: Pick<Asked, 'body' | 'path'>): string[]
   return events;
 }
 
-/** A response as OpenAI spells it, with a number that JavaScript cannot hold. */
+/** An OpenAI response, with a number that JavaScript cannot hold. */
 const responseText = (model: string, status: string, output: string) =>
   `{"id":"resp_1","object":"response","created_at":1,"status":"${status}","error":null,"model":"${model}","output":[${output}],"temperature":1.0,"usage":${
     status === 'completed'
@@ -99,7 +97,7 @@ const DONE_ITEM = itemText(
   '{"type":"output_text","text":"Hello world","annotations":[]}',
 );
 
-/** The events of a response, of a type each. */
+/** The events of a streamed response, at least one of each type. */
 export function responseEvents({ body: { model } }: Pick<Asked, 'body'>): string[] {
   let number = 0;
   const event = (type: string, members: string) =>
@@ -129,7 +127,7 @@ const answer: Handle = (asked, response) => {
   return response.end();
 };
 
-/** A server that speaks as vLLM, SGLang and OpenAI do, over HTTP. What it answers next may be replaced. */
+/** Starts a server with the HTTP API of vLLM, SGLang and OpenAI. A test can replace its next answers. */
 export async function startEngine() {
   const asked: Asked[] = [];
   const instead: Handle[] = [];
@@ -152,11 +150,10 @@ export async function startEngine() {
   return {
     url: `http://127.0.0.1:${port}/v1`,
     asked,
-    /** The newest request. */
     get last(): Asked {
       return asked.at(-1)!;
     },
-    /** Handles the next request in the place of the engine. */
+    /** Handles the next request instead of the engine. */
     next: (handle: Handle) => void instead.push(handle),
     async close() {
       server.closeAllConnections();

@@ -3,16 +3,16 @@ const vm = require('node:vm');
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
 
-/** What packages keep on globalThis of decorated classes: it stays there for all suites, but those apart have their own. */
+/** Registries of decorated classes on globalThis. All suites of a process share them, except suites with `isApart`. */
 const DECORATED = ['classValidatorMetadataStorage', 'typeormMetadataArgsStorage'];
 require('class-validator').getMetadataStorage();
 require('typeorm').getMetadataArgsStorage();
 
 const { compileFunction } = vm;
 const exit = process.exit.bind(process);
-/** What was compiled, by its file: the suites of a process share it, but each runs it for itself. */
+/** Compiled functions, keyed by file. All suites of a process share them, but each runs them itself. */
 const compiled = new Map();
-// Jest compiles each file for the context of its suite, and again for each suite.
+// Jest would compile each file again for each suite.
 vm.compileFunction = (code, parameters, options) => {
   const known = compiled.get(options.filename);
   if (known?.code === code) return known.wrapper;
@@ -22,11 +22,12 @@ vm.compileFunction = (code, parameters, options) => {
 };
 
 /**
- * Suites run among Node's own globals, as the service does. In a context of its own, which Jest's environment makes, each
- * use of a global such as `Math` or `Buffer` passes through a Proxy, which takes most of the time of a loop over bytes.
- * What a suite leaves on globalThis and in process.env goes with it. The docblock option `env` of a file
- * (`@jest-environment-options {"env": {…}}`) is in process.env before its code is loaded. `{"isApart": true}` is for a file
- * that leaves something behind in a module of ours.
+ * Runs suites with Node's own globals, as the service does. Jest's environment has a context of its own, in which each
+ * use of a global such as `Math` or `Buffer` goes through a Proxy. That takes most of the time of a loop over bytes.
+ *
+ * Changes of globalThis and process.env are undone after each suite. The docblock option `env` of a file
+ * (`@jest-environment-options {"env": {…}}`) is set in process.env before its code is loaded. `{"isApart": true}` is
+ * for a file that changes the state of one of our modules.
  */
 module.exports = class SameContext {
   global = globalThis;

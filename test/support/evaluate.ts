@@ -1,4 +1,4 @@
-/** The query language again, in memory and written apart from the compiler, for tests to compare the two. */
+/** A second implementation of the query language, in memory and independent of the compiler. Tests compare the two. */
 
 /** JSON that keeps the spelling of its numbers. */
 export type Doc = null | boolean | string | { num: string } | Doc[] | { members: [string, Doc][] };
@@ -6,7 +6,7 @@ export type Doc = null | boolean | string | { num: string } | Doc[] | { members:
 export interface Row {
   id: string;
   name: string | null;
-  /** Decimal without exponent. */
+  /** A decimal without exponent. */
   price: string | null;
   steps: number | null;
   is_good: boolean | null;
@@ -18,7 +18,7 @@ export interface Row {
 }
 
 type Type = 'text' | 'json' | 'number' | 'bool' | 'time';
-/** `is` holds a string, a Decimal, a boolean or, for a time, microseconds; null is NULL. */
+/** `is` is a string, a Decimal, a boolean, or the microseconds of a time; null stands for NULL. */
 interface Value {
   type: Type;
   is: any;
@@ -32,7 +32,7 @@ type Tree = Record<string, any>;
 export const isOpaque = ({ doc, is_escaped }: Row) =>
   doc !== undefined && print(doc, is_escaped) !== print(doc, is_escaped, true);
 
-/** JSON text of a document; `isSafe` puts \ufffd for what PostgreSQL cannot read. */
+/** The JSON text of a document. With `isSafe`, \ufffd replaces characters that PostgreSQL cannot read. */
 export function print(doc: Doc, isEscaped: boolean, isSafe = false): string {
   if (typeof doc === 'string') {
     const letters = Array.from(doc, (letter) => {
@@ -54,7 +54,7 @@ export function print(doc: Doc, isEscaped: boolean, isSafe = false): string {
   return `{${members.join(',')}}`;
 }
 
-/** Text as PostgreSQL can hold it. */
+/** Replaces characters that PostgreSQL cannot store. */
 export const readable = (text: string) => text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd');
 
 function docAt(row: Row, path: string[]): Doc | undefined {
@@ -112,7 +112,7 @@ function decimalText({ digits, scale }: Decimal): string {
 const EPOCH_FIRST = -62_135_596_800n * 1_000_000n;
 const EPOCH_END = 253_402_300_800n * 1_000_000n;
 const INFINITY = 10n ** 30n;
-/** Nearest microsecond, halves away from zero. */
+/** Rounds to the nearest microsecond, halves away from zero. */
 function epochMicros({ digits, scale }: Decimal): bigint {
   const ten = 10n ** BigInt(Math.max(0, scale - 6));
   const micros =
@@ -183,7 +183,7 @@ function difference(a: Decimal, b: Decimal): bigint {
   return scaled(a, scale) - scaled(b, scale);
 }
 
-/** Negative, 0 or positive; null where there is no answer. */
+/** Negative, 0 or positive; null when the values cannot be compared. */
 function compare(a: Value, b: Value): number | null {
   if (a.type === 'json' && b.type === 'json') {
     const isNumeric = [a, b].every((side) => cast(side, 'number').is !== null);
@@ -209,7 +209,7 @@ function constant(literal: unknown): Value {
   if (typeof literal === 'number') return { type: 'number', is: decimal(String(literal)) };
   return { type: 'text', is: typeof literal === 'string' ? readable(literal) : null };
 }
-/** A literal number read as text keeps JavaScript's spelling. */
+/** The text of a value. A literal number keeps JavaScript's spelling. */
 function asText(tree: Tree, row: Row): string | null {
   const literal: unknown = tree['$literal'];
   return typeof literal === 'number' ? String(literal) : cast(value(tree, row), 'text').is;
@@ -300,7 +300,7 @@ const isDocument = (row: Row, name: string) => {
   return typeof found === 'object' && found !== null && !('num' in found);
 };
 
-/** What a value says: an object or a list without its escapes, and each of its strings that is JSON in the same way. */
+/** The texts that a search sees: a document without its escapes, and in the same way each string in it that is JSON. */
 function saidBy(text: string, isDocument: boolean): string[] {
   const own = isDocument ? decoded(text) : text;
   if (!text.includes('\\')) return [own];

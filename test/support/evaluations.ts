@@ -1,12 +1,12 @@
 import { WIRE } from '../../src/platform/http/wire-names.js';
 import type { TestApp } from './app.js';
 
-/** A trial as `aRun` records it: what it ran on, what the model said, and the scores of scorers by name. */
+/** A trial to record: its example, the output of the model, and scores keyed by scorer. */
 export interface RunTrial {
   example: unknown;
   output?: unknown;
   scores?: Record<string, unknown>;
-  /** Scores that are calls below the trial only, as of a row that was opened again. */
+  /** Scores that exist only as calls below the trial, as when a row is opened again. */
   late?: Record<string, unknown>;
   latency_ms?: number;
   usage?: object;
@@ -15,7 +15,7 @@ export interface RunTrial {
 
 const at = (ms: number) => new Date(Date.UTC(2026, 0, 1) + ms).toISOString();
 
-/** Records an evaluation as the Python SDK does, by calls alone. */
+/** Records an evaluation through calls only, as the Python SDK does. */
 export async function aRun(
   app: TestApp,
   project_id: string,

@@ -8,12 +8,12 @@ export const SECRET = 'sk-secret-of-the-operator';
 
 export const json = (response: Response): Promise<any> => response.json();
 
-/** A service that asks an engine by several names, for the tests beside the call. */
+/** Starts a service whose gateway knows one engine by several names, for the tests of the surrounding block. */
 export function useGateway() {
   const gateway = {
     app: {} as TestApp,
     engine: {} as TestEngine,
-    /** Of a writer of the project. */
+    /** A key with the role writer in the project. */
     key: '',
     client: (options: object = {}) =>
       new OpenAI({
@@ -22,7 +22,6 @@ export function useGateway() {
         maxRetries: 0,
         ...options,
       }),
-    /** A request as it is, with the bytes of its answer. */
     post: (body: unknown, headers: Record<string, string> = {}, path = '/v1/chat/completions') =>
       fetch(gateway.app.url + path, {
         method: 'POST',

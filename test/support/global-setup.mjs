@@ -1,11 +1,11 @@
-// Runs as plain Node, so it takes what it needs of the service from dist/, which `npm test` builds first.
+// Runs as plain Node, so it imports the service from dist/, which `npm test` builds first.
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 
-/** A database of a test run does not outlive it, so it may trade safety for speed. */
+/** A test database is dropped after the run, so it may trade safety for speed. */
 const FAST = [
   'fsync=off',
   'synchronous_commit=off',
@@ -14,12 +14,13 @@ const FAST = [
 ].flatMap((setting) => ['-c', setting]);
 
 /**
- * One PostgreSQL for the run, `TEST_DATABASE_URL` or an embedded one, with a migrated template that each test file
- * clones. Or the cluster of which `TEST_CITUS_URL` is the coordinator: the template is distributed then, and each of its
- * nodes has a database of each name.
+ * Starts one PostgreSQL for the run (`TEST_DATABASE_URL` or an embedded one) with a migrated template. Each test file
+ * clones the template.
+ *
+ * With `TEST_CITUS_URL`, the coordinator of a cluster, the template is distributed and every node has each database.
  */
 export default async function setup() {
-  if (globalThis.stopTestServer) return; // another project of the run has done it
+  if (globalThis.stopTestServer) return; // another Jest project of the run has done it
   process.env.LOG_LEVEL ??= 'silent';
   const { TEST_CITUS_URL, TEST_DATABASE_URL } = process.env;
   const url = TEST_CITUS_URL ?? TEST_DATABASE_URL;
@@ -29,7 +30,7 @@ export default async function setup() {
   for (const node of nodes) await run(node, `CREATE DATABASE ${template}`);
   if (TEST_CITUS_URL) await joinNodes(nodes.map((node) => databaseOn(node, template)));
   await migrateTemplate(databaseOn(server.url, template), Boolean(TEST_CITUS_URL));
-  // its own processes would keep the template from being cloned
+  // Citus processes in the template would block its cloning
   if (TEST_CITUS_URL)
     for (const node of nodes)
       await run(
@@ -48,7 +49,7 @@ export default async function setup() {
 
 const databaseOn = (url, name) => url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`);
 
-/** The addresses of all nodes, the coordinator's first. */
+/** The URLs of all nodes, coordinator first. */
 async function nodesOf(url) {
   const rows = await run(url, `SELECT nodename, nodeport FROM pg_dist_node ORDER BY groupid`);
   return rows.map(({ nodename, nodeport }) => {
@@ -72,7 +73,7 @@ async function startServer() {
   const { openEmbeddedPostgres } =
     await import('../../dist/src/platform/postgres/embedded-postgres.js');
   const dataDir = mkdtempSync(join(tmpdir(), 'skein-test-'));
-  chmodSync(dataDir, 0o755); // the account that PostgreSQL runs as must reach it
+  chmodSync(dataDir, 0o755); // PostgreSQL runs as another account, which must reach the folder
   const server = await openEmbeddedPostgres({ dataDir, flags: FAST });
   return {
     url: server.url,
@@ -94,7 +95,7 @@ async function migrateTemplate(url, isCluster) {
   await dataSource.destroy();
 }
 
-/** Answers the rows of the last statement. */
+/** Runs statements and returns the rows of the last one. */
 async function run(url, ...statements) {
   const client = new pg.Client(url);
   await client.connect();

@@ -5,7 +5,7 @@ import { GrpcDoor } from '../../src/doors/otel/grpc/grpc-door.js';
 import { ConnectionsService } from '../../src/platform/operations/connections.service.js';
 import type { TestApp } from './app.js';
 
-/** Lets the app take OTLP over gRPC too, as `openService` does. */
+/** Makes the app accept OTLP over gRPC, as `openService` does. */
 export async function listenForGrpc({ app }: TestApp, firstMs = 60_000) {
   const door = new GrpcDoor(app.getHttpServer(), app.get(ConnectionsService), firstMs);
   const listener = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) =>
@@ -29,7 +29,7 @@ export type GrpcAnswer = { code: number; details: string; metadata: Metadata; bo
 
 const same = (bytes: Buffer) => bytes;
 
-/** A client of gRPC's own library, which sends bytes as they are. */
+/** A client of the gRPC library that sends bytes unchanged. */
 export function grpcClient(address: string) {
   const client = new Client(address, credentials.createInsecure(), {
     'grpc.max_send_message_length': -1,

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 
 /**
- * Random JSON texts as any writer may spell them: every form of number, characters raw or escaped in all ways, white
- * space everywhere, keys that repeat and keys that are hard to sort. No half surrogate stands raw, as in UTF-8.
+ * Random JSON texts in every valid spelling: all forms of numbers, raw and escaped characters, white space everywhere,
+ * repeated keys, and keys that are hard to sort. Half surrogates are always escaped, since UTF-8 has none.
  */
 
 const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r'), maxLength: 2 });
@@ -73,5 +73,5 @@ const { value } = fc.letrec<{ value: string }>((tie) => {
 
 export const jsonTexts: fc.Arbitrary<string> = value;
 
-/** The inside of a JSON string, rich in escapes. */
+/** The content of a JSON string, with many escapes. */
 export const stringBodies: fc.Arbitrary<string> = body;

@@ -1,10 +1,10 @@
 import Sequencer from '@jest/test-sequencer';
 
-/** Suites that take long though their files are small: begun last, they would keep one worker busy and the others idle. */
+/** Slow suites with small files. If they began last, one worker would be busy and the others idle. */
 const LONG =
   /\/(access-matrix|attack|background|bodies|disk|embedded-postgres|live|proof|restart|server|soak|streams)\.(e2e|long)-spec\.ts$/;
 
-/** Jest's order, which goes by the size of files where it has not seen a run yet, but for the suites above. */
+/** Jest's order, with the suites above first. Without results of an earlier run, Jest sorts by file size. */
 export default class LongestFirst extends Sequencer {
   async sort(tests) {
     // oxlint-disable-next-line unicorn/no-array-sort -- of a sequencer, not of an array

@@ -1,20 +1,18 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { TestApp } from './app.js';
 
-/** The answer of a tool, taken apart. */
 export interface ToolAnswer {
   isError: boolean;
   /** The text of each block. */
   texts: string[];
-  /** Our words. */
+  /** The first line of the answer, which the service writes itself. */
   words: string;
-  /** What was recorded, parsed, from between the two lines around it. */
+  /** The recorded data, parsed from the block between the two marker lines. */
   data: any;
-  /** Bytes that a model reads. */
+  /** Bytes that the model reads. */
   bytes: number;
 }
 
-/** The official client, connected. */
 export async function aClient(
   { url }: Pick<TestApp, 'url'>,
   authorization: string,
@@ -43,7 +41,10 @@ export async function callTool(
   };
 }
 
-/** @throws Error when the block is not one JSON text between its own two lines */
+/**
+ * Parses a block of recorded data.
+ * @throws Error when the block is not one JSON text between its two marker lines
+ */
 export function recordedIn(block: string | undefined): any {
   if (block === undefined) return undefined;
   const [, name, text] = /^<(recorded-[0-9a-f]{16})>\n([^]*)\n<\/\1>$/.exec(block) ?? [];

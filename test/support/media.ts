@@ -4,13 +4,13 @@ import type { Planted } from './planted.js';
 
 export const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('base64');
 
-/** What an SDK of Langfuse announces of bytes. */
+/** The request by which Langfuse's SDK announces an upload. */
 export const announced = (bytes: Uint8Array, more: object = {}) => ({
   ...{ traceId: 't', observationId: null, field: 'input', contentType: 'image/png' },
   ...{ contentLength: bytes.length, sha256Hash: sha256Of(bytes), ...more },
 });
 
-/** A medium of a project whose bytes are uploaded: its id. */
+/** Uploads a medium to a project and returns its id. */
 export async function aMediumOf({ project }: Planted, app: TestApp): Promise<string> {
   const bytes = randomBytes(20);
   const headers = { authorization: basic(app.key, project) };

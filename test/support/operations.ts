@@ -20,18 +20,17 @@ import { aPairOf, trainingOf } from './trained.js';
 import { manifestFile, previewOf, sha256Of } from './preview.js';
 import { indexDefinition } from '../../src/tracing/calls/indexes/call-indexes.query.js';
 
-/** A request about a planted project; what it says itself does not hold the project's marker. */
+/** A request about a planted project. The request itself does not contain the project's marker. */
 export interface Sent {
-  /** Of the placeholders of the route. */
+  /** Values of the route's placeholders. */
   params?: Record<string, string>;
-  /** With its question mark. */
+  /** The query string with its question mark. */
   query?: string | undefined;
-  /** JSON, unless it is a form or bytes. */
+  /** Sent as JSON, except forms and bytes. */
   body?: unknown;
   headers?: Record<string, string>;
 }
 
-/** Sends a request to a route. */
 export function sendTo(
   url: string,
   route: string,
@@ -54,27 +53,27 @@ export type Scheme = (typeof SCHEMES)[number];
 
 export interface Operation {
   schemes: Scheme[];
-  /** The least role. */
+  /** The least role that may call the operation. */
   role: Role;
-  /** What a key is answered whose scopes hold other projects only: a refusal, or an answer without this project. */
+  /** The status for a key that reaches other projects only: a refusal, or an answer without this project. */
   elsewhere: 200 | 204 | 403 | 404;
-  /** The answer holds the marker of the project. */
+  /** The answer contains the marker of the project. */
   isShowing?: true;
-  /** The request names no project: the answer may hold the markers of all that the key reaches. */
+  /** The request names no project. The answer may contain the markers of all projects that the key reaches. */
   isForAll?: true;
-  /** Only a caller that reaches everything may. */
+  /** Only callers that reach all projects may call it. */
   isForAllScopes?: true;
-  /** Of what it changes, what those are told who watch the project. */
+  /** The kinds of changes that watchers of the project are notified of. */
   changes?: string[];
-  /** Of a write that takes no `Idempotency-Key`: why one that comes again, however late, does no harm. */
+  /** For a write without `Idempotency-Key`: the reason why repeating it is harmless, however late. */
   harmless?: string;
-  /** Stores what the operation is to show, with the marker, in each project that is planted. */
+  /** Stores data with the marker in each planted project, for the operation to return. */
   plant?: (planted: Planted, app: TestApp) => Promise<unknown>;
-  /** A request that succeeds. It is built anew for each key that may send it, so it may use up what it names. */
+  /** Builds a request that succeeds. It is built again for each key, so it may use up the things that it names. */
   build: (planted: Planted, app: TestApp) => Sent | Promise<Sent>;
 }
 
-/** Routes that answer anybody, since they show nothing of a project, and what they answer. */
+/** Routes without authentication and their status. They return no data of a project. */
 export const PUBLIC: Record<string, 200 | 401 | 403 | 404 | 405> = {
   'GET /health': 200,
   'GET /ready': 200,
@@ -82,13 +81,13 @@ export const PUBLIC: Record<string, 200 | 401 | 403 | 404 | 405> = {
   'GET /metrics': 200,
   'GET /server_info': 200,
   'GET /api/public/health': 200,
-  // not signed
+  // without a signature
   'GET /api/public/media/:id/content': 403,
   'PUT /api/public/media/:id/content': 403,
   'GET /openapi.json': 200,
   'POST /console/login': 401,
   'POST /console/logout': 401,
-  // there is no such provider
+  // no such provider is configured
   'GET /auth/:provider/sign-in': 404,
   'GET /auth/:provider/callback': 404,
   'POST /auth/:provider/back-channel-logout': 404,
@@ -110,14 +109,14 @@ const rows =
   (scheme: Scheme, role: Role, common: Omit<Rest, 'schemes'>): Row =>
   (build, rest) => ({ schemes: [scheme], role, ...common, ...rest, build });
 
-/** Most operations name the project in their body, so that one elsewhere is refused by name. */
+/** Operations that name the project in the body, so a key of another project gets 403. */
 const reads = rows('basic', 'reader', { elsewhere: 403, isShowing: true });
 const counts = rows('basic', 'reader', { elsewhere: 403 });
 const writes = rows('basic', 'writer', { elsewhere: 403 });
 const administers = rows('basic', 'admin', { elsewhere: 403 });
-/** Preview operations name a model or a job, whose id must not be probed. */
+/** Preview operations, which name a model or a job. The answer 404 does not reveal whether the id exists. */
 const previews = rows('bearer', 'reader', { elsewhere: 404, isShowing: true });
-/** A list that shows nothing of what clients said. */
+/** A list without any texts of clients. */
 const lists = rows('bearer', 'reader', { elsewhere: 200, isForAll: true });
 const changes = rows('bearer', 'writer', { elsewhere: 404 });
 const trains = rows('bearer', 'trainer', { elsewhere: 404 });
@@ -132,7 +131,6 @@ const asks: Row = (build, rest) => ({
 const TOMORROW = new Date(Date.now() + 86_400_000).toISOString();
 
 let numbers = 0;
-/** A name that was not used before. */
 const fresh = () => `fresh-${++numbers}`;
 
 const withBody =
@@ -151,7 +149,7 @@ const aFeedback = ({ project, callId }: Planted) => ({
   payload: { says: fresh() },
 });
 
-/** An event of Langfuse. */
+/** An event of Langfuse's ingestion. */
 const ingested = (type: string, body: object) => ({
   type,
   id: fresh(),
@@ -159,7 +157,7 @@ const ingested = (type: string, body: object) => ({
   body,
 });
 
-/** A gate between the two steps of a new model. */
+/** Makes a model with two steps, and a request for a gate between them. */
 async function twoSteps({ project, marker }: Planted, app: TestApp): Promise<Sent> {
   const model = await aModelOf(app, project, marker);
   const { job, lease } = await aLeasedJob(app, model);
@@ -169,7 +167,7 @@ async function twoSteps({ project, marker }: Planted, app: TestApp): Promise<Sen
   return { body: { project_id: project, model_id: model.id, step: 1, gate } };
 }
 
-/** A step of a new model that was trained on two rollouts, of which one has been purged. */
+/** Makes a model with a step that was trained on two pairs of rollouts, one of which has been purged. */
 async function aTaintedStep({ project, marker }: Planted, app: TestApp): Promise<Sent> {
   const training = trainingOf(app, project);
   const model_id = await training.aModel(fresh());
@@ -179,7 +177,6 @@ async function aTaintedStep({ project, marker }: Planted, app: TestApp): Promise
   return { body: { project_id: project, model_id, step } };
 }
 
-/** A person who has signed in. */
 async function aUser(app: TestApp, name: string): Promise<string> {
   const [{ id }] = await app.query(
     `INSERT INTO users (id, issuer, subject, email_verified, name, groups)
@@ -189,13 +186,13 @@ async function aUser(app: TestApp, name: string): Promise<string> {
   return id;
 }
 
-/** The person who is planted in the project. */
+/** The id of the user who is planted in the project. */
 async function memberOf(app: TestApp, project: string, marker: string): Promise<string> {
   const { body } = await app.post('/members/list', { scope: project });
   return body.members.find(({ name }: { name: string }) => name === marker).user_id;
 }
 
-/** A queue with the planted call in it, which says the marker. */
+/** Makes a queue with the marker in its name and the planted call in it. */
 async function aQueue({ project, marker }: Pick<Planted, 'project' | 'marker'>, app: TestApp) {
   const made = { project_id: project, name: `${fresh()} ${marker}`, scorer_refs: [] };
   const { id } = (await app.post('/annotation_queues', made)).body;
@@ -204,7 +201,7 @@ async function aQueue({ project, marker }: Pick<Planted, 'project' | 'marker'>, 
   const found = await app.post(`/annotation_queues/${id}/items/query`, { project_id: project });
   return { queue_id: id as string, item_id: found.body.items[0].id as string };
 }
-/** A request about a queue of its own. */
+/** A request about a new queue. */
 const ofQueue =
   (body: object): Build =>
   async (planted, app) => ({
@@ -216,7 +213,7 @@ const readQueue: Build = async (planted, app) => ({
   query: `?project_id=${planted.project}`,
 });
 
-/** A dataset with a row of each of the planted calls. */
+/** Makes a dataset with a row for each planted call. */
 async function aDataset({ project, marker }: Pick<Planted, 'project' | 'marker'>, app: TestApp) {
   const columns = { marker: 'inputs.marker', call: 'id' };
   const filter = { trace_ids: [`trace.${marker}`] };
@@ -225,14 +222,12 @@ async function aDataset({ project, marker }: Pick<Planted, 'project' | 'marker'>
 }
 
 const newStart = ({ project }: Planted) => ({ start: aStart({ project_id: project }) });
-/** The id of a new call. */
 const aCall = async (planted: Planted, app: TestApp): Promise<string> =>
   (await app.post('/call/start', newStart(planted))).body.id;
 const newEnd = async (planted: Planted, app: TestApp) => ({
   end: anEnd({ project_id: planted.project, id: await aCall(planted, app) }),
 });
 
-/** `:entity` and `:project` of the path. */
 const pathOf = ({ project }: Pick<Planted, 'project'>) => {
   const [entity, name] = project.split('/') as [string, string];
   return { entity, project: name };
@@ -241,7 +236,7 @@ const inPath =
   (body: (planted: Planted, app: TestApp) => object | Promise<object>): Build =>
   async (planted, app) => ({ params: pathOf(planted), body: await body(planted, app) });
 
-/** A request whose path names the project, and more. */
+/** A request with the project and further parameters in its path. */
 const onPath =
   (
     params: (planted: Planted, app: TestApp) => object | Promise<object> = () => ({}),
@@ -254,7 +249,7 @@ const onPath =
     query: await query(planted, app),
   });
 
-/** A run with a prediction and a score, which hold the marker. */
+/** Makes a run with a prediction and a score that contain the marker. */
 async function aRunOf({ project, marker }: Planted, app: TestApp) {
   const post = async (path: string, body: object) =>
     (await app.post(`/v2/${project}/${path}`, body)).body;
@@ -280,7 +275,7 @@ const TYPED_BODIES: Record<string, (marker: string) => object> = {
   models: (marker) => ({ name: 'a model', source_code: marker }),
 };
 
-/** A typed object that holds the marker. */
+/** Makes a typed object that contains the marker. */
 const aTyped =
   (kind: string, name?: () => string) =>
   async ({ project, marker }: Planted, app: TestApp) => {
@@ -319,7 +314,6 @@ const aSpan = () => ({
   name: 'work',
   startTimeUnixNano: '1767225600123456789',
 });
-/** Spans of a resource. */
 export const spansOf = (attributes: Record<string, string>, ...spans: object[]) => ({
   resource: {
     attributes: Object.entries(attributes).map(([key, stringValue]) => ({
@@ -329,7 +323,7 @@ export const spansOf = (attributes: Record<string, string>, ...spans: object[]) 
   },
   scopeSpans: [{ spans: spans.length > 0 ? spans : [aSpan()] }],
 });
-/** A message of a span that is not there. */
+/** A log record with a message of a span that is not stored. */
 const aLogRecord = (content: string) => ({
   ...aSpan(),
   eventName: 'gen_ai.user.message',
@@ -344,7 +338,7 @@ const spans: Build = ({ project }) => ({
   body: { resourceSpans: [spansOf({})] },
 });
 
-/** A turn of a conversation that says the marker wherever it may. */
+/** Records a turn of a conversation with the marker in every member that may contain it. */
 const recordTurn: NonNullable<Operation['plant']> = async ({ project, marker }, app) =>
   app.post(
     '/agents/otel/v1/traces',
@@ -366,7 +360,7 @@ const ofAgents = (build: (planted: Planted) => object = () => ({})) => ({
   plant: recordTurn,
 });
 
-/** Tags of the planted version of an object. */
+/** A request about tags of the planted object version. */
 const ofVersion: Build = ({ project, objectDigest }) => ({
   params: { object_id: OBJECT, digest: objectDigest },
   body: { project_id: project, tags: [fresh()] },
@@ -377,7 +371,6 @@ const readFile = withBody(({ fileDigest }) => ({ digest: fileDigest }));
 const ofTable = withBody(({ tableDigest }) => ({ digest: tableDigest }));
 const queryCalls = withBody(() => ({ include_costs: true, include_feedback: true }));
 
-/** A conversation to train on. */
 const aRow = (text: string) =>
   JSON.stringify({
     messages: [
@@ -399,12 +392,12 @@ async function aTrainingData({ project }: Pick<Planted, 'project'>, app: TestApp
 const ofModel: Build = ({ model }) => ({ params: { id: model } });
 const ofJob: Build = ({ job }) => ({ params: { id: job } });
 
-/** A request of the trainer who holds the job that is planted. */
+/** A request of the trainer that holds the planted job. */
 const byTrainer =
   (body?: object): Build =>
   ({ job, lease }) => ({ params: { id: job }, headers: { 'x-lease-token': lease }, body });
 
-/** A job whose trainer has sent a file that says the marker, as `weights`. */
+/** Makes a job whose trainer has uploaded a file `weights` that contains the marker. */
 async function aJobWithFile({ project, marker }: Planted, app: TestApp) {
   const model = await aModelOf(app, project, 'm');
   const { job, lease } = await aLeasedJob(app, model);
@@ -416,7 +409,7 @@ async function aJobWithFile({ project, marker }: Planted, app: TestApp) {
   return { model, job, file, headers: { 'x-lease-token': lease }, lease };
 }
 
-/** A checkpoint of step 1 with that file. */
+/** Makes a checkpoint of step 1 with that file. */
 const aCheckpointWithFile: Build = async (planted, app) => {
   const { model, job, file, lease } = await aJobWithFile(planted, app);
   const body = { metrics: {}, checkpoint: { files: [file], config: { of: planted.marker } } };
@@ -425,7 +418,7 @@ const aCheckpointWithFile: Build = async (planted, app) => {
   return { params: { id: model.id, step: '1' } };
 };
 
-/** A server that says something of step 0 of the planted model. */
+/** A request of a server that serves step 0 of the planted model. */
 const servesModel =
   (more: object): Build =>
   ({ model }) => ({ body: { model_id: model, step: 0, provider: 'loras', ...more } });
@@ -440,7 +433,7 @@ async function plantServed({ project, model, marker }: Planted, app: TestApp): P
 const ASKED = { model: 'echo', messages: [] };
 const ASKS_AGAIN = 'asks the provider again, as each request does';
 
-/** The last request for a job of its own. */
+/** A request that ends a new job. */
 const endsJob =
   (body: object): Build =>
   async ({ project }, app) => {
@@ -450,9 +443,9 @@ const endsJob =
   };
 
 /**
- * Every operation that wants a key, by its route: who may call it, what a key of another project is answered, and a
- * request that succeeds. `access-matrix.long-spec.ts` sends each of them with every kind of key, `idempotency.e2e-spec.ts`
- * sends each write twice, and `events.long-spec.ts` listens to what each tells.
+ * All operations that need a key, by route: the least role, the status for a key of another project, and a request that
+ * succeeds. `access-matrix.long-spec.ts` sends each with every kind of key, `idempotency.e2e-spec.ts` sends each write
+ * twice, and `events.long-spec.ts` checks the events of each.
  */
 export const OPERATIONS: Record<string, Operation> = {
   'POST /mcp': {
@@ -465,12 +458,12 @@ export const OPERATIONS: Record<string, Operation> = {
       },
     })),
     schemes: [...SCHEMES],
-    // a refusal of a tool is an answer with `isError`
+    // a tool refuses with a successful answer that has `isError`
     elsewhere: 200,
     isShowing: true,
   },
   'POST /keys/create': administers(({ project }) => ({
-    // the key of a person makes none that lasts longer
+    // a person's key can create no key that expires later
     body: { user: 'bob', role: 'reader', scopes: [project], expires_at: TOMORROW },
   })),
   'POST /keys/list': administers(() => ({ body: {} }), {
@@ -536,7 +529,7 @@ export const OPERATIONS: Record<string, Operation> = {
   }),
   'POST /project/ttl_settings/read': counts(onlyProject),
   'POST /project/ttl_settings/update': administers(withBody(() => ({ retention_days: 3650 }))),
-  // it has no end: its head is all that is looked at
+  // the stream never ends, so only the head of the answer is read
   'GET /events': counts(({ project }) => ({ query: `?project_id=${project}` }), {
     schemes: ['basic', 'bearer'],
   }),
@@ -551,7 +544,7 @@ export const OPERATIONS: Record<string, Operation> = {
   'POST /index/list': administers(onlyProject, { harmless: 'reads' }),
   'POST /index/delete': administers(async ({ project }, app) => {
     const { name, field } = indexDefinition(project, `inputs.${fresh()}`, 'text');
-    // more of them at once than a project may have
+    // inserted by SQL, because a project may not have so many
     await app.query(
       `INSERT INTO call_indexes (project_id, name, field, kind) VALUES ($1, $2, $3, 'text')`,
       [project, name, field],
@@ -580,7 +573,7 @@ export const OPERATIONS: Record<string, Operation> = {
     changes: ['calls'],
     harmless: 'is an upsert by the id of the call',
   }),
-  // each item is refused by itself: see the tests of what stands inside requests
+  // each item is refused separately: see access-nested.e2e-spec.ts
   'POST /call/upsert_batch': writes(
     ({ project, callId }) => {
       const start = aStart({ project_id: project, parent_id: callId });
@@ -981,7 +974,7 @@ export const OPERATIONS: Record<string, Operation> = {
     plant: aMediumOf,
   },
   'GET /api/public/projects': counts(({ project }) => ({ headers: { project_id: project } })),
-  // an error inside of the answer is how GraphQL refuses: see the tests of what stands inside requests
+  // GraphQL refuses with an error inside of the answer: see access-nested.e2e-spec.ts
   'POST /graphql': counts(
     (planted) => ({
       body: {
@@ -1054,7 +1047,7 @@ export const OPERATIONS: Record<string, Operation> = {
       const model = await aModelOf(app, project, 'm');
       const { job, lease } = await aLeasedJob(app, model);
       await previewOf(app).start(job, lease);
-      await previewOf(app).complete(job, lease); // the latest checkpoint cannot be deleted
+      await previewOf(app).complete(job, lease); // the latest checkpoint cannot be deleted, so this makes another one
       return { params: { id: model.id }, body: { steps: [0] } };
     },
     { changes: ['models'] },
@@ -1247,6 +1240,6 @@ export const OPERATIONS: Record<string, Operation> = {
     },
   ),
 
-  // the last one, since it leaves nothing that another could ask for
+  // must be last: it leaves no data for other operations
   'POST /project/delete': administers(onlyProject, { changes: [...KINDS] }),
 };

@@ -3,7 +3,7 @@ import { Browser } from './provider.js';
 
 export type SignedIn = Awaited<ReturnType<typeof signedInPerson>>;
 
-/** A person of the provider with these roles, by scope, signed in. The roles are taken away again with `leave`. */
+/** Gives a person roles, keyed by scope, and signs them in. `leave` removes the roles. */
 export async function signedInPerson(
   app: TestApp,
   publicUrl: string,

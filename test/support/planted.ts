@@ -4,12 +4,12 @@ import { OPERATIONS } from './operations.js';
 import { aChoice, groupsOf, previewOf } from './preview.js';
 import { aRecipe, publish, record } from './rollouts.js';
 
-/** A project with something of everything in it. */
+/** A project with data of every kind. */
 export interface Planted {
   project: string;
-  /** Stands in all that can hold a text of the client's own, and in nothing of another project. */
+  /** A text in everything that can contain a client's text, and in nothing of another project. */
   marker: string;
-  /** The id of a call that every planted project has, and of one that no other project has. */
+  /** `callId` is the same in every planted project, `ownCallId` exists in this one only. */
   callId: string;
   ownCallId: string;
   traceId: string;
@@ -19,21 +19,21 @@ export interface Planted {
   fileDigest: string;
   model: string;
   checkpoint: string;
-  /** It runs, under this lease. */
+  /** A running job, and its lease. */
   job: string;
   lease: string;
   event: string;
-  /** A recipe whose unit is a rollout that says the marker, and a build by it. */
+  /** A recipe that selects a rollout with the marker, and a build of it. */
   recipeRef: string;
   build: string;
 }
 
 export const OBJECT = 'thing';
-/** An object with a `field_schema` that refuses `REFUSED_VALUE`. */
+/** An object whose `field_schema` refuses `REFUSED_VALUE`. */
 export const SCHEMA_OBJECT = 'score';
 export const REFUSED_VALUE = 'no number';
 
-/** The text ends in a dot, so that the marker of `acme/demo` is no part of that of `acme/demo2`. */
+/** Ends in a dot, so that the marker of `acme/demo` is no part of the marker of `acme/demo2`. */
 const markerOf = (project: string) => `planted.${project.replace('/', '-')}.`;
 
 export const refOf = (project: string, rest: string) => `svc:///${project}/${rest}`;
@@ -49,11 +49,10 @@ const fileContentOf = ({ marker }: Pick<Planted, 'marker'>) => `bytes of ${marke
 
 export const aPrice = { prompt_token_cost: 1, completion_token_cost: 2 };
 
-/** Groups with a text in a message. */
 export const groupsWith = (content: string) =>
   groupsOf([{ messages_and_choices: [{ role: 'user', content }, aChoice()], reward: 1 }]);
 
-/** Plants the same names and ids in each project, so that a statement which forgets the project finds its neighbour's. */
+/** Stores the same names and ids in each project, so that a statement without its project finds rows of a neighbour. */
 export async function plant(app: TestApp, project: string): Promise<Planted> {
   const marker = markerOf(project);
   const post = async (path: string, body: unknown) => done(await app.post(path, body));
@@ -129,7 +128,7 @@ async function plantBuild(app: TestApp, project: string, marker: string) {
   const messages = [{ role: 'user', content: marker }];
   await record(app, [{ id, task: marker, asks: [{ messages }], score: 1 }], project);
   const recipe = aRecipe({
-    description: marker, // so that no other project has its digest
+    description: marker, // makes the digest differ from that of other projects
     select: { filter: { op_names: ['rollout'] } },
     group: { min: 1 },
   });
@@ -157,13 +156,13 @@ async function plantTraining(app: TestApp, project: string, marker: string) {
 
 export interface Model {
   id: string;
-  /** No other model has it, so that a claim can ask for its jobs alone. */
+  /** A base model that no other model has, so that a claim gets only jobs of this one. */
   base: string;
 }
 
 let models = 0;
 
-/** A model with a name of its own, which begins with `name`. */
+/** Makes a model with a new name that begins with `name`. */
 export async function aModelOf(app: TestApp, projectId: string, name: string): Promise<Model> {
   const [entity, project] = projectId.split('/');
   const n = ++models;
@@ -172,7 +171,7 @@ export async function aModelOf(app: TestApp, projectId: string, name: string): P
   return { id: done(await previewOf(app).call('POST', '/models', body)).id, base };
 }
 
-/** A job that waits for a trainer. The text stands in its trajectories and its settings. */
+/** Queues a job with the text in its trajectories and its settings. */
 export async function aQueuedJob(app: TestApp, { id }: Model, text = ''): Promise<string> {
   const body = {
     model_id: id,
@@ -182,7 +181,7 @@ export async function aQueuedJob(app: TestApp, { id }: Model, text = ''): Promis
   return done(await previewOf(app).call('POST', '/training-jobs', body)).id;
 }
 
-/** A job that a trainer has claimed, and the token of the lease. */
+/** Claims a new job and returns it with its lease token. */
 export async function aLeasedJob(app: TestApp, model: Model, text = '') {
   const job = await aQueuedJob(app, model, text);
   const claimed = done(await previewOf(app).claim({ base_models: [model.base] }));
@@ -195,8 +194,8 @@ function done({ status, text, body }: Answer): any {
 }
 
 /**
- * What the tables hold, of one project or of all. Without what is written in the background: the statistics of threads and calls, and kept trials,
- * which a refresher keeps up to date from the calls, the audit, which notes the use of a key, and that processes are there.
+ * A digest of each table, of one project or of all. Left out are tables that change in the background: statistics of
+ * threads and calls, kept trials, the audit (which notes uses of keys), and the list of processes.
  */
 export async function contents(app: TestApp, project?: string): Promise<Record<string, string>> {
   const tables = await app.query<{ name: string }>(`

@@ -1,7 +1,7 @@
 import type { RolloutSpec } from './rollouts.js';
 import { toolCall, toolAnswer, user } from './rollouts.js';
 
-/** The numbers that a linear congruential generator makes of a seed. */
+/** Returns a linear congruential generator of numbers from 0 to 1. */
 export function randomOf(seed: number): () => number {
   let state = seed;
   return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
@@ -13,8 +13,8 @@ export const ROLLOUTS = 8;
 const LEARNING_RATE = 0.3;
 
 /**
- * A softmax policy with a table of logits: for each task which tool to call, and for each tool what to answer. It is
- * what the loop trains: small, but its log-probabilities are real, and so are its gradients.
+ * A softmax policy with a table of logits: which tool to call for each task, and which answer to give after each tool.
+ * The loop trains it. It is small, but its log-probabilities and its gradients are real.
  */
 export class Policy {
   step = 0;
@@ -38,7 +38,7 @@ export class Policy {
     return at < 0 ? ACTIONS - 1 : at;
   }
 
-  /** The gradient of what was sampled in groups, with rewards against the mean of the group; one step of it. */
+  /** Makes one policy-gradient step, with advantages relative to the mean reward of the group. */
   train(groups: any[]): void {
     const gradients = new Map<string, number[]>();
     for (const { trajectories } of groups) {
@@ -64,7 +64,7 @@ export class Policy {
       );
   }
 
-  /** A rollout of a task: a choice of a tool, then an answer; recorded as vLLM would answer. */
+  /** Samples a rollout of a task: a tool call, then an answer. It is recorded in vLLM's format. */
   rollout(task: number, id: string, second: number): RolloutSpec {
     const tool = this.sample(`${task}`);
     const answer = this.sample(`${task}/${tool}`);
@@ -99,7 +99,7 @@ export class Policy {
   }
 }
 
-/** What a trainer reads of a trajectory: the state before each choice, and the token that was sampled. */
+/** Reads a trajectory as a trainer does: the state before each choice, and the sampled token. */
 function decisionsOf(turns: any[]): { state: string; action: number }[] {
   const task = /\d+/.exec(turns[0].content)![0];
   let state = task;

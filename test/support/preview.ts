@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import type { Answer, TestApp } from './app.js';
 import { send } from './app.js';
 
-/** A choice with so many sampled tokens. */
+/** A choice with `numTokens` sampled tokens. */
 export const aChoice = (content: string | null = 'yes', numTokens = 2) => ({
   finish_reason: 'stop',
   index: 0,
@@ -30,14 +30,13 @@ export const groupsOf = (...trajectories: object[][]) =>
 
 export const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-/** A file of a manifest. */
 export const manifestFile = (name: string, bytes: Uint8Array) => ({
   name,
   size_bytes: bytes.length,
   sha256: sha256Of(bytes),
 });
 
-/** What a client and a trainer do, against one app. */
+/** Requests of a client and of a trainer to an app. */
 export function previewOf(app: Pick<TestApp, 'url' | 'key'>) {
   const lease = (token: string) => ({ headers: { 'x-lease-token': token } });
   const call = (
@@ -67,7 +66,7 @@ export function previewOf(app: Pick<TestApp, 'url' | 'key'>) {
       };
       return (await call('POST', '/models', body)).body.id;
     },
-    /** The id of a new job; its body is its own, so that it is no duplicate. */
+    /** Makes a job. Each body differs, so that no job is a duplicate. */
     async aJob(
       model_id: string,
       trajectory_groups: unknown = groupsOf([aTrajectory()]),
@@ -99,7 +98,7 @@ export function previewOf(app: Pick<TestApp, 'url' | 'key'>) {
       });
       return Buffer.from(await response.arrayBuffer());
     },
-    /** Sends bytes as a part of the file that they are, or of the one named. */
+    /** Uploads bytes as a part of a file; by default as the whole file. */
     part: (
       job: string,
       token: string,

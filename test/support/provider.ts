@@ -3,33 +3,33 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
 import { Provider } from 'oidc-provider';
 
-/** What the provider knows of a person, beside the subject. */
+/** Claims of a person, besides the subject. */
 type Account = Record<string, unknown>;
 
 type Signer = Awaited<ReturnType<typeof generateKeyPair>>['privateKey'];
 
 const SECRET = 'a client secret of the tests';
 
-/** The library says on the console that it is not set up for production. */
+/** Silences the library's warnings that its setup is not for production. */
 function quiet(): void {
   for (const level of ['warn', 'info'] as const)
     jest.spyOn(console, level).mockImplementation(() => {});
 }
 
 interface Options {
-  /** Where the service is, and the number that it knows the provider by. */
+  /** The URL of the service, and the provider's number in the service's settings. */
   publicUrl: string;
   number?: number;
-  /** Addresses and groups, by subject. */
+  /** Claims keyed by subject. */
   accounts: Record<string, Account>;
 }
 
 export type TestProvider = Awaited<ReturnType<typeof startProvider>>;
 
-/** `oidc-provider`, a certified provider, over HTTP. What it answers may be replaced on the way. */
+/** Starts `oidc-provider`, a certified OpenID provider. Tests can replace its answers. */
 export async function startProvider({ publicUrl, number = 0, accounts }: Options) {
   let handle: (request: IncomingMessage, response: ServerResponse) => unknown = () => {};
-  /** Answers in the place of the provider, by path. */
+  /** Handlers that answer instead of the provider, keyed by path. */
   const instead = new Map<string, typeof handle>();
   let requests = 0;
   const server = createServer((request, response) => {
@@ -41,7 +41,7 @@ export async function startProvider({ publicUrl, number = 0, accounts }: Options
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   let key: { jwk: JWK; sign: Signer };
 
-  /** Begins anew with other keys, and the same people. */
+  /** Starts the provider again with new keys and the same people. */
   async function rotate(): Promise<void> {
     const { privateKey } = await generateKeyPair('RS256', { extractable: true });
     const kid = `key-${Math.random()}`;
@@ -82,9 +82,9 @@ export async function startProvider({ publicUrl, number = 0, accounts }: Options
           accountId,
           claims: () => ({ sub: accountId, ...accounts[accountId] }),
         },
-      // of its own accord it gives one to those alone who are asked to consent each time
+      // without this it issues one only to clients that request consent each time
       issueRefreshToken: () => true,
-      // the back channel is on this machine
+      // back-channel requests go to this machine
       fetch: (url: string | URL, options: RequestInit) =>
         fetch(url, Object.assign({}, options, { dispatcher: undefined })),
       ttl: {
@@ -108,14 +108,14 @@ export async function startProvider({ publicUrl, number = 0, accounts }: Options
     accounts,
     rotate,
     requests: () => requests,
-    /** Of the service. */
+    /** Settings of the service for this provider. */
     settings: (prefix = 'OIDC_'): Record<string, string> => ({
       [`${prefix}ISSUER`]: issuer,
       [`${prefix}CLIENT_ID`]: 'skein',
       [`${prefix}CLIENT_SECRET`]: SECRET,
       [`${prefix}SCOPES`]: 'openid profile email groups offline_access',
     }),
-    /** A token that the provider might have signed. */
+    /** Signs any token with the provider's key. */
     sign: (claims: JWTPayload, header: { typ?: string; kid?: string } = {}) =>
       new SignJWT({ iss: issuer, aud: 'skein', ...claims })
         .setProtectedHeader({ alg: 'RS256', kid: key.jwk.kid!, ...header })
@@ -133,7 +133,7 @@ export async function startProvider({ publicUrl, number = 0, accounts }: Options
   };
 }
 
-/** A browser as far as redirects, forms and cookies go. It follows redirects until one leads to the console, or there is none. */
+/** A browser with redirects, forms and cookies. It follows redirects until one leads to the console. */
 export class Browser {
   readonly cookies = new Map<string, string>();
 
@@ -155,7 +155,7 @@ export class Browser {
     return response;
   }
 
-  /** Follows redirects up to a page, or to one that `until` names. */
+  /** Follows redirects to a page, or to the first URL that matches `until`. */
   async follow(
     url: string,
     until = /\/console\//,
@@ -172,7 +172,10 @@ export class Browser {
     throw new Error('too many redirects');
   }
 
-  /** Signs in as a person of the provider, who consents; answers where the browser ends, before it goes to `until`. */
+  /**
+   * Signs in and gives consent. Returns the URL at which the browser stops, without requesting one that matches
+   * `until`.
+   */
   async signIn(
     subject: string,
     { to = '/console/', number = 0, until = /\/console\//, url = '' } = {},
@@ -194,7 +197,7 @@ export class Browser {
     return page.url;
   }
 
-  /** A request of the console. */
+  /** Sends a request as the console does. */
   console(path: string, body?: unknown): Promise<Response> {
     return this.request(this.publicUrl + path, {
       ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),

@@ -4,7 +4,7 @@ import { ProjectsRefresher } from '../../src/tracing/projects/projects.refresher
 import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
 import type { TestApp } from './app.js';
 
-/** Where each refresher finds what has changed. It leaves the slots of the last five minutes marked. */
+/** The refreshers and their marks. Slots of the last five minutes stay marked. */
 const MARKS = {
   threads: [ThreadsRefresher, 'thread_marks'],
   slots: [CallSlotsRefresher, `call_slot_marks WHERE slot < now() - interval '5 minutes'`],
@@ -12,7 +12,10 @@ const MARKS = {
   projects: [ProjectsRefresher, 'project_marks'],
 } as const;
 
-/** Brings stored statistics up to date. The service refreshes too, and one refresh skips the projects that it has locked. */
+/**
+ * Refreshes stored statistics until no mark is left. The service refreshes too, and one run skips projects locked by
+ * another.
+ */
 export async function refreshed(app: TestApp, ...which: (keyof typeof MARKS)[]): Promise<void> {
   for (const name of which) {
     const [refresher, marks] = MARKS[name];

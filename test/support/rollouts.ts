@@ -1,9 +1,9 @@
 import type { TestApp } from './app.js';
 
-/** What a test says of a call of a model; the rest are defaults of a sound one. */
+/** A call of a model. Absent members get the defaults of a valid call. */
 export interface AskSpec {
   messages: object[];
-  /** Of the answer. */
+  /** The content of the answer. */
   content?: string | null;
   tool_calls?: object[];
   model?: string;
@@ -18,7 +18,7 @@ export interface RolloutSpec {
   id: string;
   task?: string;
   asks: AskSpec[];
-  /** At `output.score` of feedback of a scorer; none when absent. */
+  /** Stored at `output.score` of a scorer's feedback; no feedback when absent. */
   score?: unknown;
   second?: number;
   root?: object;
@@ -43,7 +43,7 @@ export const spelled = (text: string) => ({
   })),
 });
 
-/** A choice as an answer of OpenAI has it. */
+/** A choice in an OpenAI answer. */
 export const aChoiceOf = ({ content = 'yes', tool_calls, choice }: Partial<AskSpec>) => ({
   finish_reason: tool_calls ? 'tool_calls' : 'stop',
   index: 0,
@@ -52,7 +52,7 @@ export const aChoiceOf = ({ content = 'yes', tool_calls, choice }: Partial<AskSp
   ...choice,
 });
 
-/** Starts and ends of the calls of a rollout: a root, and below it the calls of a model. */
+/** Starts and ends of a rollout's calls: a root, and the model calls below it. */
 export function itemsOf(spec: RolloutSpec, project_id = PROJECT): object[] {
   const { id, task = 't', asks, second = 0, root = {}, end = {} } = spec;
   const trace_id = `trace-${id}`;
@@ -117,7 +117,7 @@ export const feedbackOf = (
   ...overrides,
 });
 
-/** Records rollouts and what a scorer says of them. */
+/** Records rollouts and the feedback with their scores. */
 export async function record(app: Pick<TestApp, 'post'>, specs: RolloutSpec[], project = PROJECT) {
   const items = specs.flatMap((spec) => itemsOf(spec, project));
   for (let at = 0; at < items.length; at += 5000) {
@@ -150,7 +150,7 @@ export const toolAnswer = (id: string, content = 'seen') => ({
   content,
 });
 
-/** A recipe that takes the score, with what the test overrides. */
+/** A recipe that uses the score as reward. */
 export const aRecipe = (overrides: object = {}) => ({
   _class_name: 'Recipe',
   _bases: ['Object', 'BaseModel'],
@@ -159,7 +159,6 @@ export const aRecipe = (overrides: object = {}) => ({
   ...overrides,
 });
 
-/** Publishes a recipe and answers its ref. */
 export async function publish(
   app: Pick<TestApp, 'post'>,
   recipe: object,

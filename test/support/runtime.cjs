@@ -2,13 +2,14 @@ const { createRequire } = require('node:module');
 const path = require('node:path');
 const { default: Runtime } = require('jest-runtime');
 
-/** Modules of src/ that were loaded, by their files without the ending. */
+/** Loaded modules of src/, keyed by path without extension. */
 const loaded = new Map();
 
 /**
- * Loads packages as the service does, by Node and once for all suites of a process, and what is in src/ once too: to load it
- * took a third of the time of a suite. A suite that is apart (`environment.cjs`) has modules of its own, and so has what
- * runs in `jest.isolateModules`.
+ * Loads packages with Node itself, once for all suites of a process, as the service does. Modules of src/ are loaded
+ * once too: loading them took a third of a suite's time.
+ *
+ * A suite with `isApart` (`environment.cjs`) has modules of its own, and so has code in `jest.isolateModules`.
  */
 module.exports = class LoadedOnce extends Runtime {
   constructor(config, environment, ...others) {

@@ -7,8 +7,9 @@ import { buffer } from 'node:stream/consumers';
 const PAGE = 2;
 
 /**
- * As much of an S3 server as backups use, with short pages, in memory. It checks the signed sum of what it gets, no signature:
- * `backups-s3.long-spec.ts` asks a real server. `fail` is asked before each request, and may answer in its place.
+ * An S3 server in memory with the operations that backups use, and short pages. It checks the signed checksums of
+ * bodies, but no signatures: `backups-s3.long-spec.ts` uses a real server. `fail` runs before each request and may
+ * answer it.
  */
 export async function startS3() {
   const objects = new Map<string, Buffer>();

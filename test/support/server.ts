@@ -8,7 +8,7 @@ import { newSecret } from '../../src/platform/auth/secret.js';
 import { type Answer, basic, send } from './app.js';
 import { until } from './until.js';
 
-/** A folder of its own, which every account may enter. */
+/** Makes a folder that every account may enter. */
 export function aFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'skein-e2e-'));
   chmodSync(path, 0o755);
@@ -17,20 +17,19 @@ export function aFolder(): { path: string; remove(): void } {
 
 export interface Run {
   process: ChildProcess;
-  /** Everything printed so far, on both streams. */
+  /** The output so far, of both streams. */
   output: () => string;
   exit: Promise<number | null>;
 }
 
-/** One of the service's own programs (`main.js`, `server/commands/keys.cli.js`), as it is shipped. */
+/** Runs one of the service's programs (`main.js`, `server/commands/keys.cli.js`) from dist/. */
 export function run(program: string, env: Record<string, string>, args: string[] = []): Run {
   return watched(process.execPath, [`dist/src/${program}`, ...args], env);
 }
 
-/** `npm start`, as a person types it. */
 export const npmStart = (env: Record<string, string>): Run => watched('npm', ['start'], env);
 
-/** Any program, with nothing of our environment but PATH. */
+/** Runs a program with no variable of our environment except PATH. */
 export function watched(command: string, args: string[], env: Record<string, string>): Run {
   const child = spawn(command, args, {
     env: { PATH: process.env['PATH']!, PORT: '0', OTLP_GRPC_PORT: 'off', ...env },
@@ -49,11 +48,11 @@ export interface Server extends Run {
   url: string;
   key: string;
   post(path: string, body: unknown): Promise<Answer>;
-  /** Asks it to stop, and waits for its exit code. */
+  /** Sends a signal and waits for the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** The real service in a process of its own, listening. Its key is the one it printed, or the one given. */
+/** Starts the real service in a process of its own and waits until it listens. */
 export async function startServer(env: Record<string, string>): Promise<Server> {
   const key = env['BOOTSTRAP_API_KEY'] ?? newSecret();
   const server = run('main.js', { BOOTSTRAP_API_KEY: key, ...env });

@@ -6,14 +6,16 @@ import type { TestApp } from './app.js';
 export interface Statement {
   text: string;
   values: unknown[];
-  /** Read through a cursor, so it is a list. */
+  /** Read through a cursor, so the statement is a list. */
   isStream: boolean;
 }
 
-/** `beginSession` runs it when the pool opens a connection, whatever is asked then. */
+/** Part of a statement that `beginSession` runs when the pool opens a connection. */
 const OPENS_A_CONNECTION = 'set_config(name, wanted, false)';
 
-/** Notes what the service asks of the database from now on, by its text; not what the test asks by `app.query`. */
+/**
+ * Records the statements of the service from now on, keyed by text. Statements of `app.query` in tests are left out.
+ */
 export function recordStatements({ dataSource }: TestApp): Map<string, Statement> {
   const statements = new Map<string, Statement>();
   const asked = new Set<string>();
@@ -35,7 +37,7 @@ export function recordStatements({ dataSource }: TestApp): Map<string, Statement
   return statements;
 }
 
-/** Tells from now on of each statement of the service in whose name its connection was lent. */
+/** Calls `note` from now on for each statement of the service, with the owner of its connection. */
 export function recordOwners(
   database: Database,
   note: (owner: string, text: string) => void,
@@ -55,14 +57,14 @@ export function recordOwners(
       return ask(...sent);
     };
     const released = (error?: Error | boolean) => {
-      delete (client as Partial<PoolClient>).query; // the prototype has it
+      delete (client as Partial<PoolClient>).query; // the client then uses the prototype's method again
       release(error);
     };
     return Object.assign(client, { query: asked, release: released });
   });
 }
 
-/** Statements one behind the other, each as it is written, in the order of their texts. */
+/** Prints statements sorted by text. */
 export const listOf = (statements: Iterable<Statement>): string =>
   [...statements]
     .map(
@@ -80,13 +82,14 @@ interface Plan {
   [name: string]: unknown;
 }
 
-/** With a value, or with a parameter that a generic plan keeps. */
+/** A condition with a value, or with a parameter that a generic plan keeps. */
 const OF_ONE_PROJECT = /project_id = (['$]|ANY)/;
 
 /**
- * The tables that statements scan without saying of which project. It is the planner who says so: it knows the project also
- * where that comes from a table that is joined. Nested loops show it at the scan. A project that comes row by row, as into a
- * correlated subquery, does not count: a cluster cannot tell from it where to look.
+ * Lists tables that statements scan without a condition on the project, according to their plans. The planner also
+ * knows a project that comes from a joined table; a nested loop shows it at the scan.
+ *
+ * A project that comes row by row, as into a correlated subquery, does not count: Citus cannot find its shard.
  */
 export async function scansWithoutProject(
   { databaseUrl }: TestApp,
@@ -103,7 +106,7 @@ export async function scansWithoutProject(
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'project_id'
     LEFT JOIN pg_index i ON i.indrelid = c.oid
     WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace`);
-  const { tables, indexes } = rows[0]; // an index may hold one project only
+  const { tables, indexes } = rows[0]; // a partial index may contain a single project
   const scans = ({ Plans: inner = [], ...plan }: Plan): string[] => {
     const table = plan['Relation Name'];
     const isOfProject =
@@ -115,7 +118,7 @@ export async function scansWithoutProject(
   };
   const found: [string, string][] = [];
   for (const { text, values } of statements) {
-    if (text.startsWith('COPY')) continue; // only writes, and has no plan
+    if (text.startsWith('COPY')) continue; // it only writes and has no plan
     const explained = await client.query(`EXPLAIN (FORMAT JSON) ${text}`, values);
     for (const table of scans(explained.rows[0]['QUERY PLAN'][0].Plan)) found.push([table, text]);
   }
@@ -125,7 +128,7 @@ export async function scansWithoutProject(
 
 const LAST_NAME = /(\w+)"?(?:::\w+)?(?: COLLATE "C")?(?: (?:ASC|DESC))?(?: NULLS \w+)?$/;
 
-/** The last key of each order that a statement's SELECTs give their rows; none of aggregates and windows. */
+/** The last sort key of each ORDER BY of the statement's SELECTs, without those of aggregates and windows. */
 export function lastKeysOf({ text }: Statement): string[] {
   const done: string[] = [];
   const open = [''];
@@ -143,7 +146,7 @@ export function lastKeysOf({ text }: Statement): string[] {
   });
 }
 
-/** Parts of a statement in which a cluster takes only functions that are immutable, or at least stable. */
+/** Parts of a statement in which Citus accepts only immutable or stable functions. */
 const PARTS: [what: string, part: RegExp, takes: 'immutable' | 'stable'][] = [
   ['DO UPDATE SET', /\bDO UPDATE SET\b[^]*/g, 'immutable'],
   ['RETURNING', /\bRETURNING\b[^]*/g, 'immutable'],
@@ -155,7 +158,7 @@ const PARTS: [what: string, part: RegExp, takes: 'immutable' | 'stable'][] = [
   ['UPDATE', /\bUPDATE \w+[^]*/g, 'stable'],
 ];
 
-/** A text up to the bracket that closes what it is in. */
+/** The text up to the bracket that closes it. */
 function upToEnd(text: string): string {
   let depth = 0;
   for (const { 0: bracket, index } of text.matchAll(/[()]/g))
@@ -164,7 +167,7 @@ function upToEnd(text: string): string {
 }
 
 /**
- * What Citus refuses of statements, by their text. Joins across projects are not seen here, but by `scansWithoutProject`.
+ * Lists forms of statements that Citus refuses, found in their text. `scansWithoutProject` finds joins across projects.
  */
 export async function refusedByCitus(
   { query }: Pick<TestApp, 'query'>,

@@ -1,6 +1,6 @@
 import type { TestApp } from './app.js';
 
-/** The tables that hold a text in any column, looked for byte by byte. */
+/** The tables that contain a text in any column. Byte columns are searched too. */
 export async function tablesHolding(app: TestApp, text: string): Promise<string[]> {
   const tables = await app.query<{ name: string; bytes: string[] | null }>(`
     SELECT table_name AS name,

@@ -1,6 +1,6 @@
 import type { ThreadsQueryDto } from '../../src/tracing/threads/threads.dto.js';
 
-/** A call as far as thread statistics read it; times are microseconds since 1970. */
+/** The members of a call that thread statistics need. Times are microseconds since 1970. */
 export interface StoredCall {
   id: string;
   turn_id: string | null;
@@ -18,7 +18,7 @@ export const STORED_CALLS = `
 
 export type ThreadsRequest = Omit<ThreadsQueryDto, 'project_id'>;
 
-/** What `/threads/stream_query` must answer: every call looked at, nothing remembered. */
+/** Computes the expected answer of `/threads/stream_query` from all calls. */
 export function threadsOf(calls: StoredCall[], request: ThreadsRequest = {}): object[] {
   const { filter, sort_by, limit, offset } = request;
   const after = filter?.after_datetime ? Date.parse(filter.after_datetime) * 1000 : -Infinity;
@@ -73,7 +73,7 @@ function statisticsOf(thread_id: string, turns: StoredCall[]) {
   };
 }
 
-/** Linear interpolation between the two values next to the rank. */
+/** Interpolates linearly between the two values next to the rank. */
 function percentile(sorted: number[], share: number): number | null {
   if (sorted.length === 0) return null;
   const rank = share * (sorted.length - 1);
@@ -86,7 +86,7 @@ const wireTime = (micros: number) =>
   new Date(Math.floor(micros / 1000)).toISOString().slice(0, -1) +
   `${String(((micros % 1000) + 1000) % 1000).padStart(3, '0')}Z`;
 
-/** Text by code point, NULLs last in both directions. */
+/** Compares texts by code point. Null comes last in both directions. */
 function compared(a: any, b: any, direction: 'asc' | 'desc' = 'asc'): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   const order = typeof a === 'string' ? Buffer.compare(Buffer.from(a), Buffer.from(b)) : a - b;

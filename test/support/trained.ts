@@ -4,7 +4,7 @@ import { aRecipe, publish, record, type RolloutSpec, user } from './rollouts.js'
 
 let names = 0;
 
-/** Two rollouts of a task, with ids of their own. Their roots have the op that is the task. */
+/** Two rollouts of a task with new ids. The op of their roots is the name of the task. */
 export function aPairOf(task: string): RolloutSpec[] {
   return [1, 0].map((score) => ({
     id: `${task}-${score}-${++names}`,
@@ -15,7 +15,10 @@ export function aPairOf(task: string): RolloutSpec[] {
   }));
 }
 
-/** Builds of the rollouts whose root has one of the ops, for a model of the project, trained by a trainer who does nothing. */
+/**
+ * Trains models of a project on rollouts, with a trainer that does no work. A build selects rollouts by the op of the
+ * root.
+ */
 export function trainingOf(app: TestApp, project: string) {
   const { call, claim, start, complete } = previewOf(app);
   const post = async (path: string, body: object): Promise<any> => {
@@ -25,7 +28,7 @@ export function trainingOf(app: TestApp, project: string) {
   };
   const base_model = `trained base ${++names}`;
 
-  /** A job of a build of the rollouts, which wait for a trainer. */
+  /** Records rollouts, builds them and queues a job for the build. */
   async function submitted(model_id: string, rollouts: RolloutSpec[]) {
     await record(app, rollouts, project);
     const op_names = [...new Set(rollouts.map(({ task }) => task!))];
@@ -36,7 +39,7 @@ export function trainingOf(app: TestApp, project: string) {
     return { build_id: build_id as string, job_id: job_id as string };
   }
 
-  /** The next job of the project's models, claimed and started. */
+  /** Claims and starts the next job of the project's models. */
   async function claimed() {
     const { body } = await claim({ base_models: [base_model] });
     const { job_id, lease_token: lease, parent } = body;
@@ -54,7 +57,7 @@ export function trainingOf(app: TestApp, project: string) {
       const body = { entity, project: short, name, base_model };
       return (await call('POST', '/models', body)).body.id;
     },
-    /** A step that was trained on the rollouts. */
+    /** Makes a step that was trained on the rollouts. */
     trained: async (model_id: string, rollouts: RolloutSpec[]) => {
       const job = await submitted(model_id, rollouts);
       const { finish } = await claimed();

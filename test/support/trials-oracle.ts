@@ -1,4 +1,4 @@
-/** A stored call, as far as evaluations depend on it. */
+/** The members of a stored call that evaluations depend on. */
 export interface StoredCall {
   id: string;
   op_name: string | null;
@@ -36,7 +36,7 @@ const seconds = ({ started_at, ended_at }: StoredCall) =>
     ? null
     : (Date.parse(ended_at) - Date.parse(started_at)) / 1000;
 
-/** The trials of a run by a look at every call, in call order. Examples are refs to rows. */
+/** Computes the trials of a run from all calls, in the order of the calls. Examples must be refs to rows. */
 export function trialsOf(calls: readonly StoredCall[], runId: string): OracleTrial[] {
   const below = (id: string) =>
     calls.filter((call) => isVisible(call) && call.parent_id === id).toSorted(inOrder);

@@ -118,7 +118,7 @@ describe('POST /agents/query', () => {
   it('says of one agent what the list of all says of it', async () => {
     const project = 'acme/deep';
     const chat = { 'gen_ai.operation.name': 'chat', 'gen_ai.usage.input_tokens': 7 };
-    // a chain of chats below `outer`, with `inner` on its way, deeper than agents are looked for
+    // a chain of chats below `outer`, with `inner` in between, longer than the search for agents goes
     const chain = Array.from({ length: 30 }, (_, i): SpanParts => ({
       ...{ trace: 8, id: 800 + i, ...(i > 0 && { parent: 799 + i }) },
       attributes: {
@@ -832,7 +832,7 @@ describe('sources', () => {
   const project = 'acme/agents-tried';
   const at = { project_id: project };
   const start = '2026-01-01T00:00:00Z';
-  /** A turn of an agent, which a span of a model without a name stands below: 10 tokens in. */
+  /** A turn of an agent with a model call below it that names no agent. It has 10 input tokens. */
   const turn = (trace: number, agent: string, source?: string): SpanParts[] => [
     {
       ...{ trace, id: trace * 10 + 1, name: `invoke_agent ${agent}` },
@@ -886,7 +886,7 @@ describe('sources', () => {
     expect(await spans({})).toBe(2);
     const costs = async (more: object) =>
       (await ask('query', { ...at, include_costs: true, ...more })).agents[0].total_cost_usd;
-    // $0.15 for a million tokens in
+    // $0.15 per million input tokens
     expect(Number(await costs({}))).toBeCloseTo(10 * 0.15e-6, 12);
     expect(Number(await costs({ sources: ['evaluation'] }))).toBeCloseTo(20 * 0.15e-6, 12);
     expect(Number((await ask('agent-versions/query', { ...at, agent_name: 'guide', include_costs: true })).versions[0].total_cost_usd)).toBeCloseTo(10 * 0.15e-6, 12); // prettier-ignore

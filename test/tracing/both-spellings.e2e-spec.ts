@@ -9,7 +9,7 @@ const is = (field: string, literal: string) => ({
   $expr: { $eq: [{ $getField: field }, { $literal: literal }] },
 });
 
-/** A client of the dialect `weave` writes to a service in the neutral one. */
+/** A client of the dialect `weave` writes to a service with the neutral dialect. */
 describe('requests in the other dialect', () => {
   const app = useApp();
   const foundBy = async (query: object, fields?: string[]) =>

@@ -36,7 +36,7 @@ describe('calls that are new', () => {
       `SELECT replace(c::text, project_id, '') AS row FROM calls c WHERE project_id = $1 ORDER BY id`,
       [project],
     );
-  /** A start that comes twice: for some time all calls of the project are upserted. */
+  /** Repeats a start. For some time after that, all calls of the project are upserted instead of copied. */
   const repeat = async () => {
     for (const _ of [1, 2]) await send([start({ id: 'twice' })]);
   };

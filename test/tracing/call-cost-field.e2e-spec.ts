@@ -7,10 +7,10 @@ const FIELD = 'summary.svc.total_cost';
 const app = useApp();
 
 const MODELS = [
-  'gpt-4o', // a built-in price, later one of the project
-  'o3', // its price changes on a day
-  'gemini-2.5-pro', // tiers
-  'deepseek/deepseek-v4-pro', // a day, and times of the day
+  'gpt-4o', // built-in price, later a price of the project
+  'o3', // its price changes on one day
+  'gemini-2.5-pro', // price tiers
+  'deepseek/deepseek-v4-pro', // price changes on one day and by time of day
   'claude-sonnet-4-5',
   'own',
   'euro',
@@ -22,7 +22,7 @@ const MODELS = [
 const DAYS = ['2025-05-01', '2025-12-31', '2026-01-10', '2026-08-16', '2026-08-20'];
 const TIMES = ['00:59:59.999999Z', '01:00:00Z', '12:00:00.000001Z', '16:30:00Z'];
 
-/** The same numbers in each run. */
+/** A generator with a fixed seed, so that each run has the same numbers. */
 let seed = 7;
 const random = (below: number) => {
   seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
@@ -67,7 +67,7 @@ const price = (prompt: number, effective_date: string, more: object = {}) => ({
 });
 
 const field = { $getField: FIELD };
-/** A number of any digits. */
+/** A number with any digits, sent as text. */
 const number = (digits: string) => ({ $convert: { input: { $literal: digits }, to: 'double' } });
 const ask = (body: object) => app.post('/calls/stream_query', { project_id: PROJECT, ...body });
 const idsOf = async (body: object): Promise<string[]> => {
@@ -78,7 +78,7 @@ const idsOf = async (body: object): Promise<string[]> => {
 
 interface Priced {
   id: string;
-  /** Multiplied by 10^40, so that whole numbers are compared. */
+  /** Multiplied by 10^40, so that integers are compared. */
   cost: bigint | null;
   digits: string | null;
   started_at: string;
@@ -87,7 +87,7 @@ interface Priced {
 const TOTALS =
   /"prompt_token_cost_unit":(null|"[^"]*"),"completion_token_cost_unit":(?:null|"[^"]*"),[^{}]*?"total_cost":([^,}]+)/g;
 
-/** What a line says that its call cost. */
+/** Reads the cost of a call from its line. */
 function priced(line: string): Priced {
   const { id, started_at } = JSON.parse(line);
   const known = [...line.matchAll(TOTALS)].filter(([, , total]) => total !== 'null');
@@ -97,7 +97,7 @@ function priced(line: string): Priced {
   return { id, started_at, digits: sum.toString(), cost: BigInt(sum.shifted(-40).toString()) };
 }
 
-/** Each call as it is answered with its costs. */
+/** All calls, as returned with their costs. */
 let calls: Priced[];
 
 beforeAll(async () => {

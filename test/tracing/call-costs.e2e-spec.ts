@@ -20,7 +20,6 @@ interface Options {
   summary?: string;
 }
 
-/** Stores a call with this usage. */
 async function aCall(id: string, usage: object | null, options: Options = {}) {
   const { project_id = PROJECT, started_at = '2026-02-01T00:00:00Z' } = options;
   const summary = options.summary ?? JSON.stringify({ usage });

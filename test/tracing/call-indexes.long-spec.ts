@@ -25,7 +25,7 @@ const stateOf = async (field: string, kind = 'text') =>
   (await list()).find((index) => index.field === field && index.kind === kind);
 const ready = (field: string, kind?: string) =>
   until(async () => (await stateOf(field, kind))?.status === 'ready');
-/** The indexes of fields that PostgreSQL has, and whether they are whole. */
+/** The field indexes in PostgreSQL, and whether they are valid. */
 const there = (): Promise<{ name: string; is_valid: boolean }[]> =>
   app.query(`SELECT c.relname AS name, x.indisvalid AS is_valid FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
     WHERE c.relname LIKE 'calls\\_field\\_%' ORDER BY 1`);
@@ -50,7 +50,7 @@ const compare = (operator: string, field: string, literal: unknown) => ({
 });
 const literal = (value: unknown) => ({ $literal: value });
 
-/** The calls that a query finds, and the plan, on a connection where the planner prefers indexes. */
+/** The result and the plan of a query, on a connection that prefers indexes. */
 async function found(
   query: object,
   project_id = PROJECT,
@@ -72,7 +72,9 @@ async function found(
   }
 }
 
-/** Values as JSON text: numbers in many spellings, texts that PostgreSQL cannot hold, or that no B-tree takes. */
+/**
+ * Values as JSON text: numbers in many spellings, texts that PostgreSQL cannot store, and one too long for a B-tree.
+ */
 const LONG = `"${randomBytes(6000).toString('base64')}"`;
 const VALUES = [
   ...['1', '1.0', '1e0', '"1"', '"1.0"', '-0', '0', '12345678901234567890', '12345678901234567891'],
@@ -154,7 +156,7 @@ describe('an index on a field', () => {
     for (const { field, kind } of await list()) await ready(field, kind);
     expect(await answers()).toEqual(before);
     expect(used).toBeGreaterThan(40);
-    // written once more, by starts that come again, and some of them changed
+    // stored again by repeated starts, some with changes
     await store(documents);
     expect(await answers()).toEqual(before);
     const more = fc.sample(aDocument, { numRuns: 60, seed: 7 });
@@ -180,7 +182,7 @@ describe('an index on a field', () => {
        SELECT $1, 'many' || n, 'op', 't', now(), '{}', '{}' FROM generate_series(1, 2000) n ON CONFLICT DO NOTHING`,
       [PROJECT],
     );
-    await app.query('ANALYZE calls'); // in a table of few rows any index is as good as another
+    await app.query('ANALYZE calls'); // with few rows the planner may choose any index
     expect((await create(field, { kind })).status).toBe(200);
     await ready(field, kind);
     const { plan } = await found(compare('$eq', asked, literal(value)));
@@ -321,7 +323,7 @@ describe('an index on a field', () => {
   });
 
   it('that fails says why, is not left half made, and can be tried again', async () => {
-    // a row that was not marked as opaque, as nothing that the service does would make it
+    // a row with a wrong opaque flag, which the service itself never stores
     await app.query(
       `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, inputs) VALUES ($1, 'odd', 'op', 't', now(), '{"x":"\\u0000"}')`,
       [PROJECT],

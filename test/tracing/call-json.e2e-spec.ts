@@ -4,7 +4,7 @@ import { linesOf, useApp } from '../support/app.js';
 import { useCalls } from '../support/calls.js';
 import { jsonTexts } from '../support/json-texts.js';
 
-/** Text that a name may be. */
+/** Makes a text valid as a name. */
 const wellFormed = (text: string) => Buffer.from(text.replaceAll('\0', '-')).toString();
 
 describe('what is stored of a call', () => {
@@ -135,7 +135,7 @@ describe('what is stored of a call', () => {
       }
       const { id } = JSON.parse(whole);
       const { text } = await app.post('/call/read', { project_id: calls.project_id, id });
-      expect(JSON.parse(whole)).toEqual(JSON.parse(text).call); // composed by PostgreSQL
+      expect(JSON.parse(whole)).toEqual(JSON.parse(text).call); // PostgreSQL composed this answer
     }
     expect(
       priced

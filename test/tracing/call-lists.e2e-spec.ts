@@ -5,7 +5,7 @@ import { unlessCluster } from '../support/database.js';
 import { callRows } from '../../src/tracing/calls/read/call-lists.query.js';
 
 const PROJECT = 'acme/lists';
-/** More than are looked at in order (`NEAR` of src/tracing/calls/read/call-lists.query.ts). */
+/** More calls than are read in order (`NEAR` in src/tracing/calls/read/call-lists.query.ts). */
 const CALLS = 2600;
 
 interface Row {
@@ -23,7 +23,7 @@ interface Row {
 }
 
 let app: TestApp;
-/** All calls, the oldest first. */
+/** All calls, oldest first. */
 let rows: Row[];
 beforeAll(async () => {
   app = await startApp();
@@ -57,7 +57,7 @@ const contains = (word: string) => ({
 });
 const statusOf = ({ summary }: Row) => summary.svc.status;
 
-/** What is asked, and which calls it means. */
+/** Queries, each with a function that is true for the expected calls. */
 const QUESTIONS: Record<string, [Partial<CallsQueryDto>, (row: Row) => boolean]> = {
   roots: [{ filter: { trace_roots_only: true } }, ({ parent_id }) => parent_id === null],
   'an op': [{ filter: { op_names: ['op3:1'] } }, ({ op_name }) => op_name === 'op3:1'],
@@ -133,7 +133,7 @@ describe.each(Object.entries(QUESTIONS))('%s', (_, [question, isMeant]) => {
   const ordered = (direction: 'asc' | 'desc') => {
     const found = rows.filter(isMeant);
     if (direction === 'asc') return idsOf(found);
-    // ties go by id, upwards
+    // ties are sorted by id, ascending
     return idsOf(
       found.toSorted((a, b) =>
         a.started_at === b.started_at

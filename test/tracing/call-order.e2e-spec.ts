@@ -2,7 +2,7 @@ import { useApp } from '../support/app.js';
 import { useCalls } from '../support/calls.js';
 import { anEnd, aStart, at } from '../support/factories.js';
 
-/* Bodies that are sent again, or come late: docs/adr/0004-write-path.md, "Rules of merging". */
+/* Tests bodies that are sent again or arrive late (docs/adr/0004-write-path.md, "Rules of merging"). */
 
 const app = useApp();
 const calls = useCalls(app);

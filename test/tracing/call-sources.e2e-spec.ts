@@ -39,13 +39,13 @@ const list = async (request: object): Promise<any[]> => {
   expect(answer.status).toBe(200);
   return linesOf(answer);
 };
-/** The sources of all calls of the project, by their ids. */
+/** Reads the sources of all calls of the project, keyed by call id. */
 const sources = async (): Promise<Record<string, string>> =>
   Object.fromEntries((await list({ columns: ['source'] })).map(({ id, source }) => [id, source]));
 const idsOf = async (request: object) => (await list(request)).map(({ id }) => id).toSorted();
 
 const ref = (name: string) => `weave:///acme/lab/op/${name}:v1`;
-/** An evaluation with a trial and two levels below it, beside two calls of production. */
+/** An evaluation with three levels of calls below it, and two production calls. */
 const EVALUATION: Start[] = [
   { id: 'e', op: ref('Evaluation.evaluate') },
   { id: 'm', parent: 'e', op: ref('Model.predict') },
@@ -63,7 +63,7 @@ const EXPECTED = {
   s: 'production',
 };
 
-/** All orders of a list. */
+/** All permutations of a list. */
 const orders = <T>(items: T[]): T[][] =>
   items.length < 2
     ? [items]
@@ -123,7 +123,7 @@ describe('calls below an evaluation', () => {
     const end = (id: string) => ({ project_id, id, ended_at: at(59), output: 1, summary: {} });
     await app.post('/call/end', { end: end('e') });
     await start({ id: 'm', parent: 'e' });
-    expect(await sources()).toEqual({ m: 'production' }); // nobody knows of the evaluation
+    expect(await sources()).toEqual({ m: 'production' }); // the evaluation has no start yet
     const calls = [body(EVALUATION[0]!), body({ id: 'm', parent: 'e' })];
     const batch = calls.map((call) => ({ ...call, ...end(call.id) }));
     const answer = await app.post(`/v2/${project_id}/calls/complete`, { batch });

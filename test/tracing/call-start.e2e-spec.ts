@@ -70,7 +70,7 @@ describe('POST /call/start', () => {
     const id = (await calls.start({ attributes: { [name]: value } })).body.id;
     const [call] = await calls.stream({ filter: { call_ids: [id] }, columns: ['operation'] });
     expect(call.operation).toBe(operation);
-    // a start that comes again without the attribute says nothing more
+    // a repeated start without the attribute removes the operation
     await calls.start({ id });
     const [again] = await calls.stream({ filter: { call_ids: [id] }, columns: ['operation'] });
     expect(again.operation).toBeNull();

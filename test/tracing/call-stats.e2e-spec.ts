@@ -10,7 +10,7 @@ let projects = 0;
 const aProject = () => `acme/s${projects++}`;
 const refresh = () => refreshed(app, 'slots');
 
-/** Around the summer time of Berlin and New York, and midnight of UTC, where prices of o3 change. */
+/** Times near the clock changes of Berlin and New York, and near midnight UTC of a day when the prices of o3 change. */
 const BASES = ['2026-03-29T01:00:00Z', '2026-10-25T01:00:00Z', '2025-06-10T00:00:00Z'].map(
   Date.parse,
 );
@@ -90,7 +90,7 @@ const entry = fc.oneof(
       ),
   },
   {
-    weight: 1, // chat completions and responses, summed up
+    weight: 1, // the sum of chat completions and responses
     arbitrary: fc
       .tuple(count, count, fc.constantFrom(0, 1))
       .map(
@@ -246,16 +246,15 @@ async function expectExact(project_id: string, asked: any) {
   const expected = statsOf(calls, starts, request as StatsRequest);
   expectSame(answer.body.call_buckets, expected.callBuckets);
   for (const bucket of answer.body.usage_buckets) {
-    delete bucket.unknown_calls; // neither is in the costs of a call
+    delete bucket.unknown_calls; // these two members are not in a call's costs
     delete bucket.cost_unit;
   }
   expectSame(answer.body.usage_buckets, expected.usageBuckets);
 }
 
-/** In one order. */
 const sorted = (buckets: any[]) => buckets.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
 
-/** Buckets in one order; averages and percentiles of doubles may differ in their last digits. */
+/** Compares buckets in any order. Averages and percentiles are doubles and may differ in their last digits. */
 function expectSame(answered: any[], expected: any[]) {
   const wanted = sorted(expected);
   const isDouble = (name: string, value: unknown) =>
@@ -303,7 +302,7 @@ describe('POST /calls/stats', () => {
         await refresh();
         for (const request of requests) await expectExact(project, request);
       }),
-      { numRuns: 15, interruptAfterTimeLimit: 90_000 }, // so that a failure is told before the test is
+      { numRuns: 15, interruptAfterTimeLimit: 90_000 }, // a failure is then reported before the test's time limit
     );
   });
 

@@ -89,7 +89,7 @@ describe('reading calls', () => {
   });
 
   describe('text in documents', () => {
-    /** The answer of a tool: JSON in a string, whose escapes are escaped once more. */
+    /** A tool's answer: JSON inside a string, so that its escapes are escaped twice. */
     const TOOL = String.raw`{"messages":[{"role":"tool","content":"{\"city\":\"\\u5317\\u4eac\",\"note\":\"say \\\"hi\\\"\\nthen go\",\"link\":\"https:\\/\\/example.com\\/a\"}"}]}`;
     const DEEP = String.raw`{"a":"{\"b\":\"{\\\"c\\\":\\\"caf\\\\u00e9 \\\\ud83d\\\\ude00\\\"}\"}"}`;
     const documents: Record<string, string> = {
@@ -225,7 +225,7 @@ describe('reading calls', () => {
     await calls.start({ ...child, id: 'f', started_at: at(11), parent_id: 'e' });
     const orphans = () => calls.idsOf({ filter: { orphans_only: true } });
     expect(await orphans()).toEqual(['e']);
-    await calls.end({ id: 'late' }); // it has not started yet
+    await calls.end({ id: 'late' }); // the start is missing
     expect(await orphans()).toEqual(['e']);
     await calls.start({ id: 'late', trace_id: 't3', started_at: at(9) });
     expect(await orphans()).toEqual([]);
@@ -379,7 +379,7 @@ describe('reading calls', () => {
       inputs: {},
       output: { ref: `svc:///${calls.project_id}/object/y:2` },
       summary: {
-        // it ended before it started, so nobody knows how long it took
+        // the end is before the start, so the duration is unknown
         svc: { status: 'success', latency_ms: null, trace_name: 'shown' },
       },
       svc_user_id: 'ada',
@@ -445,15 +445,15 @@ describe('reading calls', () => {
   });
 
   it('reads a large call on a connection that may be held for long, a small one on any', async () => {
-    const inputs = { text: randomBytes(1_000_000).toString('base64') }; // does not compress
+    const inputs = { text: randomBytes(1_000_000).toString('base64') }; // random bytes do not compress
     await calls.start({ id: 'large', inputs });
     await calls.start({ id: 'small', inputs: { text: 'x'.repeat(100_000) } });
     const taken = jest.spyOn(ConnectionSlots.prototype, 'take');
-    const takenByKeys = () => taken.mock.calls.filter(([key]) => key !== ''); // '' is the service itself
+    const takenByKeys = () => taken.mock.calls.filter(([key]) => key !== ''); // '' is the owner of the service's own statements
     expect((await calls.read('small')).inputs.text).toHaveLength(100_000);
     expect(takenByKeys()).toEqual([]);
     expect((await calls.read('large')).inputs).toEqual(inputs);
-    expect(takenByKeys()).toHaveLength(2); // a place among large reads, and then a connection
+    expect(takenByKeys()).toHaveLength(2); // a slot for large reads, then a connection
     taken.mockRestore();
   });
 
@@ -479,7 +479,7 @@ describe('reading calls', () => {
       const { text, values } = callRows(query).query.toQuery();
       const plan = await app.query(`EXPLAIN ${text}`, values);
       const reads = plan.map((line) => line['QUERY PLAN'] as string);
-      const lines = reads.filter((line) => / on calls[^ ]* (?!p[ _])/.test(line)); // parents are looked up by their keys
+      const lines = reads.filter((line) => / on calls[^ ]* (?!p[ _])/.test(line)); // parents are found by primary key
       expect(lines.length).toBeGreaterThan(0);
       for (const line of lines)
         expect(line).toMatch(/Index Scan( Backward)? using calls_(started|roots)_idx/);

@@ -101,7 +101,7 @@ describe('POST /v2/{entity}/{project}/calls/complete', () => {
     ],
     ['has control characters', 'a subject\tof\r\nmail\u0001'],
   ])('stores a thread whole whose id %s, and finds it', async (name, thread_id) => {
-    // the longest project and the longest id of a call: all stand in one entry of an index
+    // the longest project name and call id: all three have to fit into one index entry
     const project_id = `${'e'.repeat(128)}/${'p'.repeat(128)}`;
     const id = Array.from({ length: 256 }, (_, i) => String.fromCodePoint(0x20000 + i * 37)).join(
       '',

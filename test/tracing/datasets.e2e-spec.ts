@@ -11,7 +11,7 @@ beforeEach(() => {
 const DIGEST = /^[A-Za-z0-9]{43}$/;
 const COLUMNS = { prompt: 'inputs.prompt', answer: 'output.choices[0].message.content' };
 
-/** A call whose answer is the JSON text. */
+/** Stores a call whose output contains the answer as JSON text. */
 async function call(id: string, prompt: string, answer = '"a"', fields: object = {}) {
   const start = aStart({ project_id, id, inputs: { prompt }, ...fields });
   await app.post('/call/start', { start });
@@ -213,7 +213,7 @@ describe('/datasets/split', () => {
     { object_id: 'qa-test', fraction: 0.3 },
   ];
 
-  /** Rows of calls of traces `t0` …, each trace in a thread with the next one. */
+  /** Makes a dataset from calls of `traces` traces. Two neighbouring traces share a thread. */
   async function aDataset(traces: number): Promise<void> {
     await app.query(
       `INSERT INTO calls (project_id, id, trace_id, thread_id, op_name, started_at, inputs)
@@ -255,7 +255,7 @@ describe('/datasets/split', () => {
     await aDataset(20);
     for (const seed of ['a', 'b', 'c', 'd', 'e', 'f']) {
       const { status } = await split({ parts, seed, ...body });
-      if (status === 400) continue; // all groups are on one side
+      if (status === 400) continue; // refused, because all groups would be on one side
       const [train, test] = (await both()).map((side) => new Set(side.map(groupOf)));
       expect([...train!].filter((group) => test!.has(group))).toEqual([]);
     }

@@ -6,7 +6,7 @@ const app = useApp();
 const calls = useCalls(app);
 
 const CHAT = { model: 'gpt-4o', messages: [] };
-/** Calls by the document that names the user, and the user. */
+/** Documents that name an end user, with the expected name. */
 const NAMED: [string, object, string | null][] = [
   ['OpenTelemetry', { attributes: { 'user.id': 'ada' } }, 'ada'],
   ['older OpenTelemetry', { attributes: { 'enduser.id': 'ada' } }, 'ada'],
@@ -103,7 +103,7 @@ it.each([
   });
   const named = (stringValue: string) => [{ key, value: { stringValue } }];
   const spans = [
-    span('c', 'b'.repeat(16), []), // before those above it
+    span('c', 'b'.repeat(16), []), // arrives before its ancestors
     span('a', '', named('ada "the first"')),
     span('b', 'a'.repeat(16), []),
     span('d', '', named('bob')),
@@ -144,7 +144,7 @@ it('a call below another has its user, unless it names one itself', async () => 
       ...{ id, parent_id, trace_id: 't', started_at: at(id.charCodeAt(0) - 96) },
       ...(user && { attributes: { 'user.id': user } }),
     });
-  await call('c', 'b'); // before those above it
+  await call('c', 'b'); // arrives before its ancestors
   await call('a', null, 'ada');
   await call('b', 'a');
   await call('d', 'a', 'bob');
@@ -161,7 +161,7 @@ it('a call below another has its user, unless it names one itself', async () => 
   expect(await groups('end_user')).toEqual({ ada: [3, 10], bob: [2, 200] });
   expect(await calls.idsOf(is('ada'))).toEqual(['a', 'b', 'c']);
   expect(Object.keys(await groups('svc_user_id'))).toHaveLength(1);
-  // parents in a circle end
+  // a cycle of parents does not run forever
   await calls.start({ id: 'x', parent_id: 'y', trace_id: 'u', started_at: at(20) });
   await calls.start({ id: 'y', parent_id: 'x', trace_id: 'u', started_at: at(21) });
   expect(await calls.idsOf(is(null))).toEqual(['x', 'y']);

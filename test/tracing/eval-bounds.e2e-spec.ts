@@ -9,7 +9,7 @@ const query = (body: object) => app.post(`${V2}/eval_results/query`, body);
 const op = (name: string) => `svc:///${PROJECT}/op/${name}:o1`;
 const times = { started_at: '2026-01-01T00:00:00Z', ended_at: '2026-01-01T00:00:01Z' };
 
-/** Calls below the only trial of a run. */
+/** Stores a run with one trial, and calls below that trial. */
 async function below(id: string, outputs: readonly unknown[], op_name: string): Promise<void> {
   await aRun(app, PROJECT, id, [{ example: { n: 1 }, scores: { right: true } }]);
   const batch = outputs.map((output, n) => ({
@@ -110,7 +110,7 @@ describe('bounds of results of evaluations', () => {
       [PROJECT],
     );
     expect(ops).toEqual([{ version_index: 0 }]);
-    // calls of an op that a client published are not looked into
+    // calls of an op that a client published are not read
     const explained = await app.query(
       `SELECT op_name FROM calls WHERE project_id = $1 AND id = $2`,
       [PROJECT, made[0]],

@@ -7,7 +7,7 @@ const ref = (rest: string) => `svc:///${PROJECT}/${rest}`;
 const query = (body: object) =>
   app.post(`/v2/${PROJECT}/eval_results/query`, { evaluation_call_ids: ['run'], ...body });
 
-/** Trials from one number on, each with a scorer below it. */
+/** Stores trials with the numbers `from` to `to`, each with a scorer's call below it. */
 async function trials(from: number, to: number): Promise<void> {
   const insert = (select: string, values: unknown[]) =>
     app.query(
@@ -51,7 +51,7 @@ describe('100,000 trials', () => {
     });
     expect(status).toBe(200);
     expect(body.rows).toHaveLength(2);
-    // rows whose number is a multiple of 4: 40,000 is one
+    // every fourth of the 40,000 rows
     expect(body.total_rows).toBe(10_000);
     const [{ trial_count, scorer_stats }] = body.summary.evaluations;
     expect(trial_count).toBe(100_000);

@@ -15,7 +15,7 @@ const get = (path: string) => request('GET', path);
 const results = async (id: string) =>
   post('eval_results/query', { evaluation_call_ids: [id], include_summary: true });
 
-/** An evaluation, a model and two scorers. */
+/** Publishes an evaluation, a model and two scorers. */
 async function published() {
   const dataset = await post('datasets', { name: 'Questions', rows: [{ q: '1' }, { q: '2' }] });
   const { scorer } = await post('scorers', { name: 'Right', op_source_code: 'def score(): ...' });

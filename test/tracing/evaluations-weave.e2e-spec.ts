@@ -1,6 +1,6 @@
 /** @jest-environment-options {"env": {"WIRE_DIALECT": "weave"}} */
 import { WIRE } from '../../src/platform/http/wire-names.js';
-// the same tests in the other dialect
+// runs the same tests in the other dialect
 import './eval-compare.e2e-spec.js';
 import './eval-results.e2e-spec.js';
 import './evaluation-runs.e2e-spec.js';

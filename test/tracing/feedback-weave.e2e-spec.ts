@@ -5,7 +5,7 @@ const PROJECT = 'acme/demo';
 const OBJECT = `weave:///${PROJECT}/object/quality:abc`;
 const CALL = `weave:///${PROJECT}/call/c1`;
 
-/** Feedback and costs by the names that existing clients use. */
+/** Feedback and costs in the names of weave clients. */
 describe('in the dialect weave', () => {
   const app = useApp();
 

@@ -7,7 +7,7 @@ const CALL = `svc:///${PROJECT}/call/c1`;
 
 const app = useApp();
 
-/** A body with what is required, and what a test is about. */
+/** A body with all required members, overridden by the test. */
 const body = (fields: object = {}) => ({
   project_id: PROJECT,
   svc_ref: OBJECT,
@@ -25,7 +25,7 @@ const equals = (field: string, literal: unknown) => ({
 const isId = (id: string) => equals('id', id);
 const rowOf = async (id: string) => (await query({ query: isId(id) })).body.result[0];
 
-/** The typed columns of a scorer, of feedback that has none: clients of weave take no null there. */
+/** Scorer columns of feedback without scores: clients of weave accept no null here. */
 const WITHOUT_SCORES = {
   scorer_tags: [],
   scorer_tag_reasons: {},
@@ -340,7 +340,7 @@ describe('an annotation of an object that is stored', () => {
     expect((await annotate('quick', quick, 1, { key: other })).status).toBe(200);
     expect(answered).toBeLessThan(12);
     const answers = await Promise.all(attack);
-    while (answers.at(-1)!.status === 400) answers.push(await send()); // its time comes back slower than it is used up
+    while (answers.at(-1)!.status === 400) answers.push(await send()); // the budget of time recovers more slowly than it is used
     expect(answers).toContainEqual(
       expect.objectContaining({
         status: 400,
@@ -873,7 +873,7 @@ describe('feedback on deleted calls', () => {
     return answer.body;
   };
   const start = Date.now() - 60_000;
-  /** The calls whose feedback every reader answers; they agree. */
+  /** Reads the feedback through every operation that returns it, and expects that they agree. */
   const answered = async () => {
     const { result, total_count } = await ask('/feedback/query');
     const ids = result.map(({ payload }: any) => payload.on);
@@ -935,7 +935,7 @@ describe('feedback on deleted calls', () => {
     await ask('/calls/delete', { call_ids: ['parent', 'alone'] });
     const after = await answered();
     expect(after).toEqual({ ids: [1, 16, 32, 256], sum: 305, counted: before.counted - 5 });
-    // what is said of them later is not answered either
+    // later feedback on deleted calls is not returned either
     await app.post('/feedback/create', {
       project_id,
       svc_ref: ref('child'),
@@ -943,7 +943,7 @@ describe('feedback on deleted calls', () => {
       payload: { on: 'late' },
     });
     expect((await answered()).ids).toEqual([1, 16, 32, 256]);
-    // a purge takes it, too
+    // a purge removes it too
     await ask('/feedback/purge', {
       query: { $expr: { $eq: [{ $getField: 'feedback_type' }, { $literal: 'custom' }] } },
     });

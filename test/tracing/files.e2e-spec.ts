@@ -19,7 +19,7 @@ afterAll(() => app.close());
 
 type Part = [name: string, value: string | Uint8Array<ArrayBuffer>];
 
-/** A multipart body; bytes become a file named `blob`, as clients call it. */
+/** Makes a multipart body. Bytes become a file named `blob`, which is the name that clients use. */
 function form(parts: Part[]): FormData {
   const data = new FormData();
   for (const [name, value] of parts)
@@ -59,7 +59,7 @@ async function content(digest: string, { project_id = PROJECT, path = '/file/con
   };
 }
 
-/** Bytes that no two files of these tests share, and that do not repeat. */
+/** Seed of `someBytes`: no two files share bytes, and no file repeats itself. */
 let seed = 1;
 function someBytes(length: number): Buffer<ArrayBuffer> {
   const bytes = Buffer.alloc(length);
@@ -308,7 +308,7 @@ describe('POST /file/create', () => {
     expect(answer).toMatchObject({ status, body: { code } });
   });
 
-  /** Sends a form as far as some chunks of its file, and waits. */
+  /** Sends the first chunks of a file in a form, and then waits. */
   function stalled(behind = ''): ClientRequest {
     const boundary = 'x-boundary';
     const sent = httpRequest(`${app.url}/file/create`, {
@@ -381,7 +381,7 @@ describe('POST /file/create', () => {
     await until(async () => (await staging()) === 0);
   });
 
-  /** Uploads on their way. */
+  /** The number of unfinished uploads. */
   const staging = async (): Promise<number> =>
     (await app.query('SELECT count(*)::int AS n FROM uploads'))[0].n;
 });

@@ -7,7 +7,7 @@ import { CostsService } from '../../src/tracing/costs/costs.service.js';
 import { useApp } from '../support/app.js';
 import { STORED_CALLS, type StoredCall, trialsOf } from '../support/trials-oracle.js';
 
-/** Few ids and times, so that they meet: repeated starts, trials that move, ties, children before their parents. */
+/** Few ids and times, so that collisions are likely: repeated starts, moved trials, ties, children before parents. */
 const RUNS = ['r0', 'r1'];
 const TRIALS = Array.from({ length: 6 }, (_, i) => `t${i}`);
 const CHILDREN = Array.from({ length: 10 }, (_, i) => `c${i}`);
@@ -142,7 +142,7 @@ describe('kept trials', () => {
     else await expectExact(project_id);
   }
 
-  /** What the answers of the API say, beside what a look at every call does. */
+  /** Compares the answers of the API with those computed from all calls. */
   async function expectExact(project_id: string): Promise<void> {
     const calls = await app.query<StoredCall>(STORED_CALLS, [project_id]);
     const known = RUNS.filter((id) =>
@@ -321,7 +321,7 @@ describe('kept trials', () => {
   });
 });
 
-/** Kept trials tell of texts only that they are there, and of lists nothing. */
+/** Kept trials store of a text only that it exists, and nothing of a list. */
 function withoutTexts(value: unknown): unknown {
   if (typeof value === 'string') return '';
   if (Array.isArray(value) || value === null || typeof value !== 'object')

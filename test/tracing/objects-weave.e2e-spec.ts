@@ -18,7 +18,7 @@ describe('objects under WIRE_DIALECT=weave', () => {
     const refs = [ref, `${ref}/attr/rows/id/${row_digests[0]}/key/a`];
     expect((await app.post('/refs/read_batch', { refs })).body).toEqual({ vals: [val, 1] });
     const other = await app.post('/refs/read_batch', { refs: [ref.replace('weave', 'svc')] });
-    expect(other.body).toEqual({ vals: [val] }); // requests may name refs in either dialect
+    expect(other.body).toEqual({ vals: [val] }); // requests may contain refs of both dialects
   });
 
   const put = (path: string, body: object, key = app.key) =>
@@ -39,7 +39,7 @@ describe('objects under WIRE_DIALECT=weave', () => {
         'GET',
       )
     ).body;
-  /** Publishes values 0 and 1, and answers their digests. */
+  /** Publishes the values 0 and 1, and returns their digests. */
   const twoOf = async (object_id: string) => {
     const digests: string[] = [];
     for (const val of [`${object_id} 0`, `${object_id} 1`])
@@ -98,7 +98,7 @@ describe('objects under WIRE_DIALECT=weave', () => {
 
     await post('aliased/aliases/remove', { aliases: ['staging', 'never'] });
     expect((await read('aliased', 'staging')).status).toBe(404);
-    // the same name on another object is another alias
+    // an alias belongs to its object: the same name on another object is another alias
     await twoOf('other');
     await put('other/aliases', { digest: 'v0', aliases: ['production'] });
     expect((await read('aliased', 'production')).body.obj.digest).toBe(second);

@@ -18,7 +18,7 @@ afterAll(() => app.close());
 const aName = () => `object-${names++}`;
 const aProject = () => `acme/p${names++}`;
 
-/** Publishes a value, which is JSON text when it is a string. */
+/** Publishes a value given as JSON text. */
 async function publish(text: string, { object_id = aName(), project_id = PROJECT } = {}) {
   const answer = await app.post(
     '/obj/create',

@@ -35,7 +35,7 @@ const refreshAll = () => refreshed(app, 'slots', 'projects');
 const isRowThere = async (project: string) =>
   (await app.query('SELECT FROM projects WHERE project_id = $1', [project])).length > 0;
 
-/** Each changes a project in its way. */
+/** Requests that each change a project. */
 const CHANGES: Record<string, (project_id: string, id: string) => Promise<unknown>> = {
   start: (project_id, id) => start(project_id, id),
   end: (project_id, id) => done('/call/end', { end: anEnd({ project_id, id }) }),

@@ -4,7 +4,7 @@ import { useApp } from '../support/app.js';
 const PROJECT = 'acme/demo';
 const app = useApp();
 
-/** Publishes JSON text; answers its ref. */
+/** Publishes JSON text and returns its ref. */
 async function publish(object_id: string, text: string, project_id = PROJECT): Promise<string> {
   const { body } = await app.post(
     '/obj/create',

@@ -73,7 +73,7 @@ const ingest = async (project_id: string, ...events: [type: string, body: object
   expect(JSON.parse(answer.text).errors).toEqual([]);
 };
 
-/** Tokens of statistics, before and after they are stored: input, output. */
+/** Reads input and output tokens of the statistics, before and after they are stored. */
 async function counted(project_id: string, more: object = {}): Promise<[number, number]> {
   const read = async () => {
     const { usage_buckets: buckets } = await done('/calls/stats', {
@@ -93,7 +93,7 @@ async function counted(project_id: string, more: object = {}): Promise<[number, 
   return before;
 }
 
-/** What roll-ups say of all roots together. */
+/** The sum of `/trace/usage` over all roots. */
 async function rolledUp(project_id: string): Promise<[number, number]> {
   const { calls } = await done('/calls/query', { project_id, filter: { trace_roots_only: true } });
   const { call_usage: usage } = await done('/trace/usage', { project_id });
@@ -200,7 +200,7 @@ describe('one request counts once', () => {
         { id: 3, parent: 2, attributes: inference('LLM', 100, 10, model) },
         { id: 4, parent: 2, second: 1, attributes: inference('LLM', 200, 20, model) },
       );
-      // the agent says 150 and 15 tokens that no other span tells
+      // the agent reports 150 and 15 tokens that no other span reports
       expect(await counted(project_id)).toEqual([450, 45]);
       expect(await rolledUp(project_id)).toEqual([450, 45]);
     },
@@ -407,7 +407,7 @@ describe('each request counts', () => {
 
 describe('roots', () => {
   const model = { 'llm.model_name': 'gpt-4o-mini' };
-  /** GPT-4o mini costs 0.15 for a million tokens of input and 0.60 for one of output. */
+  /** GPT-4o mini costs $0.15 per million input tokens and $0.60 per million output tokens. */
   const COST = (300 * 0.15 + 30 * 0.6) / 1e6;
   const aTrace = async (project_id: string) => {
     await sendSpans(

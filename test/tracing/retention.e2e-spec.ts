@@ -32,7 +32,7 @@ describe('retention', () => {
     await until(async () => (await idsIn(project_id)).length === 0);
   });
 
-  /** A whole call of some days ago, a turn of a thread, with everything in it. */
+  /** Stores a call with all members that is a turn of a thread and began `days` ago. */
   async function aCall(project_id: string, days: number, fields: object = {}): Promise<void> {
     const id = `d${days}`;
     const call = {

@@ -52,7 +52,7 @@ describe('the topmost call that is stored', () => {
     const counted = await app.post('/calls/query_stats', { project_id, filter });
     expect(counted.body.count).toBe(1);
     await app.post('/call/end', { end: { project_id, id: 'a', ended_at: at(9) } });
-    expect(await roots()).toEqual(['b']); // of the parent there is only an end
+    expect(await roots()).toEqual(['b']); // of the parent only the end is stored
     await start('a', null, 1);
     expect(await roots()).toEqual(['a']);
     expect(await orphans()).toEqual([]);

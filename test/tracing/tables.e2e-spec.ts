@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Stores a table of rows given as JSON texts. */
+/** Stores a table from rows given as JSON texts. */
 async function create(texts: string[], project_id = PROJECT) {
   const answer = await app.post(
     '/table/create',
@@ -363,7 +363,7 @@ describe('POST /table/create_from_digests', () => {
   });
 });
 
-/** How many rows a query reads from `table_rows`, one that is read twice counted twice. */
+/** The number of rows that a query reads from `table_rows`, including repeated reads. */
 async function rowsRead(query: Sql): Promise<number> {
   const { text, values } = query.toQuery();
   const [explained] = await app.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);

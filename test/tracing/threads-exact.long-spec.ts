@@ -11,7 +11,7 @@ import {
   threadsOf,
 } from '../support/threads-oracle.js';
 
-/** Few ids, threads and times, so that they meet: repeated starts, moves, ties. */
+/** Few ids, threads and times, so that collisions are likely: repeated starts, moves, ties. */
 const TURN_IDS = Array.from({ length: 12 }, (_, i) => `t${i}`);
 const THREAD_IDS = ['a', 'B', 'ab', 'é', '\u{1f9f5}', '\ufffd'];
 const instant = fc
@@ -22,7 +22,7 @@ const instant = fc
   .map(({ ms, micros }) =>
     new Date(Date.UTC(2026, 0, 5) + ms).toISOString().replace('Z', `${micros}Z`),
   );
-/** Bounds without microseconds, which the oracle's `Date.parse` reads exactly. */
+/** Times without microseconds, which the oracle's `Date.parse` reads exactly. */
 const bound = fc.option(
   fc
     .constantFrom(-86_400_000, 0, 1000, 86_400_000)

@@ -17,7 +17,7 @@ describe('threads/stream_query', () => {
   let projects = 0;
   const aProject = () => `acme/threads${projects++}`;
 
-  /** Stores turns: `{id, thread_id}` and what differs from a turn of two seconds. */
+  /** Stores turns. Each gives its id, its thread and the members that differ from a turn of two seconds. */
   async function store(project_id: string, ...turns: Record<string, unknown>[]): Promise<void> {
     const batch = turns.flatMap(({ ended_at = '2026-01-05T00:00:02Z', ...turn }) => [
       {
@@ -56,7 +56,7 @@ describe('threads/stream_query', () => {
       { id: 'e1', thread_id: 'tried', ...of('evaluation'), ...until(20) },
       { id: 'g1', thread_id: 'played', ...of('playground'), ...until(40) },
     );
-    // turns, the median in seconds, and the last turn; the median is of p1 and p2: (2 + 10) / 2
+    // number of turns, median in seconds, and last turn; the median of p1 and p2 is (2 + 10) / 2
     const served = ['served', 2, 6, 'p2'];
     const expected = {
       production: [served, ['mixed', 1, 2, 'm1']],
@@ -178,7 +178,7 @@ describe('threads/stream_query', () => {
     ]);
   });
 
-  // Each change comes after a refresh, so that only its mark can make it seen.
+  // Each change follows a refresh, so that it becomes visible only through its own mark.
   it.each<[string, (project_id: string) => Promise<unknown>, object[]]>([
     [
       'a turn that moves to another thread',
@@ -395,7 +395,7 @@ describe('threads/stream_query', () => {
           .get(ThreadsRefresher)
           .refresh()
           .then(() => '', String);
-      await until(async () => (await failure()).includes('no threads here')); // the app may have it in hand
+      await until(async () => (await failure()).includes('no threads here')); // the service's own refresh may have the mark at the moment
       await until(async () => !(await marked()).includes(good));
       expect(await marked()).toEqual([bad]);
       expect(await threads(bad)).toMatchObject([{ turn_count: 1 }]);
@@ -449,7 +449,7 @@ describe('threads/stream_query', () => {
     });
 
     const pool = () => app.app.get(Database).pool;
-    /** The answer as it arrives. */
+    /** Opens a request and returns the response before its body has arrived. */
     const open = (body: object) =>
       new Promise<http.IncomingMessage>((resolve, reject) => {
         const headers = { authorization: basic(app.key), 'content-type': 'application/json' };
@@ -479,7 +479,7 @@ describe('threads/stream_query', () => {
         most = Math.max(most, heapUsed + external - before.heapUsed - before.external);
       }
       expect(lines).toBe(THREADS);
-      // The answer is 25 MB of text, which held at once would be more in objects.
+      // The answer has 25 MB of text. Its objects would take more than the limit if they were held at once.
       expect(most).toBeLessThan(100 * 1024 * 1024);
     });
 
@@ -521,7 +521,7 @@ describe('threads/stream_query', () => {
     });
   });
 
-  /** As many threads, of one turn each, through the triggers. */
+  /** Stores threads with one turn each by SQL; the triggers mark them. */
   async function storeBySql(project_id: string, count: number): Promise<void> {
     await app.query(
       `INSERT INTO calls (project_id, id, turn_id, thread_id, op_name, started_at)

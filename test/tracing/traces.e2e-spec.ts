@@ -7,7 +7,7 @@ const files = existsSync(FOLDER)
   ? readdirSync(FOLDER).filter((name) => name.endsWith('.json'))
   : [];
 
-/** One observation of a recorded trace, and the texts of what must survive. */
+/** An observation of a recorded trace. */
 interface Observation {
   id: string;
   parentObservationId: string | null;
@@ -61,7 +61,7 @@ describeTraces('real traces', () => {
           `{"mode":"start","req":{"start":${withText(start, 'inputs', `{"input":${valueAt(texts[i]!, 'input')}}`)}}}`,
         ];
       });
-      // children before parents, ends before starts
+      // sends children before parents and ends before starts
       const answer = await app.post(
         '/call/upsert_batch',
         `{"batch":[${items.toReversed().join(',')}]}`,
@@ -84,7 +84,7 @@ describeTraces('real traces', () => {
         expect(call.summary.svc.status).toBe(observation.level === 'ERROR' ? 'error' : 'success');
         if (observation.model) expect(Object.keys(call.summary.usage)).toEqual([observation.model]);
       });
-      // and one by one, with the very line breaks they were sent with
+      // single reads keep the line breaks too
       for (const [i, observation] of observations.entries()) {
         const { text: read } = await app.post('/call/read', { project_id, id: observation.id });
         expect(valueAt(read, 'call', 'inputs', 'input')).toBe(valueAt(texts[i]!, 'input'));

@@ -9,7 +9,7 @@ const app = useApp();
 let projects = 0;
 const aProject = () => `acme/turns${projects++}`;
 
-/** Stores calls of one trace whose turn is `turn`; each says what differs. */
+/** Stores calls of one trace with the turn `turn`. Each gives the members that differ from the default. */
 async function store(project: string, calls: Record<string, unknown>[]): Promise<void> {
   const batch = calls.map(({ id, began = 1, ended = 2, ...rest }) => ({
     project_id: project,
@@ -30,7 +30,7 @@ async function store(project: string, calls: Record<string, unknown>[]): Promise
 
 const textsOf = async (project_id: string, turn_ids = ['turn']) =>
   (await app.post(PATH, { project_id, turn_ids })).body.turns;
-/** The texts of the turn, and whose they are. */
+/** Reads the texts of the turn, with the call that each comes from. */
 async function said(project: string) {
   const [{ question, answer }] = await textsOf(project);
   return [question, answer].map((one) => one && `${one.call_id}: ${one.text}`);
@@ -40,7 +40,7 @@ const chat = (question: string, answer: string) => ({
   output: { choices: [{ message: { role: 'assistant', content: answer } }] },
 });
 const ROOT = { id: 'turn', began: 0, ended: 60 };
-/** Roots that have documents, by the title of their test. */
+/** Roots with documents, keyed by the title of their test. */
 const ROOTS: Record<string, object> = {
   'one side from below': { inputs: { question: 'Why?' } },
   'what is below an empty message and a text that stands for none': {
@@ -53,7 +53,7 @@ const ROOTS: Record<string, object> = {
   },
 };
 
-/* What the programs of test/fixtures/otlp/programs ask, and what their models answer. */
+/* Questions of the programs in test/fixtures/otlp/programs, and the answers of their models. */
 it.each([
   ['openinference-agents', 'It is sunny.'],
   ['google-adk-contents', 'It is sunny in Rome.'],
@@ -196,7 +196,7 @@ it.each<[string, Record<string, unknown>[], [string | null, string | null]]>([
   expect(await said(project)).toEqual(expected);
 });
 
-/** Inputs and outputs in the forms of clients; the question is `Why?`, the answer `Because.` in all of them. */
+/** Inputs and outputs in the formats of clients. The question is always `Why?`, the answer `Because.`. */
 it.each<[string, unknown, unknown]>([
   [
     'LangChain, as messages_to_dict',

@@ -3,7 +3,7 @@ import { linesOf, useApp } from '../support/app.js';
 import { at } from '../support/factories.js';
 import { refreshed } from '../support/refreshed.js';
 
-/** Calls that end before they start: their clients' clocks differ. */
+/** Tests calls that end before they start, because the clocks of their clients differ. */
 const app = useApp();
 const project_id = 'acme/clocks';
 
@@ -13,7 +13,7 @@ const ask = async (path: string, body: object) => {
   return answer;
 };
 
-/** Turns of one thread that took 1 s and 3 s, one that ended 100 s before it started, and one that runs. */
+/** Stores turns of one thread: of 1 s and of 3 s, one that ends 100 s before its start, and a running one. */
 beforeAll(async () => {
   const calls = [
     ['one', 100, 101],

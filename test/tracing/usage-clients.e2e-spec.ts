@@ -4,7 +4,7 @@ import { basic, send } from '../support/app.js';
 import { startWeaveServer, type WeaveServer } from '../support/client.js';
 import { until } from '../support/until.js';
 
-/** What published clients sent for requests to models: scripts/record-usage.mjs. */
+/** Requests of published clients that recorded calls of models (scripts/record-usage.mjs). */
 const FOLDER = 'test/fixtures/usage';
 interface Sent {
   path: string;
@@ -14,13 +14,15 @@ interface Sent {
 }
 
 /*
- * The answers of the providers, and what they charge, in USD for a million tokens: Claude Sonnet 4.5 3 for input, 0.30 for
- * what a cache served, 15 for output; GPT-4o mini 0.15, 0.075 and 0.60.
+ * The usage in the providers' answers, and its price in millionths of a dollar.
  *
- *   Claude      input_tokens 100, and 900 from the cache beside them, output 10:  100 × 3 + 900 × 0.30 + 10 × 15 = 720
- *   chat        prompt_tokens 200, 128 of them from the cache, output 20:  72 × 0.15 + 128 × 0.075 + 20 × 0.60 = 32.4
- *   responses   input_tokens 300, 256 of them from the cache, output 30:   44 × 0.15 + 256 × 0.075 + 30 × 0.60 = 43.8
- *   Langfuse    input 122 beside 78 from the cache, output 21:            122 × 0.15 + 78 × 0.075 + 21 × 0.60 = 36.75
+ * Prices in USD for a million tokens: Claude Sonnet 4.5 costs 3 for input, 0.30 for cache reads and 15 for output.
+ * GPT-4o mini costs 0.15, 0.075 and 0.60.
+ *
+ * - Claude: 100 input tokens, 900 cache reads besides, 10 output: 100 × 3 + 900 × 0.30 + 10 × 15 = 720
+ * - chat: 200 input tokens, 128 of them cached, 20 output: 72 × 0.15 + 128 × 0.075 + 20 × 0.60 = 32.4
+ * - responses: 300 input tokens, 256 of them cached, 30 output: 44 × 0.15 + 256 × 0.075 + 30 × 0.60 = 43.8
+ * - Langfuse: 122 input tokens, 78 cache reads besides, 21 output: 122 × 0.15 + 78 × 0.075 + 21 × 0.60 = 36.75
  */
 const CLAUDE = { tokens: 1010, cost: 0.000_72 };
 const CHAT = { tokens: 220, cost: 0.000_032_4 };
@@ -28,9 +30,9 @@ const RESPONSES = { tokens: 330, cost: 0.000_043_8 };
 const NET = { tokens: 221, cost: 0.000_036_75 };
 
 interface Expected {
-  /** The cost of each call by itself, by op and parent's op. */
+  /** The cost of each call alone, keyed by the op of the parent and its own op. */
   calls: Record<string, number>;
-  /** By model, each request once. */
+  /** Totals keyed by model, with each request counted once. */
   models: Record<string, { tokens: number; cost: number }>;
 }
 const [SONNET, MINI, MINI_LONG] = [
@@ -56,7 +58,7 @@ const EXPECTED: Record<string, Expected> = {
     },
     models: { [SONNET]: CLAUDE },
   },
-  // two traces: this instrumentation does not make its span the parent of Anthropic's own
+  // two traces, because this instrumentation does not make its span the parent of Anthropic's span
   'openllmetry-anthropic': {
     calls: { 'anthropic.chat': CLAUDE.cost, 'anthropic.messages.create': CLAUDE.cost },
     models: { [SONNET]: CLAUDE },
@@ -69,7 +71,7 @@ const EXPECTED: Record<string, Expected> = {
     },
     models: { [SONNET]: CLAUDE, [MINI_LONG]: both },
   },
-  // weave sends Anthropic's own span too, as a trace of its own
+  // weave also sends Anthropic's own span, in a trace of its own
   'weave-python-anthropic': {
     calls: {
       answer: CLAUDE.cost,
@@ -103,7 +105,7 @@ afterAll(async () => {
 const fixture = (name: string): Sent[] =>
   JSON.parse(readFileSync(`${FOLDER}/${name}.json`, 'utf8')).requests;
 
-/** Sends what was recorded to another project. */
+/** Sends recorded requests to another project. */
 async function replay(name: string, project: string, requests: Sent[]) {
   for (const { path, type, body, base64 } of requests) {
     const renamed = (text: string) => text.replaceAll(`acme/${name}`, project);
@@ -141,7 +143,6 @@ async function statistics(project_id: string) {
   );
 }
 
-/** The totals of calls together. */
 function totalOf(usages: any[]) {
   const totals: Record<string, { tokens: number; cost: number }> = {};
   for (const usage of usages)
@@ -187,7 +188,7 @@ describe.each(Object.entries(EXPECTED))('%s', (name, { calls, models }) => {
     const call_ids = found.map(({ id }) => id);
     const { call_usage: ofCalls } = await post('/calls/usage', { ...request, call_ids });
     expect(ofCalls).toEqual(ofAll);
-    // traces that tell of one request each tell it for themselves
+    // two traces that report one request count it once each
     const isTwice = ['openllmetry-anthropic', 'weave-python-anthropic'].includes(name);
     for (const ids of isTwice ? roots.map((id: string) => [id]) : [roots])
       expect(totalOf(ids.map((id: string) => ofAll[id]))).toEqual(sums);

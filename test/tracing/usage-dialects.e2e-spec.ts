@@ -6,19 +6,20 @@ const app = useApp();
 const project_id = 'acme/dialects';
 
 /*
- * What the providers charge, in USD for a million tokens (their price lists of 2026):
- *   gemini-2.5-flash   input 0.30, from the cache 0.03, output and thoughts 2.50
- *   grok-4             input 3, from the cache 0.75, output and reasoning 15
- *   claude-sonnet-4-5  input 3, from the cache 0.30, to the cache 3.75, output 15
- *   deepseek-chat      input 0.27, from the cache 0.07, output 1.10
- *   gpt-4o-mini        input 0.15, from the cache 0.075, output 0.60
+ * Prices of the providers in USD for a million tokens (price lists of 2026):
+ * - gemini-2.5-flash: input 0.30, cache read 0.03, output and thoughts 2.50
+ * - grok-4: input 3, cache read 0.75, output and reasoning 15
+ * - claude-sonnet-4-5: input 3, cache read 0.30, cache write 3.75, output 15
+ * - deepseek-chat: input 0.27, cache read 0.07, output 1.10
+ * - gpt-4o-mini: input 0.15, cache read 0.075, output 0.60
  *
- *   THOUGHTS  820 × 0.30 + (40 + 310) × 2.50 = 1121
- *   GROK      820 × 3 + (40 + 310) × 15 = 7710
- *   BEDROCK   5000 × 3 + 1000 × 0.30 + 100 × 3.75 + 20 × 15 = 15975
- *   DEEPSEEK  (1000 − 700) × 0.27 + 700 × 0.07 + 10 × 1.10 = 141
- *   TOOLS     (12 − 4 + 65) × 0.30 + 4 × 0.03 + (71 + 89) × 2.50 = 422.02
- *   MINI      (100 − 40) × 0.15 + 40 × 0.075 + (10 of which 4 reasoning) × 0.60 = 18
+ * Expected costs in millionths of a dollar:
+ * - THOUGHTS: 820 × 0.30 + (40 + 310) × 2.50 = 1121
+ * - GROK: 820 × 3 + (40 + 310) × 15 = 7710
+ * - BEDROCK: 5000 × 3 + 1000 × 0.30 + 100 × 3.75 + 20 × 15 = 15975
+ * - DEEPSEEK: (1000 − 700) × 0.27 + 700 × 0.07 + 10 × 1.10 = 141
+ * - TOOLS: (12 − 4 + 65) × 0.30 + 4 × 0.03 + (71 + 89) × 2.50 = 422.02
+ * - MINI: (100 − 40) × 0.15 + 40 × 0.075 + (10 of which 4 reasoning) × 0.60 = 18
  */
 const [FLASH, GROK, SONNET, DEEPSEEK, MINI] = [
   'gemini-2.5-flash',
@@ -30,7 +31,7 @@ const [FLASH, GROK, SONNET, DEEPSEEK, MINI] = [
 
 type Case = [what: string, model: string, usage: object, dollars: number];
 
-/** What `summary.usage` says, as SDKs and the gateway pass it on. */
+/** Forms of `summary.usage`, as SDKs and the gateway send them. */
 const ENTRIES: Case[] = [
   ['OpenInference-like counts', GROK, { prompt_tokens: 820, completion_tokens: 40, completion_tokens_details: { reasoning_tokens: 310 }, total_tokens: 1170 }, 7710],
   ['reasoning above the output without a total', GROK, { prompt_tokens: 820, completion_tokens: 40, completion_tokens_details: { reasoning_tokens: 310 } }, 7710],
@@ -51,7 +52,7 @@ const ENTRIES: Case[] = [
   ['Ollama itself', MINI, { prompt_eval_count: 100, eval_count: 10 }, 21],
 ]; // prettier-ignore
 
-/** What spans say in attributes. */
+/** Forms of usage in the attributes of spans. */
 const SPANS: Case[] = [
   ['OpenInference', GROK, { 'llm.token_count.prompt': 820, 'llm.token_count.completion': 40, 'llm.token_count.completion_details.reasoning': 310, 'llm.token_count.total': 1170 }, 7710],
   ['OpenTelemetry', FLASH, { 'gen_ai.usage.input_tokens': 820, 'gen_ai.usage.output_tokens': 40, 'gen_ai.usage.reasoning.output_tokens': 310, 'gen_ai.usage.total_tokens': 1170 }, 1121],
@@ -75,7 +76,7 @@ const SPANS: Case[] = [
   ['Vercel 5 with Bedrock', SONNET, { 'ai.usage.inputTokens': 5000, 'ai.usage.outputTokens': 20, 'ai.usage.totalTokens': 6120, 'ai.usage.cachedInputTokens': 1000, 'ai.response.providerMetadata': JSON.stringify({ bedrock: { usage: { cacheWriteInputTokens: 100 } } }) }, 15_975],
 ]; // prettier-ignore
 
-/** What observations of Langfuse say. */
+/** Forms of usage in Langfuse's observations. */
 const OBSERVATIONS: Case[] = [
   ['details beside the output', FLASH, { usageDetails: { input: 820, output: 40, output_reasoning: 310, total: 1170 } }, 1121],
   ['details of gross counts', MINI, { usageDetails: { input: 100, input_cached_tokens: 40, output: 10, output_reasoning_tokens: 4, total: 110 } }, 18],
@@ -86,20 +87,25 @@ const OBSERVATIONS: Case[] = [
 ]; // prettier-ignore
 
 /*
- * Kinds of tokens with a price of their own, in USD for a million:
- *   gemini-2.5-flash   audio 1, from the cache 0.10
- *   gpt-realtime       input 4, cached 0.40, output 16; audio 32, cached 0.40, output 64; images 5
- *   claude-sonnet-4-5  to the cache for five minutes 3.75, for an hour 6; by us.anthropic… on Bedrock 10 % more: 3.30, 0.33, 4.125, 16.50, and for an hour 2 × 3.30
- *   gpt-image-1.5      input 5, images 8; output 10, images 32
- *   sonar-deep-research  input 2, output 8, reasoning 3, citations 2
+ * Prices of kinds of tokens with a price of their own, in USD for a million tokens:
+ * - gemini-2.5-flash: audio 1, audio cache read 0.10
+ * - gpt-realtime, text: input 4, cached 0.40, output 16
+ * - gpt-realtime, audio: input 32, cached 0.40, output 64; images 5
+ * - claude-sonnet-4-5: cache write for five minutes 3.75, for an hour 6
+ * - us.anthropic… on Bedrock, 10 % more: 3.30, 0.33, 4.125, 16.50, and for an hour 2 × 3.30
+ * - gpt-image-1.5: input 5, images 8; output 10, images 32
+ * - sonar-deep-research: input 2, output 8, reasoning 3, citations 2
  *
- *   AUDIO     (1000 − 200) × 0.30 + 200 × 1 + 10 × 2.50 = 465
- *   CACHED    cached 300, of it audio 50; audio 200 in all: (1000 − 300 − 150) × 0.30 + 150 × 1 + 250 × 0.03 + 50 × 0.10 + 10 × 2.50 = 352.5
- *   REALTIME  cached 40, of it audio 10; text 60, audio 50 in all: (110 − 40 − 40) × 4 + 40 × 32 + 30 × 0.40 + 10 × 0.40 + 20 × 16 + 80 × 64 = 6856
- *   HOUR      100 × 3 + 50 × 0.30 + (500 − 400) × 3.75 + 400 × 6 + 10 × 15 = 3240
- *   BEDROCK   100 × 3.30 + 50 × 0.33 + (500 − 400) × 4.125 + 400 × 6.60 + 10 × 16.50 = 3564
- *   IMAGE     20 × 5 + 300 × 8 + 1000 × 32 = 34500
- *   SONAR     33 × 2 + 11395 × 8 + 193947 × 3 + 16330 × 2 = 705727
+ * Expected costs in millionths of a dollar:
+ * - AUDIO: (1000 − 200) × 0.30 + 200 × 1 + 10 × 2.50 = 465
+ * - CACHED has 300 cached tokens, 50 of them audio, and 200 audio tokens in all:
+ * - (1000 − 300 − 150) × 0.30 + 150 × 1 + 250 × 0.03 + 50 × 0.10 + 10 × 2.50 = 352.5
+ * - REALTIME has 40 cached tokens, 10 of them audio, and 60 text and 50 audio tokens in all:
+ * - (110 − 40 − 40) × 4 + 40 × 32 + 30 × 0.40 + 10 × 0.40 + 20 × 16 + 80 × 64 = 6856
+ * - HOUR: 100 × 3 + 50 × 0.30 + (500 − 400) × 3.75 + 400 × 6 + 10 × 15 = 3240
+ * - BEDROCK: 100 × 3.30 + 50 × 0.33 + (500 − 400) × 4.125 + 400 × 6.60 + 10 × 16.50 = 3564
+ * - IMAGE: 20 × 5 + 300 × 8 + 1000 × 32 = 34500
+ * - SONAR: 33 × 2 + 11395 × 8 + 193947 × 3 + 16330 × 2 = 705727
  */
 const [REALTIME, US_SONNET, IMAGE, SONAR] = [
   'gpt-realtime',
@@ -139,7 +145,7 @@ const KINDS_OF_OBSERVATIONS: Case[] = [
   ['audio', FLASH, { usageDetails: { input: 800, input_audio_tokens: 200, output: 10, total: 1010 } }, 465],
 ]; // prettier-ignore
 
-/** One million tokens of input by the name of a model, in USD. */
+/** Price of a million input tokens in USD, by name of the model. */
 const NAMES: [string, number][] = [
   ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 3.3],
   ['anthropic.claude-3-5-sonnet-20241022-v2:0', 3],
@@ -163,7 +169,7 @@ const NAMES: [string, number][] = [
 ];
 
 let traces = 0;
-/** Stores a call and answers its id. */
+/** Stores a call in one of the formats, and returns its id. */
 type Door = (model: string, usage: object) => Promise<string>;
 
 const times = { started_at: '2026-11-01T10:00:00Z', ended_at: '2026-11-01T10:00:01Z' };
@@ -231,7 +237,7 @@ const done = async (path: string, body: object) => {
 };
 const micros = (dollars: number | null) => dollars && Math.round(dollars * 1e12) / 1e6;
 
-/** The cost of a call as every reader of costs answers it, which must be one. */
+/** Reads the cost of a call through every operation that returns costs, and expects that they agree. */
 async function costOf(id: string): Promise<number | null> {
   const { call } = await done('/call/read', { id, include_costs: true });
   const [cost] = Object.values<any>(call.summary.svc.costs);

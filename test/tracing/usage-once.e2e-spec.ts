@@ -32,7 +32,7 @@ const NAMES = ['prompt', 'completion', 'cache_read_input', 'cache_creation_input
 );
 const inputOf = ([prompt, , read, created]: Kinds) => prompt + read + created;
 
-/** A call as it is answered, and what it says by model. */
+/** A returned call, with the usage that it reports by model. */
 interface Seen {
   id: string;
   parent_id: string | null;
@@ -41,9 +41,9 @@ interface Seen {
   ended_at: string;
   op_name: string;
   response: string | null;
-  /** It adds up what others say. */
+  /** The usage is the sum of what other calls report. */
   isSum: boolean;
-  /** It says the usage of one request. */
+  /** The usage is that of a single request. */
   isOne: boolean;
   says: Tokens;
 }
@@ -72,7 +72,7 @@ const total = (says: Tokens, count: (kinds: Kinds) => number) =>
 const outputOf = (kinds: Kinds) => kinds[1];
 const tellsOne = ({ response, isOne }: Seen) => response !== null && isOne;
 
-/** Of two calls that begin one after the other: whether the second begins before the first is over for five seconds. */
+/** True when the second call begins within 5 s of the end of the first and within 10 minutes of its start. */
 const isClose = (first: Seen, second: Seen) => {
   const [start, end, then] = [first.started_at, first.ended_at, second.started_at].map((time) =>
     Date.parse(time),
@@ -80,7 +80,7 @@ const isClose = (first: Seen, second: Seen) => {
   return then <= Math.max(start, end) + 5000 && then <= start + 600_000;
 };
 
-/** What each call adds to the usage of others, by looking at every other call. */
+/** Computes from all calls the usage that each call adds to that of the others. */
 function beyondOf(calls: Seen[]): { call: Seen; isRepeat: boolean; adds: Tokens }[] {
   const inOrder = calls.toSorted((a, b) => (order(a) < order(b) ? -1 : 1));
   const isSame = (one: Seen, other: Seen) =>
@@ -103,7 +103,7 @@ function beyondOf(calls: Seen[]): { call: Seen; isRepeat: boolean; adds: Tokens 
   const childrenOf = (call: Seen) =>
     calls.filter(({ parent_id, trace_id }) => parent_id === call.id && trace_id === call.trace_id);
 
-  /** Calls below whose usage that of a call holds. */
+  /** The calls below a call whose usage it includes. */
   const heldBy = (owner: Seen): Seen[] => {
     const nearest = (call: Seen): Seen[] =>
       childrenOf(call).flatMap((child) => (isSaying(child) ? [child] : nearest(child)));
@@ -111,7 +111,7 @@ function beyondOf(calls: Seen[]): { call: Seen; isRepeat: boolean; adds: Tokens 
       return nearest(owner).filter(
         (call) => call.response === owner.response || (call.response === null && !call.isSum),
       );
-    // what tells of one response holds nothing of others below it
+    // a call with the usage of one response does not include other responses below it
     const withOthers = (call: Seen): Seen[] =>
       tellsOne(call) ? [call, ...othersBelow(call, call.response!)] : [call];
     const othersBelow = (call: Seen, response: string): Seen[] =>
@@ -139,13 +139,13 @@ function beyondOf(calls: Seen[]): { call: Seen; isRepeat: boolean; adds: Tokens 
     const adds: Tokens = {};
     const told = sumOf(below.map(({ says }) => says));
     const [own, held] = [Object.keys(call.says), Object.keys(told)];
-    // one model, under another name
+    // the same model under another name
     const isAll =
       own.length === 1 &&
       held.length === 1 &&
       (own[0]!.startsWith(held[0]!) || held[0]!.startsWith(own[0]!)) &&
       [inputOf, outputOf].every((count) => total(call.says, count) === total(told, count));
-    // a sum holds also what is told of models that it does not name
+    // a sum includes usage of models that it does not name
     const excess = [inputOf, outputOf].map((count) =>
       Object.entries(call.isSum ? told : {}).reduce(
         (sum, [model, kinds]) => sum + Math.max(0, count(kinds) - count(call.says[model] ?? NONE)),
@@ -243,7 +243,7 @@ async function expectCountedOnce(project_id: string) {
   }
 }
 
-/** Calls, and among them agents of Langfuse, which add up what others say. */
+/** Ids of calls. Those with `s` are agents of Langfuse, whose usage is the sum of other calls. */
 const IDS = ['c0', 's1', 'c2', 'c3', 's4', 'c5', 'c6', 'c7', 's8'];
 const SUMS = new Set(IDS.filter((id) => id.startsWith('s')));
 const CALLS = IDS.filter((id) => !SUMS.has(id));
@@ -263,7 +263,7 @@ const entry = fc.oneof(
     thoughts_token_count: count,
   }),
 );
-/** Above it in the list, so that parents do not go round in a circle. */
+/** A parent earlier in the list, so that parents form no cycle. */
 const parentOf = (id: string, place: number | null) =>
   place !== null && place < IDS.indexOf(id) ? IDS[place] : null;
 

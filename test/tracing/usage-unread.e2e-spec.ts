@@ -29,13 +29,13 @@ const aCall = (n: number) => ({
   started_at: new Date(START + n * 1000).toISOString(),
   ended_at: new Date(START + n * 1000 + 500).toISOString(),
   inputs: {},
-  // two calls tell of each request
+  // two calls report each response
   output: { response_metadata: { id: `msg_${Math.floor(n / 10)}_${n % 5}` } },
   attributes: n % 2 === 0 ? { weave: WEAVE } : {},
   summary: { usage: USAGES[n % USAGES.length] },
 });
 
-/** All that is answered of the usage of the calls. */
+/** Reads the usage of the calls through every operation that returns it. */
 async function answers() {
   const { calls } = await done('/calls/query', { project_id, include_costs: true });
   const metrics = ['input_tokens', 'output_tokens', 'total_tokens'].map((metric) => ({ metric }));
@@ -74,7 +74,7 @@ describe('calls of an older build', () => {
     expect(await answers()).toEqual(stored);
     const metrics = await (await fetch(`${app.url}/metrics`)).text();
     expect(metrics).toContain('skein_unfilled_rows{what="usage"} 0');
-    // an end that comes again meanwhile is read by whoever stores it
+    // a repeated end is read when it is stored
     await app.query(`UPDATE calls SET has_unread_usage = true WHERE project_id = $1`, [project_id]);
     const again = aCall(0);
     again.summary = { usage: { 'gpt-4o': { prompt_tokens: 5, completion_tokens: 6 } } };
@@ -90,7 +90,7 @@ describe('calls of an older build', () => {
   it('are read again where another reader made their usage, also by what is left of old ones', async () => {
     const stored = await answers();
     const other = JSON.stringify([{ llm_id: 'gpt-4o', prompt_tokens: 1 }]);
-    // the attributes of old calls are gone: how their clients count was read before
+    // old calls have lost their attributes, but the way their client counts was stored before
     await app.query(
       `WITH locked AS MATERIALIZED (SELECT id FROM calls WHERE project_id = $1 AND usage IS NOT NULL ORDER BY id FOR UPDATE)
        UPDATE calls SET usage = $2, attributes = '{}', has_unread_usage = false

@@ -37,7 +37,7 @@ const CODES = [
 ] as const;
 const ERRORS = ['logprobs_missing', 'logprobs_incomplete', 'train_eval_leak', 'reward_nan'];
 
-/** A group of two sound rollouts: `good` and `bad`, with a prompt of its own. */
+/** A group of two valid rollouts, `good` and `bad`, with a prompt of its own. */
 function aGroup(task: string): [RolloutSpec, RolloutSpec] {
   const messages = [user(`what of ${task}?`)];
   const model = 'agent:step8';
@@ -47,7 +47,7 @@ function aGroup(task: string): [RolloutSpec, RolloutSpec] {
   ];
 }
 
-/** What is wrong with the group that bears the name of a lint, and the calls that show it. */
+/** Adds the fault of a lint to a group, and returns an example that the lint should report. */
 type Plant = (
   good: RolloutSpec,
   bad: RolloutSpec,
@@ -59,7 +59,7 @@ const tokens = (prompt: number[], sampled: number[]) => ({
 });
 const tool = (name: string) => [{ type: 'function', function: { name, parameters: {} } }];
 
-/** The second call of a rollout that calls a tool in the first. */
+/** Makes a rollout of two calls; the first one calls a tool. */
 const withTool = (good: RolloutSpec, then: object[], args = '{"x": 1}') => {
   const [ask] = good.asks as [RolloutSpec['asks'][0]];
   const calls = [toolCall('c', args)];
@@ -76,7 +76,7 @@ const PLANTS: Record<(typeof CODES)[number], Plant> = {
     good.asks[0]!.choice = { logprobs: null };
     return { example: `${good.id}.0` };
   },
-  // what weave keeps of a stream: the last token
+  // weave keeps only the last token of a stream
   logprobs_incomplete: (good) => {
     good.asks[0]!.choice = { logprobs: { content: spelled('right').content.slice(-1) } };
     return { example: `${good.id}.0` };
@@ -114,7 +114,7 @@ const PLANTS: Record<(typeof CODES)[number], Plant> = {
   },
   stale_policy: (good, bad) => {
     bad.asks[0]!.model = 'agent:step1';
-    good.asks[0]!.model = 'agent:step1'; // alone it would be of another step than the other one
+    good.asks[0]!.model = 'agent:step1'; // otherwise the two rollouts would also have different steps
     return { example: `${good.id}.0` };
   },
   train_eval_leak: () => ({}),
@@ -190,7 +190,7 @@ describe('lints', () => {
     const second = { id: 'a second opinion', payload: { output: { score: 0.5 } } };
     const [conflict] = aGroup('reward_conflict');
     await app.post('/feedback/create', feedbackOf(conflict, project, second));
-    // a thread on both sides: two tasks whose hashes fall apart
+    // puts one thread on both sides: two tasks whose hashes fall on different sides
     const sides: Record<string, RolloutSpec[]> = {};
     for (let i = 0; Object.keys(sides).length < 2; i++) {
       const group = aGroup(`leak ${i}`);
@@ -233,7 +233,7 @@ describe('lints', () => {
           ignore: undefined,
         }[does],
       );
-      // its neighbour is alone in the group then
+      // the other rollout of its group is then alone
       const dropped = does === 'drop' ? 1 : 0;
       expect(counts.dropped).toBe(usual.dropped + dropped);
       expect(counts.ungrouped).toBe(usual.ungrouped + dropped);

@@ -9,7 +9,7 @@ const SEED = 7919;
 const meanOf = (specs: RolloutSpec[]) =>
   specs.reduce((sum, { score }) => sum + (score as number), 0) / specs.length;
 
-/** The same scores, of other rollouts. */
+/** Shuffles the scores among the rollouts. */
 function shuffled(specs: RolloutSpec[], random: () => number): RolloutSpec[] {
   const scores = specs.map(({ score }) => score);
   for (let i = scores.length - 1; i > 0; i--) {
@@ -22,7 +22,7 @@ function shuffled(specs: RolloutSpec[], random: () => number): RolloutSpec[] {
 describe('the loop', () => {
   const app = useApp();
 
-  /** Recorded rollouts and scores → a build → a job → a step of training → rollouts of the new policy, and so on. */
+  /** Repeats the loop: record rollouts and scores, build, submit a job, train one step, sample with the new policy. */
   async function loop(
     project: string,
     label: typeof shuffled = (specs) => specs,
@@ -71,7 +71,7 @@ describe('the loop', () => {
     expect(means[0]).toBeLessThan(0.3);
     expect(means.at(-1)).toBeGreaterThanOrEqual(0.8);
 
-    // round: a call → its build → its job → the checkpoint → the calls that it made
+    // follows the lineage from a call over its build and job to the checkpoint, and to the calls that it made
     const about = async (query: object) =>
       (await app.post('/lineage/query', { project_id: project, ...query })).body.edges;
     const next = (edges: any[], from: object) =>

@@ -37,7 +37,7 @@ describe('several rewards', () => {
     );
   });
 
-  /** Two turns of a thread, each with a call of a model. */
+  /** Records two turns of a thread, each with one call of a model. */
   const conversation = async () => {
     const project = aProject();
     const turn = (
@@ -157,7 +157,7 @@ describe('the sides of a split', () => {
 
   it('keep groups whole that a thread joins', async () => {
     const project = aProject();
-    // a chain: task 0 and 1 share a thread, 1 and 2 another one, and so on
+    // a chain of threads: tasks 0 and 1 share one, tasks 1 and 2 the next, and so on
     const specs = Array.from({ length: 8 }, (_, i) => i).flatMap((i) =>
       [i, i + 1].map((thread): RolloutSpec => ({
         id: `r${i}.${thread}`,

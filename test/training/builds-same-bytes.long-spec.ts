@@ -11,11 +11,11 @@ import {
 } from '../support/rollouts.js';
 import { startServer } from '../support/server.js';
 
-/** Of the groups that `SPECS` become, whichever database and however many processes make them. */
+/** Digest of the groups built from `SPECS`. It must not depend on the database or the number of processes. */
 const DIGEST = '1f7f648fd9c64121dda56fb09ec3865e36ccf17dbb6d5063c30acfa05507978c';
 const MANIFEST = '1d6d2d2d54eececd31a1b88459fa2247ddb12d575878b6334591243e900c3496';
 
-/** Names that sort differently by code point than by UTF-16 units, or by a language. */
+/** Names whose order differs between code points, UTF-16 units and natural languages. */
 const TASKS = [
   'a',
   'B',
@@ -38,7 +38,7 @@ const RECIPE = aRecipe({ split: { salt: 's', eval_percent: 20 } });
 
 type Service = Pick<TestApp, 'post'>;
 
-/** Every second item first, from the last one on. */
+/** Every second item first, both halves from the end. */
 const shuffled = <T>(list: T[]) => [
   ...list.filter((_, i) => i % 2).toReversed(),
   ...list.filter((_, i) => i % 2 === 0).toReversed(),

@@ -32,7 +32,7 @@ const preview = async (project_id: string, body: object = {}) => {
   return answer.body;
 };
 
-/** Two rollouts of a task that differ in what was said and in the reward. */
+/** Two rollouts of a task with different answers and rewards. */
 const aPair = (task = 't', second = 0): RolloutSpec[] => [
   { id: `${task}-a`, task, second, score: 1, asks: [{ messages: [user('2+2?')], content: '4' }] },
   { id: `${task}-b`, task, second, score: 0, asks: [{ messages: [user('2+2?')], content: '5' }] },
@@ -237,7 +237,7 @@ describe('prefix merging', () => {
     const call = assistant(null, { tool_calls: [toolCall('c1')] });
     const { trajectory, lints } = await merged([
       { messages: [user('look')], content: null, tool_calls: [toolCall('c1')] },
-      // the client sends the answer back without refusal, and the arguments as they were
+      // the client sends the answer back without `refusal`, with the arguments unchanged
       { messages: [user('look'), call, toolAnswer('c1')], content: 'done' },
     ]);
     expect(shape(trajectory.messages_and_choices)).toEqual([
@@ -348,7 +348,7 @@ describe('/build/create', () => {
       { target: again.body.build_id, detail: { format: 'art', split: 'all' } },
     ]);
     expect(createHash('sha256').update(text).digest('hex')).toBe(digest);
-    // the manifest can be checked by hand
+    // the hashes of the manifest can be computed by hand
     const inputs = await app.query<{ kind: string; id: string; sha256: string }>(
       'SELECT kind, id, sha256 FROM build_inputs WHERE build_id = $1 ORDER BY kind, id',
       [first.body.build_id],
@@ -461,7 +461,7 @@ describe('a build that is handed on', () => {
     await trainer.start(job_id, claimed.lease_token);
     await trainer.complete(job_id, claimed.lease_token);
 
-    // agent:step1 made the calls that went in
+    // agent:step1 made the calls of the build
     const checkpoint = { type: 'checkpoint', model_id: model, model: 'agent', step: 1 };
     const build = { type: 'build', id: body.build_id };
     const job = { type: 'job', id: job_id };
@@ -494,12 +494,12 @@ describe('a build that is handed on', () => {
       { id: body.build_id, jobs: [{ job_id, status: 'succeeded', step: 1 }], erased_at: null },
     ]);
 
-    // what a job of this recipe and model has trained is not new
+    // units that a job of this recipe and model has trained are not new
     const rest = await create(project, aRecipe(), { mode: 'new' });
     expect(rest.body.counts.units).toBe(0);
     expect((await create(project)).body.counts.units).toBe(6);
 
-    // and a call that is deleted takes the bytes with it
+    // a deleted call removes the groups of its builds
     await app.post('/calls/delete', { project_id: project, call_ids: ['a-a'] });
     const { body: after } = await app.post('/builds/query', {
       project_id: project,
@@ -556,7 +556,7 @@ describe('exports that nobody reads', () => {
     };
     const [one, other, third] = [app.key, await app.aKey('reader'), await app.aKey('reader')];
     const many = [await unread(one), await unread(one)];
-    const others = [await unread(other), await unread(third)]; // the last one waits until one is cut
+    const others = [await unread(other), await unread(third)]; // the last one waits until another stream is cut
     const isWhole = async (response: IncomingMessage) => {
       await new Promise((resolve) => response.resume().once('close', resolve));
       return response.complete;
@@ -566,7 +566,7 @@ describe('exports that nobody reads', () => {
     expect(await Promise.all(others.map(isWhole))).toEqual([true, true]);
 
     for (const response of [await unread(one), await unread(one)]) response.destroy();
-    expect((await exported(project, body.build_id)).status).toBe(200); // those who left hold nothing
+    expect((await exported(project, body.build_id)).status).toBe(200); // streams that were abandoned hold no slot
   });
 });
 
@@ -595,7 +595,7 @@ describe('what is erased', () => {
     const model_id = await previewOf(app).aModel({ entity, project: name });
     const submit = { project_id: project, build_id: body.build_id, model_id };
     const { job_id } = (await app.post('/build/submit', submit)).body;
-    // starts lie in the past of any clock that runs this
+    // the starts are before the current time of any machine
     await app.query(
       `UPDATE calls SET started_at = '2020-01-01', ended_at = '2020-01-01' WHERE project_id = $1`,
       [project],
@@ -624,7 +624,7 @@ describe('what is erased', () => {
     await record(app, [aPair()[0]!, { ...aPair()[1]!, root: { attributes: {} } }], project);
     const { body } = await create(project, aRecipe({ group: { by: ['prompt'] } }));
     expect(body.counts.trajectories).toBe(2);
-    // as if the build had read before this was committed
+    // simulates a change that was committed after the build had read the call
     await app.query(`UPDATE calls SET ${change} WHERE project_id = $1 AND id = $2`, [project, id]);
     await app.app.get(BuildsErasing).forgetGone(project, body.build_id);
     expect((await exported(project, body.build_id)).status).toBe(status);
@@ -677,7 +677,7 @@ describe('units', () => {
         op_name: 'llm',
         inputs: { model: 'judge', messages: [user('is it right?')] },
       },
-      // an instrumentation around another one
+      // an instrumentation that wraps another one
       {
         ...common,
         id: 'wrapper',

@@ -30,7 +30,7 @@ describe('files of checkpoints', () => {
     ),
   );
 
-  /** A job that runs, and what its claim answered. */
+  /** Makes a running job and returns the answer of its claim. */
   async function running(of?: string) {
     const model = of ?? (await preview.aModel());
     const job = await preview.aJob(model);
@@ -61,7 +61,7 @@ describe('files of checkpoints', () => {
       bytes: Buffer.from(await answer.arrayBuffer()),
     };
   };
-  /** `name` is preceded by what the file belongs to. */
+  /** `name` is the kind of the file, a space, and its name. */
   const readOf = (job: string, token: string, name: string, range?: string) =>
     read(`/trainer/jobs/${job}/file?of=${name.replace(' ', '&name=')}`, {
       'x-lease-token': token,
@@ -124,7 +124,7 @@ describe('files of checkpoints', () => {
     expect(body.size_bytes).toBe(weights.length + 7);
     const path = `/models/${model}/checkpoints/1/file?name=optimizer.pt`;
     expect((await read(path)).bytes.toString()).toBe('moments');
-    // the list stays as clients know it
+    // the members of the list stay those that clients know
     for (const item of await preview.checkpoints(model))
       expect(Object.keys(item)).toEqual(['id', 'step', 'metrics']);
   });
@@ -343,7 +343,7 @@ describe('files of checkpoints', () => {
     );
     await preview.start(job, next);
     expect((await complete(job, next, [manifestFile('w', half)])).status).toBe(200);
-    // what the checkpoint does not name is gone
+    // files that the checkpoint does not name are deleted
     const [{ files }] = await app.query(
       `SELECT array_agg(file) AS files FROM checkpoint_parts WHERE job_id = $1`,
       [job],
@@ -498,7 +498,7 @@ describe('files of checkpoints', () => {
       }
       const rest = await payloadOf(held.job, held.token, '?from_group=10');
       expect(linesOfGzip(rest.bytes)).toHaveLength(2);
-      // one that was stored before the places of groups were noted
+      // simulates a payload from before the positions of groups were stored
       await app.query('UPDATE body_chunks SET groups_before = NULL');
       const old = await payloadOf(held.job, held.token, '?from_group=10');
       expect(linesOfGzip(old.bytes)).toEqual(linesOfGzip(rest.bytes));

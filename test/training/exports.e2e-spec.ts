@@ -19,7 +19,7 @@ afterAll(() => app.close());
 
 const { aProject, preview, build, made } = buildsOf(() => app, 'exports');
 
-/** Two rollouts of a task, good and bad, whose calls have all tokens. */
+/** A prompt and an answer with all token ids. */
 const ids = (sent: number[], sampled: number[]) => ({
   output: {
     prompt_token_ids: sent,
@@ -206,7 +206,7 @@ describe('unique prompts', () => {
 
 describe('streams', () => {
   const chunk = (delta: object, more: object = {}) => ({ choices: [{ index: 0, delta, ...more }] });
-  /** A rollout of two turns, whose answers were recorded as a client streams them. */
+  /** A rollout of two turns whose second answer is stored as a client streams it. */
   const streamed = (id: string, score: number, answer: unknown): RolloutSpec => ({
     id,
     score,
@@ -215,7 +215,7 @@ describe('streams', () => {
       { messages: [user('a'), assistant('one'), user('b')], output: answer as object },
     ],
   });
-  /** In place of the whole output, which `itemsOf` would merge. */
+  /** Records the output unchanged, because `itemsOf` would merge it with defaults. */
   const recordOutput = async (specs: RolloutSpec[], project: string, output: unknown) => {
     const items = specs.map(({ id }) => ({
       project_id: project,

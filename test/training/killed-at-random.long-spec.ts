@@ -10,16 +10,16 @@ import { aRecipe, feedbackOf, publish } from '../support/rollouts.js';
 import { aFolder, freePort, type Run, startServer, watched } from '../support/server.js';
 import { until } from '../support/until.js';
 
-/** The engine here is one of letters, which needs no torch: any Python that the trainer runs on does. */
+/** The engine of this test answers with letters and needs no torch: any Python for the trainer is enough. */
 const python = process.env['SKEIN_TRAINER_PYTHON'] ?? 'python3';
 const isNew = 'import sys; sys.exit(sys.version_info < (3, 11))';
 const isThere = spawnSync(python, ['-c', isNew]).status === 0;
 
-/** Chooses who is killed, and at which moments of the work. */
+/** Determines which processes are killed, and when. */
 const SEED = Number(process.env['SKEIN_KILL_SEED'] ?? 31);
 const PARTS = ['service', 'trainer', 'engine', 'serve'] as const;
 type Part = (typeof PARTS)[number];
-/** Rounds with kills, and moments of each: at every other one, two are killed together. */
+/** Rounds with kills, and kills per round. Every other kill ends two processes at once. */
 const [ROUNDS, MOMENTS] = [2, 4];
 
 const WANTED = { 'a?': '0123456789', 'b?': 'klmnopqrst', 'c?': 'abcdefghij', 'd?': 'uvwxyz?: ' };
@@ -79,7 +79,7 @@ else
             ...['--every', '0.2', '--work', folder.path],
           ),
       };
-      /** Starts it again whenever it ends, as whoever runs it does. */
+      /** Starts a process again whenever it ends, as a supervisor does. */
       const keepAlive = async (part: Part) => {
         for (;;) {
           const run = await starts[part]();
@@ -99,7 +99,7 @@ else
       folder.remove();
     });
 
-    /** Sends a request again while the service or the engine is away. */
+    /** Repeats a request while the service or the engine is away. */
     async function persist(
       request: () => Promise<Answer>,
       isDone = ({ status }: Answer) => status < 500,
@@ -119,7 +119,7 @@ else
       return answer.body;
     };
 
-    /** An answer of a step, as soon as it is served, and how right it is. */
+    /** Requests an answer of a step once it is served, and scores it. */
     async function rollout(prompt: string, wanted: string, round: number, step: number) {
       const asked = {
         model: `learner:step${step}`,
@@ -145,7 +145,7 @@ else
       };
     }
 
-    /** The job when it has ended. */
+    /** Waits until the job has ended and returns it. */
     async function ended(job: string, tell = (_numSteps: number) => {}): Promise<any> {
       const seen = await persist(
         () => preview.call('GET', `/training-jobs/${job}/events?limit=100`),
@@ -177,7 +177,10 @@ else
 
       const chance = chances(SEED);
       const pick = <T>(items: readonly T[]) => items[Math.floor(chance() * items.length)]!;
-      /** Kills when so much of a round is done: answers, then gradient steps. */
+      /**
+       * Returns a function that kills processes at random points of a round, counted in answers and then gradient
+       * steps.
+       */
       function killer(numMoments: number) {
         const moments = Array.from({ length: numMoments }, (_, i) => ({
           at: Math.floor(chance() * (NUM_ANSWERS + NUM_STEPS)),
@@ -230,7 +233,7 @@ else
       await learn(0);
       expect(means.at(-1)).toBeGreaterThan(means[0]! + 0.2);
 
-      // each job ended once, and made its step
+      // each job ended once and made at most one checkpoint
       for (const { job_id } of trained) {
         const types = (await preview.events(job_id)).map(({ type }) => type);
         expect(types.filter((type) => type === 'training_started')).toHaveLength(1);
@@ -249,7 +252,7 @@ else
       const made = await checkpointsOf(model);
       expect(new Set(made.map(({ job_id }) => job_id)).size).toBe(step);
 
-      // every file is whole, and of others nothing is left
+      // every file is complete, and no other file is left
       for (const { step: of, files } of made)
         for (const { name, size_bytes, sha256 } of files) {
           const path = `/v1/preview/models/${model}/checkpoints/${of}/file?name=${name}`;
@@ -267,7 +270,7 @@ else
         Object.fromEntries(made.map(({ job_id, files }) => [job_id, digestsOf(files)])),
       );
 
-      // what a client was answered is recorded
+      // the answers that the client got are recorded
       const filter = { call_ids: [...said.keys()] };
       const calls = linesOf(
         await post('/calls/stream_query', { project_id: PROJECT, filter, fields: ['output'] }),
@@ -276,7 +279,7 @@ else
         new Map(calls.map(({ id, output }) => [id, output.choices[0].message.content])),
       ).toEqual(said);
 
-      // no gradient step was taken twice, and none is missing
+      // the same weights as without kills: no gradient step was repeated or lost
       const undisturbed = await aModel('undisturbed');
       for (const { build_id } of trained) await ended((await submit(build_id, undisturbed)).job_id);
       const again = await checkpointsOf(undisturbed);
@@ -288,7 +291,7 @@ else
 
 const digestsOf = (files: { sha256: string }[]) => files.map(({ sha256 }) => sha256).toSorted();
 
-/** Numbers from 0 to 1 (Park and Miller's generator). */
+/** Returns a generator of numbers from 0 to 1 (Park and Miller). */
 function chances(seed: number): () => number {
   let state = (seed % 2147483646) + 1;
   return () => (state = (state * 48271) % 2147483647) / 2147483647;

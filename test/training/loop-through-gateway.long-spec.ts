@@ -6,11 +6,11 @@ import { aRecipe, feedbackOf, publish } from '../support/rollouts.js';
 import { aFolder, freePort, type Run, watched } from '../support/server.js';
 import { until } from '../support/until.js';
 
-/** SKEIN_TRAINER_PYTHON names a Python with torch, transformers and peft; else the `python3` of the path is looked at. */
+/** A Python with torch, transformers and peft: SKEIN_TRAINER_PYTHON, or `python3` of the path. */
 const python = process.env['SKEIN_TRAINER_PYTHON'] ?? 'python3';
 const isThere = spawnSync(python, ['-c', 'import torch, transformers, peft']).status === 0;
 
-/** The letters that are right behind each prompt: about a fourth of all. */
+/** The correct letters for each prompt, about a fourth of all letters. */
 const WANTED = { 'a?': '0123456789', 'b?': 'klmnopqrst', 'c?': 'abcdefghij', 'd?': 'uvwxyz?: ' };
 const [ANSWERS, LENGTH, ROUNDS] = [16, 3, 18];
 const PROJECT = 'acme/loop';
@@ -66,7 +66,7 @@ else
       folder.remove();
     });
 
-    /** Until then the gateway answers with an older step. */
+    /** Resolves when the engine serves the step. Until then the gateway answers with an older one. */
     const isServed = (model: string, step: number) => async () => {
       for (const program of programs)
         if (program.process.exitCode !== null) throw new Error(program.output());
@@ -74,7 +74,7 @@ else
       return body.serving.length > 0;
     };
 
-    /** What a client asks of the gateway, and how right the answer is. */
+    /** Sends a request to the gateway and scores the answer. */
     async function rollout(prompt: string, wanted: string, round: number, step: number) {
       const response = await fetch(`${app.url}/v1/chat/completions`, {
         method: 'POST',
@@ -115,7 +115,7 @@ else
             experimental_config: {
               loss_fn: 'cispo',
               learning_rate: 0.01,
-              // each sequence alone, as the engine computes it: then equal to the last bit
+              // trains each sequence alone, as the engine computes it, so that both agree to the last bit
               packed_sequence_length: 1,
             },
           },

@@ -50,7 +50,7 @@ describe('models', () => {
     const key = await app.aKey('writer', ['umbrella/a', 'umbrella/b']);
     const made = { entity: null, project: 'a', name: 'own', base_model: 'b' };
     expect((await preview.call('POST', '/models', made, { key })).body.entity).toBe('umbrella');
-    // else one of the name of the user, as SDKs that trace are told
+    // without a scope that names one, the entity is the name of the user
     const unlimited = await app.aKey('writer', ['*'], 'grace');
     const answer = await preview.call('POST', '/models', made, { key: unlimited });
     expect(answer.body.entity).toBe('grace');
@@ -140,7 +140,7 @@ describe('models', () => {
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ path }] } });
   });
 
-  /** A model with checkpoints of steps 0 to `last`. */
+  /** Makes a model with checkpoints of steps 0 to `last`. */
   const trained = async (last: number) => {
     const model = await preview.aModel({ project: 'steps' });
     for (let step = 1; step <= last; step++) {

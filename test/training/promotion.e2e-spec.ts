@@ -7,7 +7,7 @@ const app = useApp();
 
 let projects = 0;
 
-/** A model with the steps 0 to `steps`, of a project of its own. */
+/** Makes a model with steps 0 to `steps` in a new project. */
 async function aModelWith(steps = 2) {
   const project = `acme/promotion-${++projects}`;
   const [entity, name] = project.split('/');
@@ -42,7 +42,7 @@ async function aModelWith(steps = 2) {
 }
 
 interface Said {
-  /** The content of the message, or the messages as they are. */
+  /** The content of one message, or all messages. */
   asks: string | object[];
   score?: unknown;
   inputs?: object;
@@ -51,7 +51,7 @@ interface Said {
 }
 
 let calls = 0;
-/** Calls of a model with a score each. */
+/** Records calls of a model, each with a score. */
 async function say(project_id: string, model: string, said: Said[]) {
   const named = said.map((one) => ({ id: `c${++calls}`, ...one }));
   const batch = named.flatMap(({ id, asks, inputs, summary }) => [
@@ -102,7 +102,7 @@ const gate = (more: object = {}) => ({
   ...more,
 });
 
-/** What all assignments of signs say, tried one after the other. */
+/** The p-value of the sign permutation test, computed from all assignments of signs. */
 function signsOf(differences: number[]): number {
   const observed = Math.abs(differences.reduce((a, b) => a + b, 0));
   let count = 0;
@@ -255,7 +255,7 @@ describe('/models/gate', () => {
       'm:step1',
       better.map((score, i) => ({ asks: `q${i}`, score })),
     );
-    // what must not count: other models and steps, calls without a score, other feedback, rows of one side
+    // data that must not count: other models and steps, calls without a score, other feedback, rows of one side only
     await say(project, 'm:step10', [{ asks: 'q0', score: 0 }]);
     await say(project, 'other:step1', [{ asks: 'q0', score: 0 }]);
     await say(project, 'm:step1', [{ asks: 'q0' }, { asks: 'q1', score: 0, feedback: 'else' }]);
@@ -305,7 +305,7 @@ describe('/models/gate', () => {
     });
     expect(body.rows[0].key).toContain('q6');
 
-    expect((await aliases()).aliases).toEqual([]); // it stores nothing
+    expect((await aliases()).aliases).toEqual([]); // a comparison stores nothing
     const again = await post('/models/gate', { step: 1, gate: gate() });
     expect(again.text).toBe(JSON.stringify(body));
 
@@ -525,7 +525,7 @@ describe('/models/gate', () => {
       promote(1),
     ]);
     const { history } = await aliases();
-    // by the time a gate ends, the move by hand has been made; both may also have looked at the alias after it
+    // the manual move ends before a gate does; both gates may also have read the alias after it
     for (const { status, body } of answers.slice(0, 2))
       expect(status === 200 || body.detail.includes('the alias was moved')).toBe(true);
     const moves = history.toReversed() as {

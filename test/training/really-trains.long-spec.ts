@@ -6,7 +6,7 @@ import { aRecipe, assistant, publish, record, user } from '../support/rollouts.j
 import { aFolder, watched } from '../support/server.js';
 import { until } from '../support/until.js';
 
-/** SKEIN_TRAINER_PYTHON names a Python with torch, transformers and peft; else the `python3` of the path is looked at. */
+/** A Python with torch, transformers and peft: SKEIN_TRAINER_PYTHON, or `python3` of the path. */
 const python = process.env['SKEIN_TRAINER_PYTHON'] ?? 'python3';
 const has = (...modules: string[]) =>
   spawnSync(python, [
@@ -25,7 +25,7 @@ else
     const folder = aFolder();
     const base = join(folder.path, 'base');
     const running = new Set<ReturnType<typeof watched>>();
-    /** What the learner's own rollouts of the base model are. */
+    /** Rollouts of the base model, made by the learner. */
     let groups: object[];
     beforeAll(async () => {
       app = await startApp({
@@ -51,7 +51,7 @@ else
       folder.remove();
     });
 
-    /** The JSON that the learner prints. */
+    /** Runs the learner and returns the JSON that it prints. */
     async function learner(...args: string[]): Promise<any> {
       const child = spawn(python, ['trainer/tests/learner.py', '--base', base, ...args], {
         env: { PATH: process.env['PATH']!, ...env, SKEIN_API_KEY: app.key },
@@ -165,7 +165,7 @@ else
           'optimizer.safetensors',
         ]),
       );
-      // only what the checkpoint names is left
+      // only files that the checkpoint names are left
       const [{ files }] = await app.query(
         `SELECT count(DISTINCT file)::int AS files FROM checkpoint_parts WHERE job_id = $1`,
         [job],
@@ -235,11 +235,11 @@ else
           expect([bytes.length, sha256Of(bytes)]).toEqual([size_bytes, sha256]);
         }
       }
-      // the letters of an answer and its end; what is bad, or has no weight, is not trained
+      // three letters and the end token of an answer; bad answers and those of weight 0 are not trained
       const tokensOf = (steps: any[]) => steps.map(({ num_trained_tokens: n }) => n);
       expect(tokensOf(first.steps)).toEqual(Array(12).fill(4));
       expect(tokensOf(second.steps)).toEqual([4, 4, 4, 2]);
-      // the second job goes on where the first one ended
+      // the second job continues the training of the first
       const losses = [first.steps[0], first.steps.at(-3), second.steps[0]].map(({ loss }) => loss);
       expect(losses).toEqual(losses.toSorted((a, b) => b - a));
       expect(losses[2]).toBeLessThan(losses[0] / 2);

@@ -23,7 +23,6 @@ const upload = (
 const create = (body: object | string, options = {}) =>
   preview.call('POST', '/sft-training-jobs', body, options);
 
-/** A job on uploaded rows, and its URL. */
 async function aSftJob(rows = aRow(), more: object = {}) {
   const base = `base-${++bases}`;
   const model = await preview.aModel({ base_model: base });

@@ -10,7 +10,7 @@ const app = useApp({ RETENTION_INTERVAL_SECONDS: '1' });
 let projects = 0;
 const ids = (list: { id: string }[]) => list.map(({ id }) => id);
 
-/** A model of a project of its own, and what is asked of it. */
+/** Makes a model in a new project, with requests about it. */
 async function aModel() {
   const project = `acme/tainted-${++projects}`;
   const training = trainingOf(app, project);
@@ -89,7 +89,7 @@ describe('calls that are purged', () => {
     expect(audit.events).toMatchObject([
       { target: model_id, user: 'ada', detail: { alias: 'current', previous_step: 3 } },
     ]);
-    await promote(1); // what is not tainted can be
+    await promote(1); // a checkpoint that is not tainted can be promoted
 
     const { edges } = await post('/lineage/query', { model_id, step: 2 });
     const nodes = edges.flatMap(({ from, to }: any) => [from, to]);
@@ -169,7 +169,7 @@ describe('calls that are purged', () => {
       [1, false],
       [2, true],
     ]);
-    // the next one starts from what is clean, and is tainted only when its parent becomes so while it runs
+    // the next job starts from a clean step, and becomes tainted only because its parent does while the job runs
     await submitted(model_id, aPairOf('c'));
     const next = await claimed();
     expect(next.parent.step).toBe(1);
@@ -240,7 +240,7 @@ describe('/lineage/retrain', () => {
     const rollouts = [...aPairOf('c'), ...aPairOf('d')];
     const two = await trained(model_id, rollouts);
     const three = await trained(model_id, aPairOf('e'));
-    // what was recorded since, and would match the recipe, is not trained on by a retraining
+    // a retraining ignores calls recorded later, even if the recipe selects them
     await record(app, aPairOf('d'), project);
     await purge(ids(rollouts.slice(0, 2)));
 
@@ -254,7 +254,7 @@ describe('/lineage/retrain', () => {
         { retrains_job_id: three.job_id, retrains_step: 3, outcome: 'queued' },
       ],
     });
-    // asked again, nor at once, it queues nothing more
+    // repeated requests, also in parallel, queue nothing more
     const again = await Promise.all([retrain(3), retrain(3)]);
     for (const { body: known } of again)
       expect(known.jobs.map(({ outcome, job_id }: any) => [outcome, job_id])).toEqual(
@@ -371,7 +371,7 @@ describe('/lineage/retrain', () => {
     const asked = { project_id: mine.project, call_ids: ids(rollouts) };
     const answer = await app.post('/lineage/tainted', asked, { key });
     expect([answer.status, answer.text.includes(job_id)]).toEqual([200, false]);
-    // calls of the same ids in another project mark nothing there
+    // calls with the same ids in another project taint nothing here
     await record(app, rollouts, mine.project);
     await mine.purge(ids(rollouts));
     expect((await theirs.tainted()).builds).toEqual([]);

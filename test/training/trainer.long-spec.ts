@@ -31,7 +31,7 @@ describe('trainers', () => {
     queue = app.app.get(QueueService);
   });
   afterAll(() => app.close());
-  /** No job of another test is there to be claimed. */
+  /** Ends the jobs of other tests, so that they cannot be claimed. */
   beforeEach(() =>
     app.query(
       `UPDATE training_jobs SET status = 'failed' WHERE status IN ('queued', 'leased', 'running')`,
@@ -59,7 +59,7 @@ describe('trainers', () => {
   const typesOf = async (job: string) => (await preview.events(job)).map(({ type }) => type);
   const statusOf = async (job: string) => (await preview.job(job)).status;
 
-  /** A new job of a new model, leased. */
+  /** Makes a job and claims it. */
   async function leased(model?: string) {
     const of = model ?? (await preview.aModel());
     const job = await preview.aJob(of);
@@ -374,7 +374,7 @@ describe('trainers', () => {
       },
     };
     const ALL = Object.keys(OPERATIONS) as Operation[];
-    /** What may happen; everything else is 409. Resent last reports get their answer again. */
+    /** Operations that are allowed in each state; the others get 409. A repeated last report gets its answer again. */
     const ALLOWED: Record<string, Operation[]> = {
       queued: ['cancel'],
       leased: ['heartbeat', 'payload', 'started', 'fail', 'cancel'],
@@ -474,7 +474,7 @@ describe('trainers', () => {
       { num_sequences: 2 },
       { loss: 10 },
     ]);
-    // who has seen the hidden step goes on behind it
+    // a client that has seen the removed step continues behind it
     const rest = await preview.call('GET', `/training-jobs/${job}/events?after=${seen[1].id}`);
     expect(rest.body.data.map(({ data }: any) => data)).toEqual([{ loss: 10 }]);
     await lose(job);
@@ -557,7 +557,7 @@ describe('trainers', () => {
     await other.connect();
     await other.query('SELECT pg_advisory_lock(495555340655)');
     const { job } = await leased();
-    await expire(job); // under the lock: the app sweeps by itself too
+    await expire(job); // under the lock, because the app sweeps too
     await queue.sweep();
     const status = await statusOf(job);
     await other.end();
@@ -647,7 +647,7 @@ describe('trainers', () => {
     })();
     await preview.complete(job, token);
     await watching;
-    // and in one transaction: the same one wrote all three rows
+    // one transaction wrote all three rows
     const rows = await app.query(
       `SELECT xmin::text FROM training_jobs WHERE id = $1 UNION SELECT xmin::text FROM checkpoints WHERE model_id = $2 AND step = 1
        UNION SELECT xmin::text FROM training_job_events WHERE job_id = $1 AND type = 'training_ended'`,
@@ -675,7 +675,7 @@ describe('trainers', () => {
     let seed = 7;
     const chance = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
 
-    /** One life of a worker: it ends with its job, or dies somewhere on the way. */
+    /** Runs a worker that ends its job or dies on the way. */
     async function life(): Promise<void> {
       const { status, body } = await preview.claim();
       if (status !== 200) return;
@@ -687,13 +687,13 @@ describe('trainers', () => {
         if (chance() > 0.12) return false;
         held.delete(job);
         await lose(job);
-        // a zombie comes back
+        // the dead worker comes back
         for (const send of [
           () => preview.complete(job, token),
           () => report(job, token, step(50)),
         ]) {
           let { status: answered } = await send();
-          // beside much other work it may be told to come again
+          // a busy service may answer 503 first
           for (let n = 0; n < 20 && answered === 503; n++) ({ status: answered } = await send());
           expect(answered).toBe(409);
         }

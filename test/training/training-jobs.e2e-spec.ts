@@ -32,7 +32,7 @@ describe('training jobs and logs', () => {
   const trajectories = async (query: object) =>
     linesOf(await preview.call('POST', '/trajectories/query', query));
 
-  /** The payload of a job as the database keeps it, and the hash of the body that brought it. */
+  /** The stored payload of a job, and the hash of the body that contained it. */
   async function kept(job: string): Promise<{ lines: string[]; sha256: string }> {
     const rows = await app.query(
       `SELECT c.text, encode(b.body_sha256, 'hex') AS sha256 FROM trajectory_batches b JOIN body_chunks c USING (project_id)
@@ -408,7 +408,7 @@ describe('training jobs and logs', () => {
       String.raw`{"finish_reason":"stop", "index":0,"token_ids":[${n},2],"prompt_token_ids":[7,8],"logprobs":{"content":[{"token":"y\u00e9s","logprob":-0.10e-1,"bytes":null,"top_logprobs":[{"token":"no","logprob":-12345678901234567.5,"bytes":[1]}]},{"token":"","logprob":-${n}.0,"bytes":[],"top_logprobs":[]}],"refusal":null},"message":{"role":"assistant","content":"yes"}}`;
     const sent = (n: number) =>
       `{"reward":${n}, "messages_and_choices":[{"role":"user","content":"Is it so?"},${choice(n)}],"additional_histories":[{"messages_and_choices":[${choice(n)}],"tools":null}],"exchanges":{"chat_completions":[{"request":{},"response":{"prompt_token_ids":[1],"choices":[${choice(n)}]}}]},"metrics":{"n":${10 - n}}}`;
-    // groups of different sizes; the last one does not fit into a chunk of the payload
+    // groups of different sizes; the last one is larger than a chunk of the payload
     const groups = [[0, 1], [2], [3, 4, 5]].map((ns) => ns.map(sent));
     groups.push([sent(6).replace('Is it so?', 'x'.repeat(2_500_000)), sent(7)]);
     const body = (some: string[][]) =>

@@ -5,7 +5,9 @@ import { startApp, type TestApp } from '../../../test/support/app.js';
 
 const executablePath = process.env['SKEIN_TEST_BROWSER'];
 
-/** Where there is no browser the suites are skipped; the run has said so, or has failed. */
+/**
+ * Skips the suites when no browser is installed. The run has then printed it or has failed (support/global-setup.mjs).
+ */
 export const describeConsole = executablePath ? describe : describe.skip;
 
 const ARGS = [
@@ -20,13 +22,12 @@ const SERIOUS = ['serious', 'critical'];
 export const ANY_IMPACT = [...SERIOUS, 'moderate', 'minor'];
 
 export interface Look {
-  /** The admin's when absent; null for nobody. */
+  /** The admin key when absent; null for no session. */
   key?: string | null;
   theme?: 'light' | 'dark';
   width?: number;
 }
 
-/** The real app, and a real browser that looks at it. */
 export async function openConsole(env: Record<string, string> = {}) {
   const app = await startApp(env);
   const browser: Browser = await chromium.launch({ executablePath: executablePath!, args: ARGS });
@@ -35,9 +36,9 @@ export async function openConsole(env: Record<string, string> = {}) {
   return {
     app,
     browser,
-    /** What a page should not have done: thrown, broken its policy, asked another host. A test may empty it. */
+    /** Errors, violations of the content policy and requests to other hosts. A test may empty the list. */
     faults,
-    /** A page of a browser of its own, signed in, at an address below /console. */
+    /** Opens a path below /console in a new browser context, signed in. */
     async open(path = '/', look: Look = {}): Promise<Page> {
       const page = await aPage(browser, look);
       watch(page, app, faults);
@@ -74,7 +75,7 @@ function watch(page: Page, app: TestApp, faults: string[]): void {
   });
   page.on('console', (message) => {
     if (message.type() !== 'error') return;
-    // refusals are told by the browser too; what they mean is the page's to show
+    // the browser reports refused requests too; the page itself has to show those
     if (!message.text().startsWith('Failed to load resource')) faults.push(message.text());
   });
   page.on('request', (request) => {
@@ -90,7 +91,10 @@ async function signIn(context: BrowserContext, app: TestApp, key: string): Promi
   if (!answer.ok()) throw new Error(`not signed in: ${answer.status()} ${await answer.text()}`);
 }
 
-/** The serious violations that axe finds on a page as it is, or all of them. It is let in past the policy of the page. */
+/**
+ * Returns the serious violations that axe finds on a page, or those of `impacts`. CDP runs axe despite the page's
+ * policy.
+ */
 export async function violations(page: Page, impacts = SERIOUS): Promise<string[]> {
   const client = await page.context().newCDPSession(page);
   const { frameTree } = await client.send('Page.getFrameTree');

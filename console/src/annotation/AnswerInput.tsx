@@ -6,7 +6,6 @@ import { inputClass } from '../ui/Field.tsx';
 import styles from './annotation.module.css';
 import { choiceKey, type Question } from './questions.ts';
 
-/** A question and its answer. */
 export function AnswerInput({
   question,
   answer,
@@ -18,7 +17,7 @@ export function AnswerInput({
 }: {
   question: Question;
   answer: string;
-  /** Keys answer it. */
+  /** Keys of the keyboard answer this question. */
   isCurrent: boolean;
   isBusy: boolean;
   box: RefObject<HTMLTextAreaElement | null> | undefined;

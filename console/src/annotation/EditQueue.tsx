@@ -15,7 +15,7 @@ import { ErrorNote } from '../ui/Notice.tsx';
 import { changeQueue } from './queries.ts';
 import styles from './annotation.module.css';
 
-/** Makes a queue, or changes what is said of one. */
+/** Creates a queue, or edits its name, description and questions. */
 export function EditQueue({
   project,
   queue,

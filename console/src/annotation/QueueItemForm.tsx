@@ -32,7 +32,6 @@ interface ItemProps {
   onGoTo: (position: number) => Promise<void>;
 }
 
-/** An item: what it shows, the answers, and the keys. */
 export function QueueItemForm({
   project,
   item,
@@ -178,11 +177,11 @@ const storedAnswers = (
     ),
   );
 
-/** What is there already is not stored again. */
+/** Answers that differ from the stored ones: only these are sent. */
 const changedAnswers = (typed: Answers, stored: Answers): Answers =>
   Object.fromEntries(Object.entries(typed).filter(([ref, text]) => stored[ref] !== text));
 
-/** The box of `t`: that of the question at hand, else the first one. */
+/** The question that the key `t` focuses: the current one when it has a text box, else the first one that has. */
 const firstTyped = (questions: readonly Question[], current: number): number =>
   questions[current] && questions[current].kind !== 'choice'
     ? current

@@ -14,7 +14,7 @@ interface Person {
   in_progress: number;
 }
 
-/** Who has done how much of a queue. An item counts for the one who came furthest with it first. */
+/** Shows the work of each person in a queue. An item counts for the person who reached its furthest state first. */
 export function QueueProgress({
   project,
   queueId,

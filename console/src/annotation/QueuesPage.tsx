@@ -26,7 +26,6 @@ const DeleteQueue = lazy(() =>
 
 type QueueDialog = { kind: 'new' } | { kind: 'edit' | 'delete'; queue: Queue };
 
-/** The annotation queues of a project, the newest first. */
 export function QueuesPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;
@@ -83,7 +82,6 @@ export function QueuesPage() {
   );
 }
 
-/** The queues as they are now, with how far they are. */
 function useQueues(project: string) {
   const ofQueues = queuesQuery(project);
   const list = useQuery(ofQueues);
@@ -133,7 +131,7 @@ function queueColumns({
   entity: string;
   project: string;
   statById: ReadonlyMap<string, QueueStat>;
-  /** Undefined for those who may change nothing. */
+  /** Undefined when the user may change nothing. */
   onAsk: ((asked: QueueDialog) => void) | undefined;
 }): TableColumn<Queue>[] {
   return [

@@ -15,14 +15,13 @@ import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { Skeleton } from '../ui/Notice.tsx';
 import styles from './annotation.module.css';
 
-/** Without fields, all that went in and came out. */
+/** Paths that are shown when the queue names no fields. */
 const ALL = ['inputs', 'output'];
-/** Longer texts are laid out line by line, as far as they are in sight. */
+/** Longer texts are laid out line by line, only the lines in view. */
 const MOST_TEXT = 20_000;
 const MOST_CHAT = 1_000_000;
 const NONE: ReadonlySet<number> = new Set();
 
-/** The fields of an item's call that its queue shows. */
 export function ShownFields({
   project,
   item,
@@ -84,7 +83,7 @@ function FieldValue({ index, node, path }: { index: JsonIndex; node: number; pat
   return <JsonField index={index} node={node} path={path} />;
 }
 
-/** As high as it is when it opens; what is opened then scrolls. */
+/** Shows JSON at the height that it has when it opens. Opened members scroll inside. */
 function JsonField({ index, node, path }: { index: JsonIndex; node: number; path: string }) {
   const sections = useMemo(() => [{ title: path, root: node }], [path, node]);
   const rows = useMemo(() => rowsBelow(index, node, NONE).length, [index, node]);
@@ -95,12 +94,12 @@ function JsonField({ index, node, path }: { index: JsonIndex; node: number; path
   );
 }
 
-/** The messages, where the value is a list of them. */
+/** Returns the messages when the value is a list of them, else undefined. */
 function messagesIn(index: JsonIndex, node: number) {
   if (index.kind(node) !== 'array' || index.nodeLength(node) > MOST_CHAT) return undefined;
   try {
     return readChat({ messages: parseLossless(index.nodeText(node)) }, undefined)?.said;
   } catch {
-    return undefined; // it may be too deep for a parser
+    return undefined; // the value may be nested too deeply for a parser
   }
 }

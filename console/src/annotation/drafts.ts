@@ -2,7 +2,7 @@ import type { Answers } from './questions.ts';
 
 const PREFIX = 'skein.annotation ';
 
-/** What was chosen and typed for an item and is not stored yet. It survives a reload, and the end of a session. */
+/** Reads answers of an item that are not stored yet. They survive a reload and the end of a session. */
 export function readDraft(itemId: string): Answers {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(PREFIX + itemId) ?? '{}');
@@ -16,7 +16,7 @@ export function keepDraft(itemId: string, answers: Answers): void {
   try {
     localStorage.setItem(PREFIX + itemId, JSON.stringify(answers));
   } catch {
-    // a full storage: the page itself still has them
+    // the browser's storage is full: the page itself still has the answers
   }
 }
 

@@ -1,28 +1,27 @@
-/** What keys do on the page of an item. */
 export interface ItemActions {
   save: () => unknown;
   skip: () => unknown;
   back: () => unknown;
   forward: () => unknown;
-  /** To the box where one types. */
+  /** Focuses the text box. */
   text: () => unknown;
-  /** Out of it. */
+  /** Leaves the text box. */
   leave: () => unknown;
   question: (by: number) => unknown;
-  /** The fields, by pages. */
+  /** Scrolls the fields by pages. */
   scroll: (by: number) => unknown;
-  /** Whether the key chooses something. */
+  /** Chooses an answer. Returns false when the key belongs to no choice. */
   choose: (key: string) => boolean;
 }
 
-/** Where arrows scroll, when it has the focus. */
+/** Elements that the arrow keys scroll when they have the focus. */
 const SCROLLED = '[role="region"], [role="group"][tabindex], section[tabindex]';
 
-/** Whether a key was one of the page's. In a box only those that leave it are; a button or a link keeps its Enter. */
+/** Runs the action of a key and returns whether the key had one. In a box only Escape and Enter have one. */
 export function itemAction(event: KeyboardEvent, actions: ItemActions): boolean {
   const { target, key } = event;
   const isOther = event.metaKey || event.ctrlKey || event.altKey || event.isComposing;
-  // who holds a key skips one item, not all
+  // a held key skips one item, not all
   if (event.repeat && !/^(Arrow|Page)/.test(key)) return false;
   if (isOther || document.querySelector('[role="dialog"]')) return false;
   const at = target instanceof Element ? target : document.body;
@@ -30,7 +29,7 @@ export function itemAction(event: KeyboardEvent, actions: ItemActions): boolean 
   return !isKept(at, key) && act(key, actions);
 }
 
-/** A button and a link keep their Enter, what scrolls its arrows. */
+/** Keys that the focused element needs itself: Enter on a button or link, arrows on an element that scrolls. */
 const isKept = (at: Element, key: string): boolean =>
   key === 'Enter'
     ? at.closest('a, button:not([data-choice])') !== null

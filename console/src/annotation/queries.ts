@@ -27,7 +27,7 @@ export const statsQuery = (project_id: string, queue_ids: string[]) =>
       (await post('/annotation_queues/stats', { project_id, queue_ids }, { signal })).stats,
   });
 
-/** What a queue asks, in its order; null in the place of what is not there any more. */
+/** Reads the questions of a queue in their order. `spec` is null for an object that no longer exists. */
 export const questionsQuery = (project: string, refs: readonly string[]) =>
   queryOptions({
     queryKey: ['asked', project, refs],
@@ -41,7 +41,7 @@ async function readQuestionSpec(
 ): Promise<{ ref: string; spec: AnnotationSpec | null }> {
   const [, of, object_id, digest] =
     /^\w+:\/\/\/([^/]+\/[^/]+)\/object\/([^:]+):(.+)$/.exec(ref) ?? [];
-  // the service takes annotations of objects of the same project only
+  // annotations belong to objects of the same project only: the service accepts no others
   if (of !== project || object_id === undefined || digest === undefined) return { ref, spec: null };
   try {
     const { obj } = await post('/obj/read', { project_id: project, object_id, digest }, { signal });
@@ -52,7 +52,7 @@ async function readQuestionSpec(
   }
 }
 
-/** An item by its id, or by its place in the queue, counted from 1. */
+/** Reads an item by its id, or by its position in the queue, counted from 1. */
 export async function readItem(
   project_id: string,
   queueId: string,
@@ -68,7 +68,7 @@ export async function readItem(
   return items[0] ?? null;
 }
 
-/** The item that one has begun, or the next that nobody has; asked twice, it is the same one. */
+/** Begins the next free item, or returns the item that the user has begun. A repeated request returns the same item. */
 export async function beginNext(
   project_id: string,
   queueId: string,
@@ -95,7 +95,7 @@ export async function readItems(
 export const callRef = (project: string, callId: string): string =>
   `${wire.scheme}:///${project}/call/${callId}`;
 
-/** The latest values that a person gave for a call in a queue, by the name of the question. */
+/** Reads the latest values that a person gave for a call in a queue, keyed by the name of the question. */
 export async function readAnswers(
   project_id: string,
   { call_id, queue_id }: QueueItem,
@@ -131,7 +131,7 @@ export async function readAnswers(
   return given;
 }
 
-/** Brings an item to its end. It may have been there before: the service refuses another end, and the first one stays. */
+/** Completes or skips an item. When the item has ended before, the service refuses this end and keeps the first one. */
 export async function finish(item: QueueItem, state: 'completed' | 'skipped'): Promise<void> {
   try {
     await post(
@@ -146,7 +146,7 @@ export async function finish(item: QueueItem, state: 'completed' | 'skipped'): P
   }
 }
 
-/** Whether the same request may do later: nobody heard it, or the service has too much to do. */
+/** True when the same request may succeed later: the service was not reached, or it is overloaded. */
 export const isTransient = (error: unknown): boolean =>
   error instanceof Problem && [0, 429, 502, 503, 504].includes(error.status);
 

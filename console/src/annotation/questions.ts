@@ -1,16 +1,17 @@
 import type { FieldSchema, AnnotationSpec } from '../api/annotation.ts';
 
-/** A spec with what its form is. */
 export interface Question extends AnnotationSpec {
   kind: 'choice' | 'number' | 'text' | 'json';
-  /** As JSON; of a choice. */
+  /** The choices as JSON texts; empty for other kinds. */
   choices: readonly string[];
 }
 
-/** What was chosen, as JSON, or typed, by the ref of the question; empty where nothing is. */
+/**
+ * Answers keyed by the ref of the question: the chosen JSON text or the typed text. Absent or empty when unanswered.
+ */
 export type Answers = Readonly<Record<string, string>>;
 
-/** Numbers of at most so many digits have a key each. */
+/** An integer range of at most this many values is a scale with a key for each value. */
 const MOST_STEPS = 10;
 
 export function toQuestion(spec: AnnotationSpec): Question {
@@ -35,7 +36,7 @@ function choicesIn({ type, enum: words, minimum, maximum }: FieldSchema): unknow
   return isScale ? Array.from({ length: steps }, (_, n) => minimum + n) : undefined;
 }
 
-/** The key that chooses: a digit of a scale means itself, and 0 the 10 of one; of texts their place; `y` and `n` are yes and no. */
+/** The key of a choice. Scale: the digit, and `0` for 10. Enum: the position, counted from 1. Boolean: `y` and `n`. */
 export function choiceKey({ choices, schema }: Question, n: number): string | undefined {
   const choice = choices[n]!;
   if (schema.type === 'boolean' && !schema.enum) return choice === 'true' ? 'y' : 'n';
@@ -44,7 +45,7 @@ export function choiceKey({ choices, schema }: Question, n: number): string | un
   return schema.enum && n < 9 ? String(n + 1) : undefined;
 }
 
-/** What a key answers: the question at hand first, then the others behind it. */
+/** Finds the question and the answer of a key: the current question first, then those after it. */
 export function answerByKey(
   questions: readonly Question[],
   current: number,
@@ -59,7 +60,7 @@ export function answerByKey(
   return undefined;
 }
 
-/** The next question without an answer; the same one when all have one. */
+/** The next question without an answer; `from` when all have one. */
 export function nextUnanswered(
   questions: readonly Question[],
   answers: Answers,
@@ -72,12 +73,14 @@ export function nextUnanswered(
   return from;
 }
 
-/** What is sent for an answer. @throws SyntaxError when it is no JSON, where JSON is wanted */
+/**
+ * The value to send for an answer.
+ * @throws SyntaxError when a choice or a JSON answer is no JSON
+ */
 export function answerValue({ kind }: Question, answer: string): unknown {
   if (kind === 'text') return answer;
   return kind === 'number' ? Number(answer) : JSON.parse(answer);
 }
 
-/** A value that was sent, as an answer. */
 export const valueAnswer = ({ kind }: Question, value: unknown): string =>
   kind === 'text' && typeof value === 'string' ? value : JSON.stringify(value);

@@ -1,6 +1,6 @@
 import { textIn } from '../api/search.ts';
 
-/** What stands in the address of a queue: an item; without one it is the next. */
+/** Search parameters of a queue's page: the id of an item. Without it the page begins the next one. */
 export interface QueueSearch {
   item?: string;
 }

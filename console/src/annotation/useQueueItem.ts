@@ -6,7 +6,7 @@ import { beginNext, readItem } from './queries.ts';
 
 const SEEN_MS = 60_000;
 
-/** The item of the address. Without one it is the next, which is begun, and then stands in the address. */
+/** Reads the item of the address. Without one it begins the next item and puts its id into the address. */
 export function useQueueItem(
   project: string,
   queueId: string,
@@ -23,9 +23,9 @@ export function useQueueItem(
         ? beginNext(project, queueId, signal)
         : readItem(project, queueId, { position: 1 }, signal);
     },
-    // what is begun is begun: looking again at the window asks for no other one
+    // a refetch when the window gets the focus would begin another item
     refetchOnWindowFocus: false,
-    // one that was seen before may have been judged since, and the next is asked for each time
+    // an item may have been judged since it was last shown, and the next item is requested each time
     staleTime: 0,
     gcTime: itemId === undefined ? 0 : SEEN_MS,
     placeholderData: keepPreviousData,
@@ -42,7 +42,7 @@ export function useQueueItem(
   return {
     query,
     show: (item: QueueItem | null) => show(item),
-    /** To a place in the queue, counted from 1; before the first and behind the last is none. */
+    /** Opens the item at a position of the queue, counted from 1. Does nothing for a position outside of the queue. */
     goTo: async (position: number) => {
       const item = position < 1 ? null : await readItem(project, queueId, { position });
       if (item) show(item);

@@ -11,15 +11,15 @@ type ItemOutcome = 'completed' | 'skipped';
 
 const AGAIN_MS = 3000;
 
-/** An id for feedback, which makes it harmless to send it twice. `randomUUID` is missing where there is no TLS. */
+/** An id for feedback, so that sending it twice stores it once. `randomUUID` is missing without TLS. */
 const newId = () =>
   [...crypto.getRandomValues(new Uint8Array(16))]
     .map((byte) => byte.toString(16).padStart(2, '0'))
     .join('');
 
 /**
- * Stores the answers of an item, ends it, and begins the next one. While the service is away, the answers are kept and sent
- * again, as they are then, until it takes them: each has an id of its own, so none is stored twice.
+ * Stores the answers of an item, ends it, and begins the next one. While the service is away, the answers are kept and
+ * sent again in their latest form until it accepts them. Each has an id of its own, so none is stored twice.
  */
 export function useSave({
   item,
@@ -29,7 +29,7 @@ export function useSave({
 }: {
   item: QueueItem;
   questions: readonly Question[];
-  /** Those that are not stored yet. */
+  /** Answers that are not stored yet. */
   answers: Answers;
   onNext: (item: QueueItem | null) => void;
 }) {

@@ -2,13 +2,13 @@ import { queryOptions } from '@tanstack/react-query';
 import { allLines, post, type Schema } from './client.ts';
 import { wire } from './wire.ts';
 
-/** Objects of this class say what people fill in of a call, by their `field_schema`. */
+/** Class of the objects that hold questions for annotators, with a `field_schema`. */
 export const SPEC_CLASS = 'AnnotationSpec';
 
 const MOST_SPECS = 100;
 const MOST_QUEUES = 1000;
 
-/** The part of JSON Schema that forms are made of. */
+/** The part of JSON Schema that the forms support. */
 export interface FieldSchema {
   type?: string;
   enum?: unknown[];
@@ -18,7 +18,7 @@ export interface FieldSchema {
 }
 
 export interface AnnotationSpec {
-  /** The name of the object, which feedback is given by. */
+  /** The name of the object. Feedback is given under this name. */
   name: string;
   ref: string;
   label: string;
@@ -42,7 +42,6 @@ export const specsQuery = (project_id: string) =>
     },
   });
 
-/** What an object asks people; whatever it holds. */
 export function readSpec(ref: string, val: unknown): AnnotationSpec {
   const { name, description, field_schema } = { ...(val as Record<string, unknown>) };
   const id = specName(ref);
@@ -55,7 +54,6 @@ export function readSpec(ref: string, val: unknown): AnnotationSpec {
   };
 }
 
-/** The name of the object that a ref names. */
 export const specName = (ref: string): string => /\/object\/([^:/]+):/.exec(ref)?.[1] ?? ref;
 
 export type Queue = Schema<'AnnotationQueueDto'>;

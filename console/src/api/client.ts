@@ -7,7 +7,6 @@ type Paths<M extends string> = {
   [P in keyof paths]: Operation<paths[P], M> extends { responses: object } ? P : never;
 }[keyof paths];
 
-/** What openapi.json calls by the name. */
 export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
 
 export type RequestBody<P extends Paths<'post'>> =
@@ -21,19 +20,22 @@ export type AnswerLine<P extends Paths<'post'>> =
 
 export interface RequestOptions {
   signal?: AbortSignal;
-  /** For operations whose path has parameters: the address to send to, in the place of its pattern. */
+  /** The URL to send to, for operations whose path has parameters. */
   to?: string;
 }
 
 const onEnd = new Set<() => void>();
 
-/** Is told when an answer says that the session has ended. */
+/** Calls the listener when an answer reports that the session has ended. */
 export function whenSessionEnds(listener: () => void): () => void {
   onEnd.add(listener);
   return () => onEnd.delete(listener);
 }
 
-/** Sends a request of this session. @throws Problem for every answer but 2xx. */
+/**
+ * Sends a request of this session.
+ * @throws Problem for every status but 2xx
+ */
 export async function send(
   method: string,
   path: string,
@@ -42,7 +44,7 @@ export async function send(
   const response = await fetch(path, {
     method,
     headers: {
-      // no page of another origin can set it: the session counts only with it
+      // a page of another origin cannot set this header: without it the service ignores the session cookie
       'x-skein-console': '1',
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...Object.fromEntries(new Headers(headers)),
@@ -76,7 +78,7 @@ export async function get<P extends Paths<'get'>>(
   return (await response.json()) as Answer<P, 'get'>;
 }
 
-/** The objects of a stream of lines, a few thousand at a time, as they come. */
+/** Yields the objects of a stream of JSON lines as they arrive, a few thousand at a time. */
 export async function* streamLines<P extends Paths<'post'>>(
   path: P,
   body: RequestBody<P>,
@@ -94,7 +96,6 @@ export async function* streamLines<P extends Paths<'post'>>(
   }
 }
 
-/** All of them at once. */
 export async function allLines<P extends Paths<'post'>>(
   path: P,
   body: RequestBody<P>,

@@ -8,12 +8,12 @@ import {
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import { useLive } from './live.ts';
 
-/** More rows are not loaded one after the other: a list goes on behind them. */
+/** A list loads at most this many rows. After that it goes on in a new list behind the last row. */
 const MOST_ROWS = 10_000;
 
 /**
- * Reads a query again, after what of it is under way: that may have been answered before the change, and a page that is on its
- * way would never come if every tick cancelled it.
+ * Reads a query again after the read in progress has ended, since that may have been answered before the change. It
+ * does not cancel: a slow page would never arrive if every tick cancelled it.
  */
 export function useReread(queryKey: QueryKey): (before?: () => void) => Promise<void> {
   const client = useQueryClient();
@@ -29,17 +29,16 @@ export function useReread(queryKey: QueryKey): (before?: () => void) => Promise<
 export interface LiveList<Row> {
   pages: UseInfiniteQueryResult<{ pages: Row[][] }>;
   rows: Row[];
-  /** One has scrolled away from the top, so the rows stay as they are. */
+  /** The user has scrolled away from the top, so the rows stay as they are. */
   isStill: boolean;
   /** The rows may have changed since. */
   hasTicked: boolean;
-  /** The list begins behind a row, because it would be too long. */
+  /** The list begins behind a row, because it would be too long otherwise. */
   isLater: boolean;
-  /** Begins behind the last row; there when the most rows are loaded. */
+  /** Begins a new list behind the last row. Undefined until the most rows are loaded. */
   goOn: (() => void) | undefined;
-  /** Shows the top as it is now stored. */
+  /** Shows the top of the list as it is stored now. */
   toTop: () => void;
-  /** For the table that shows the rows. */
   table: {
     onEnd: () => void;
     onScrolledTo: (top: number) => void;
@@ -48,10 +47,13 @@ export interface LiveList<Row> {
 }
 
 /**
- * A list of any length, in pages that each begin behind the last row of the one before, which follows what is stored. While the
- * top is in sight, a tick drops all pages that are out of sight and reads the others again. So the rows are always the first of
- * what was stored at the last tick, without a gap, in whatever order they were written, and the others are reached by scrolling. When
- * one has scrolled away, nothing moves and `onStillTick` is called.
+ * Reads a list of any length in pages and follows what is stored. Each page begins behind the last row of the one
+ * before.
+ *
+ * While the top is in view, a tick drops all pages out of view and reads the others again. So the rows are always the
+ * first rows stored at the last tick, without a gap, in whatever order they were written. Scrolling loads the others.
+ *
+ * When the user has scrolled away, no row moves and `onStillTick` is called.
  */
 export function useLiveList<Row>({
   queryKey,
@@ -66,7 +68,7 @@ export function useLiveList<Row>({
   project: string;
   isLive: boolean;
   pageSize: number;
-  /** The list is shown again where it was left, so its rows stay. */
+  /** The list is shown again at its old scroll position, so its rows stay. */
   isScrolled?: boolean;
   read: (behind: Row | undefined, signal: AbortSignal) => Promise<Row[]>;
   onStillTick?: () => unknown;
@@ -111,7 +113,7 @@ export function useLiveList<Row>({
   const readIfKnown = useEffectEvent(() => {
     if (pages.data) void readTop();
   });
-  // what came while nothing was read
+  // reads rows that were stored while the list did not follow changes
   useEffect(() => {
     if (isStill) return;
     setTicked(false);

@@ -3,19 +3,17 @@ import { type Schema, send } from './client.ts';
 import { Problem } from './problem.ts';
 
 type Tick = Schema<'TickDto'>;
-/** What of a project may change. */
 type ChangeKind = Tick['kinds'][number];
 
-/** Without kinds, everything may have changed. */
+/** Without `kinds`, everything may have changed. */
 type Listener = (kinds?: readonly ChangeKind[]) => void;
 
-/** The service says the same to clients that it sends away. */
+/** Pause before a stream is opened again. The service sends the same number to clients that it disconnects. */
 const RETRY_MS = 2000;
 
-/** The projects that somebody in this tab listens to. */
 const watched = new Map<string, { listeners: Set<Listener>; end: AbortController }>();
 
-/** What the tab that has the stream of a project tells the others. */
+/** A message from the tab that has the stream of a project to the other tabs. */
 interface TabMessage {
   project: string;
   kinds?: ChangeKind[];
@@ -27,10 +25,10 @@ tabs.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
   if (data.kinds) notifyListeners(data.project, data.kinds);
 });
 
-/** The service shows every 15 s that a stream lives. */
+/** A stream without a byte for this long is dead: the service sends a heartbeat every 15 s. */
 const SILENT_MS = 45_000;
 
-/** Projects whose changes do not reach this browser now. */
+/** Projects whose changes do not reach this browser at the moment. */
 const disconnectedProjects = new Set<string>();
 const onConnection = new Set<() => void>();
 
@@ -48,7 +46,7 @@ function connected(project: string, isConnected: boolean): void {
   tabs.postMessage({ project, isConnected } satisfies TabMessage);
 }
 
-/** Whether changes of the project reach the page; until a stream fails, they are expected to. */
+/** True when changes of the project reach the page. It is true until a stream fails. */
 export const useIsConnected = (project: string): boolean =>
   useSyncExternalStore(
     (listener) => {
@@ -59,9 +57,9 @@ export const useIsConnected = (project: string): boolean =>
   );
 
 /**
- * Calls `onTick` when something of these kinds may have changed in the project, at most four times a second. A tick also
- * comes after an interruption, when the tab is seen again, and once a minute. While a promise that it answers is pending, it is
- * not called; afterwards once, when there was a tick meanwhile.
+ * Calls `onTick` when data of these kinds may have changed in the project, at most four times a second. A tick also
+ * comes after an interruption, when the tab becomes visible again, and once a minute. While a promise that `onTick`
+ * returned is pending, it is not called. It is called once afterwards when a tick came meanwhile.
  */
 export function useLive(
   project: string | undefined,
@@ -81,7 +79,7 @@ export function useLive(
       try {
         await call();
       } catch {
-        // who is called shows what went wrong; the next tick tries again
+        // the callee shows its own errors; the next tick tries again
       }
     } while ((state.current as string) === 'again');
     state.current = 'idle';
@@ -113,16 +111,17 @@ function listen(project: string, listener: Listener): () => void {
 }
 
 /**
- * Until nobody in this tab listens any more, or the service refuses. Of all tabs one has the stream, since a browser opens six
- * connections to a host over HTTP/1.1; and only of those that are seen, which look at few projects. One that is seen
- * again is told that everything may have changed.
+ * Follows a project until no listener is left in this tab, or the service refuses.
+ *
+ * One tab has the stream of a project for all tabs, since a browser opens six connections to a host over HTTP/1.1. Only
+ * visible tabs take part. A tab that becomes visible again notifies its listeners that everything may have changed.
  */
 async function watch(project: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const hidden = visibilitySignal(false, signal);
     const isRefused = await withProjectLock(project, hidden, () => readTicks(project, hidden));
     if (isRefused) {
-      watched.delete(project); // the next one that listens asks again
+      watched.delete(project); // the next listener tries again
       return;
     }
     const seen = visibilitySignal(true, signal);
@@ -131,7 +130,9 @@ async function watch(project: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Aborts when the tab is seen, or is no more, at once when it is so; and with `signal`. */
+/**
+ * Returns a signal that aborts when the tab becomes visible (`seen`) or hidden, at once if it is so, or with `signal`.
+ */
 function visibilitySignal(seen: boolean, signal: AbortSignal): AbortSignal {
   const changed = new AbortController();
   const check = () => {
@@ -143,7 +144,10 @@ function visibilitySignal(seen: boolean, signal: AbortSignal): AbortSignal {
   return either;
 }
 
-/** When no other tab has the stream of the project. Without TLS, other hosts than this one have no locks: each tab is by itself there. */
+/**
+ * Runs the work when no other tab has the stream of the project. Browsers offer locks only over TLS or on localhost:
+ * elsewhere each tab has a stream of its own.
+ */
 async function withProjectLock<T>(
   project: string,
   signal: AbortSignal,
@@ -158,7 +162,7 @@ async function withProjectLock<T>(
   }
 }
 
-/** True when the service refuses. Not an `EventSource`: that cannot say that it is the console's. */
+/** Reads the stream. Returns true when the service refuses it. An `EventSource` cannot send the console's header. */
 async function readTicks(project: string, signal: AbortSignal): Promise<boolean> {
   while (!signal.aborted) {
     try {

@@ -1,2 +1,2 @@
-/** The class of the objects that saved views of the console are. */
+/** Class of the objects that hold saved views of the console. */
 export const VIEW_CLASS = 'ConsoleView';

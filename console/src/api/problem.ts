@@ -2,10 +2,10 @@ import type { components } from './schema.d.ts';
 
 type Document = components['schemas']['Problem'];
 
-/** A refused value: where it stands in the body, and why. */
+/** A refused value: its path in the body, and the reason. */
 export type Violation = NonNullable<Document['errors']>[number];
 
-/** What the service refused, or that it could not be reached. */
+/** A request that the service refused, or that did not reach it. */
 export class Problem extends Error {
   readonly requestId: string | undefined;
   readonly violations: readonly Violation[];
@@ -22,7 +22,6 @@ export class Problem extends Error {
   }
 }
 
-/** The problem document of an answer. */
 export async function readProblem(response: Response): Promise<Problem> {
   const { status } = response;
   const id = response.headers.get('x-request-id');

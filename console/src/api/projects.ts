@@ -1,10 +1,10 @@
 import { queryOptions } from '@tanstack/react-query';
 import { post } from './client.ts';
 
-/** As many as the service answers at once. */
+/** The most projects that the service returns at once. */
 export const MOST_PROJECTS = 1000;
 
-/** What the key reaches, the latest activity first. */
+/** Reads the projects that the key reaches, latest activity first. */
 export const projectsQuery = queryOptions({
   queryKey: ['projects'],
   queryFn: async ({ signal }) =>

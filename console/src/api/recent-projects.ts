@@ -3,7 +3,7 @@ import { storeSetting, readSetting } from '../ui/settings.ts';
 const NAME = 'projects';
 const MAX_PROJECTS = 20;
 
-/** The projects that were opened in this browser, the latest first. */
+/** Projects opened in this browser, latest first. */
 export function recentProjects(): string[] {
   const found = readSetting(NAME);
   return Array.isArray(found) ? found.filter((name) => typeof name === 'string') : [];
@@ -16,6 +16,6 @@ export const noteProject = (project: string): void =>
 
 export const forgetProject = (project: string): void => storeSetting(NAME, others(project));
 
-/** What the service takes as the name of a project. */
+/** True for a text that the service accepts as a project's name. */
 export const isProject = (text: string): boolean =>
   /^(?!\.{1,2}\/)[\w.-]{1,128}\/(?!\.{1,2}$)[\w.-]{1,128}$/.test(text);

@@ -5,7 +5,6 @@ import { useLive } from './live.ts';
 import { tagOf } from './tags.ts';
 import { wire } from './wire.ts';
 
-/** What people thought of a call, in short. */
 export interface Remarks {
   up: number;
   down: number;
@@ -13,11 +12,11 @@ export interface Remarks {
   tags: Set<string>;
 }
 
-/** Some clients score each call a dozen times. */
+/** Some clients give a call a dozen scores. */
 const MAX_FEEDBACK = 10_000;
 const NONE: ReadonlyMap<string, Remarks> = new Map();
 
-/** The feedback on calls of a project, by their ids, of which there are at most some hundreds. */
+/** Reads the feedback on some calls of a project, keyed by call id. Takes some hundreds of ids at most. */
 export function useRemarks(project: string, ids: string[]): ReadonlyMap<string, Remarks> {
   const queryKey = ['remarks', project, ids];
   const { data } = useQuery({

@@ -1,4 +1,4 @@
-/** A text in an address: one that looks like a number or a word of JSON has been read as such. */
+/** A text of an address. The router has parsed texts that look like a JSON number or word; this turns them back. */
 export const textIn = (value: unknown): string | undefined =>
   (typeof value === 'string' && value !== '') ||
   typeof value === 'number' ||
@@ -9,13 +9,13 @@ export const textIn = (value: unknown): string | undefined =>
 const isTime = (value: unknown): value is string =>
   typeof value === 'string' && !Number.isNaN(Date.parse(value));
 
-/** A window that an address gives, where it is one. */
+/** The time window of an address; empty when the address has none that is valid. */
 export const windowIn = ({ from, to }: Record<string, unknown>): { from?: string; to?: string } =>
   isTime(from) && isTime(to) && Date.parse(from) < Date.parse(to) ? { from, to } : {};
 
 /**
- * Reads an address by a page's own rules. The router would hand on what they leave out, and a page that asks for a range would get
- * one that there is not.
+ * Reads an address by the rules of a page. The router would keep parameters that the rules leave out, and a page could
+ * then request a range that does not exist.
  */
 export const onlyKnown =
   <Search extends object>(read: (search: Record<string, unknown>) => Search) =>

@@ -6,16 +6,13 @@ import { setDialect } from './wire.ts';
 export type Me = Schema<'MeDto'>;
 
 export interface Session {
-  /** Null when nobody is signed in. */
+  /** Null when no user is signed in. */
   me: Me | null;
   version: string;
-  /** Providers that people sign in with. */
   signIn: Schema<'ServerInfoDto'>['sign_in'];
-  /** Whether keys are taken too. */
   keySignIn: boolean;
 }
 
-/** Who is signed in, and to what. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   staleTime: Infinity,
@@ -33,15 +30,15 @@ export const sessionQuery = queryOptions({
   },
 });
 
-/** The one who is signed in; for pages, which nobody else sees. */
+/** The signed-in user. Pages may call it: they are shown to signed-in users only. */
 export const useMe = (): Me => useSuspenseQuery(sessionQuery).data.me!;
 
-/** Who people sign in with; for pages, as `useMe`. */
+/** The identity providers. Pages may call it, like `useMe`. */
 export const useProviders = (): Session['signIn'] => useSuspenseQuery(sessionQuery).data.signIn;
 
 const RANK: Record<Me['role'], number> = { trainer: 0, reader: 1, writer: 2, admin: 3 };
 
-/** Whether a button of the operation is shown, in a project or anywhere: nobody is offered what would be refused. */
+/** True when the user has the role in the project, or in any project. Buttons that would be refused are not shown. */
 export const mayActAs = (me: Me, role: Me['role'], project?: string): boolean =>
   me.grants.some(
     (grant) => RANK[grant.role] >= RANK[role] && (project === undefined || reaches(grant, project)),
@@ -55,19 +52,19 @@ export const reaches = ({ scopes }: Pick<Me, 'scopes'>, project: string): boolea
       (scope.endsWith('/*') && project.startsWith(scope.slice(0, -1))),
   );
 
-/** Begins a session with a key, or with the code of a login link. */
+/** Begins a session with a key or with the code of a login link. */
 export const signIn = (scheme: 'Bearer' | 'Code', secret: string): Promise<unknown> =>
   send('POST', '/console/login', { headers: { authorization: `${scheme} ${secret}` } });
 
 export async function signOut(client: QueryClient): Promise<void> {
   const response = await send('POST', '/console/logout');
   const { end_session_url: url } = (await response.json()) as { end_session_url?: string };
-  // the provider ends its session too, and sends the browser back
+  // the provider ends its own session and redirects back
   if (url === undefined) forgetSession(client);
   else location.assign(url);
 }
 
-/** Nothing of what one person saw stays for the next. */
+/** Removes all data of the session, so that the next user sees none of it. */
 export function forgetSession(client: QueryClient): void {
   client.setQueryData(sessionQuery.queryKey, (session) => session && { ...session, me: null });
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });

@@ -1,4 +1,4 @@
-/** Why calls were made: docs/adr/0140-sources-of-calls.md. */
+/** Sources of calls (docs/adr/0140-sources-of-calls.md). */
 export const SOURCES = {
   production: 'Production',
   evaluation: 'Evaluations',
@@ -16,13 +16,12 @@ export interface SourceSearch {
 export const sourceIn = ({ source }: Record<string, unknown>): SourceSearch =>
   typeof source === 'string' && Object.hasOwn(SOURCES, source) ? { source: source as Source } : {};
 
-/** The search with the source that was chosen in the place of its own. */
 export function withSource<Search extends SourceSearch>(search: Search, chosen: SourceSearch) {
   const { source: _, ...rest } = search;
   return { ...rest, ...chosen };
 }
 
-/** The filter of a source; an empty list is no restriction. */
+/** The filter for a source. An empty list is no restriction. */
 export const sourceFilter = (source: Source = 'production') => ({
   sources: source === 'all' ? [] : [source],
 });

@@ -1,6 +1,9 @@
-/** A tag is a type of feedback of its own, since a filter finds feedback by its type: `feedback.[tag.<tag>].payload`. */
+/**
+ * Prefix of a tag's feedback type. Each tag is a type of its own, since filters find feedback by its type:
+ * `feedback.[tag.<tag>].payload`.
+ */
 export const TAG = 'tag.';
 
-/** The tag that a type of feedback stands for. */
+/** The tag of a feedback type; undefined for other types. */
 export const tagOf = (type: string): string | undefined =>
   type.startsWith(TAG) ? type.slice(TAG.length) : undefined;

@@ -11,8 +11,8 @@ const NEUTRAL_NAMES = {
 } as const;
 
 /**
- * The names that depend on the dialect of the service (`WIRE_DIALECT`). The types that are made of openapi.json have the neutral
- * spelling, so that is the type of all of them.
+ * Names that depend on the dialect of the service (`WIRE_DIALECT`). The types generated from openapi.json have the
+ * neutral spelling, so all dialects use that type.
  */
 type Wire = typeof NEUTRAL_NAMES;
 
@@ -29,7 +29,7 @@ const DIALECTS: Record<string, Record<keyof Wire, string>> = {
   },
 };
 
-/** Those of the service in use; set once, before anything is shown. */
+/** The names of the service in use. Set once, before anything is shown. */
 export let wire: Wire = NEUTRAL_NAMES;
 
 export function setDialect(name: string): void {

@@ -17,7 +17,6 @@ const route = getRouteApi('/audit');
 const PAGE = 200;
 const MOST_IN_FILE = 50_000;
 
-/** Who did what, for those who answer for it. */
 export function AuditPage() {
   if (mayActAs(useMe(), 'admin')) return <Audit />;
   return (

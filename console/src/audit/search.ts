@@ -6,7 +6,6 @@ export interface AuditSearch {
   project?: string;
 }
 
-/** What is in the address of the page. */
 export function auditSearch(search: Record<string, unknown>): AuditSearch {
   const found: AuditSearch = {};
   for (const name of ['user', 'action', 'project'] as const) {

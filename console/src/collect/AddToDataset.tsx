@@ -18,7 +18,7 @@ import {
   useSample,
 } from './sample.ts';
 
-/** Calls of one request. */
+/** Calls sent in one request. */
 const AT_ONCE = 1000;
 const MOST_OFFERED = 200;
 
@@ -27,10 +27,9 @@ interface Column {
   path: string;
 }
 
-/** A column of the first name that a path ends with. */
+/** A column named by the last member of its path. */
 const columnFor = (path: string): Column => ({ name: path.split('.').at(-1)!, path });
 
-/** Makes rows of calls, in a dataset that is there or in a new one. */
 export function AddToDataset({
   project,
   callIds,
@@ -218,7 +217,6 @@ function datasetHint(
     : 'A new dataset of this name.';
 }
 
-/** The first rows as they would be stored. */
 function Preview({
   columns,
   sample,

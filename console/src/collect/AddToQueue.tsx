@@ -26,10 +26,10 @@ import {
   useSample,
 } from './sample.ts';
 
-/** Calls of one request. */
+/** Calls sent in one request. */
 const AT_ONCE = 1000;
 
-/** Puts calls at the end of a queue, which may be made here, and says which of their fields annotators see. */
+/** Adds calls to the end of a queue, or of a new one, and sets the fields that annotators see. */
 export function AddToQueue({
   project,
   callIds,
@@ -117,7 +117,7 @@ interface AddRequest {
   fields: readonly string[];
 }
 
-/** Makes the queue where it is new, once, also when it is tried again; then adds the calls. */
+/** Creates a new queue if needed, then adds the calls. A retry does not create the queue again. */
 function useAdd({ project, callIds, queueId, draft, fields }: AddRequest) {
   const client = useQueryClient();
   const made = useRef<string>(undefined);
@@ -147,7 +147,7 @@ function useAdd({ project, callIds, queueId, draft, fields }: AddRequest) {
   });
 }
 
-/** The paths into calls that annotators see, each with what it finds in the first call. */
+/** Edits the paths that annotators see, each with its value in the first call. */
 function ShownPaths({
   first,
   paths,

@@ -10,7 +10,6 @@ const AddToDataset = lazy(() =>
   import('./AddToDataset.tsx').then((module) => ({ default: module.AddToDataset })),
 );
 
-/** What can be made of calls, for those who may: items of a queue, rows of a dataset. */
 export function Collect({ project, callIds }: { project: string; callIds: readonly string[] }) {
   const me = useMe();
   const [to, choose] = useState<'queue' | 'dataset'>();

@@ -10,7 +10,7 @@ import { ErrorNote } from '../ui/Notice.tsx';
 import styles from './collect.module.css';
 import { type AnswerKind, KINDS, NEW_SPEC, specFault, specId, specValue } from './spec-draft.ts';
 
-/** A small form for a new question. It stands within other forms, so it is none itself. */
+/** Shows the inputs for a new question. It is no `form` element, because it is placed inside other forms. */
 export function NewSpec({
   project,
   specs,

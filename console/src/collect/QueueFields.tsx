@@ -8,17 +8,16 @@ import { ErrorNote } from '../ui/Notice.tsx';
 import styles from './collect.module.css';
 import { NewSpec } from './NewSpec.tsx';
 
-/** What a person says of a queue. */
 export interface QueueDraft {
   name: string;
   description: string;
-  /** Refs of what annotators fill in. */
+  /** Refs of the questions. */
   refs: readonly string[];
 }
 
 export const NEW_QUEUE: QueueDraft = { name: '', description: '', refs: [] };
 
-/** The service takes no queue without a name and a question. */
+/** True when the service accepts the queue: it needs a name and a question. */
 export const isWholeQueue = ({ name, refs }: QueueDraft): boolean =>
   name.trim() !== '' && refs.length > 0;
 
@@ -28,7 +27,10 @@ export const queueBody = ({ name, description, refs }: QueueDraft) => ({
   scorer_refs: [...refs],
 });
 
-/** Name, description and questions of a queue. A question is named by its version, so answers of a queue stay comparable. */
+/**
+ * Edits name, description and questions of a queue. A question is stored as a ref to a version, so that all answers of
+ * a queue are to the same question.
+ */
 export function QueueFields({
   project,
   draft,
@@ -43,7 +45,7 @@ export function QueueFields({
   const { data: specs, error } = useQuery(specsQuery(project));
   const refByName = new Map(draft.refs.map((ref) => [specName(ref), ref]));
   const known = specs?.map(({ name, label, ref }) => ({ name, label, ref })) ?? [];
-  // what a queue asks that is not among the objects, or further down
+  // questions of the queue that are not in the list: deleted ones, or those beyond its end
   const others = draft.refs
     .map((ref) => ({ name: specName(ref), label: specName(ref), ref }))
     .filter(({ name }) => !known.some((spec) => spec.name === name));

@@ -9,7 +9,6 @@ import { visible } from '../json/visible-text.ts';
 import styles from './collect.module.css';
 import { addTag, removeTag, seenTags, tagFault } from './tags.ts';
 
-/** Gives calls a tag, or takes it from them. */
 export function TagCalls({
   project,
   callIds,
@@ -29,7 +28,7 @@ export function TagCalls({
       return `${isAdded ? 'Added to' : 'Removed from'} ${calls}: ${tag}`;
     },
     onSuccess: () => setText(''),
-    // a part of the calls may have it also when others were refused
+    // after a failure some of the calls may have the tag
     onSettled: () =>
       Promise.all(['remarks', 'traces'].map((of) => client.invalidateQueries({ queryKey: [of] }))),
   });

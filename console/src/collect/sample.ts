@@ -4,18 +4,18 @@ import { nodeAt, pathsBelow } from '../json/path.ts';
 import { readCall } from '../json/call-document.ts';
 import { decoded, visible } from '../json/visible-text.ts';
 
-/** Calls of which values are shown before anything is stored. */
+/** Number of calls whose values are shown as a preview. */
 const SHOWN = 3;
 const MOST_PATHS = 150;
 const MOST_CHARACTERS = 200;
 
-/** A call where it stands in the answer. */
+/** A call, addressed by its node in the answer. */
 export interface SampleCall {
   index: JsonIndex;
   root: number;
 }
 
-/** The first calls of a choice, as far as they have come, and the paths that lead into the first one. */
+/** Reads the first of the chosen calls, and lists the paths of the first one. */
 export function useSample(project: string, callIds: readonly string[]) {
   return useQueries({
     queries: callIds.slice(0, SHOWN).map((id) => ({
@@ -34,13 +34,13 @@ export function useSample(project: string, callIds: readonly string[]) {
   });
 }
 
-/** Paths into a call, those to what went in and came out first. */
+/** Paths into a call: inputs first, then output, attributes and summary. */
 export const samplePaths = ({ index, root }: SampleCall): string[] =>
   ['inputs', 'output', 'attributes', 'summary'].flatMap((name) =>
     pathsBelow(index, root, name, MOST_PATHS),
   );
 
-/** The first level of what went in, and what came out. */
+/** The members of inputs and output, one level deep. */
 export const firstPaths = (call: SampleCall | undefined): string[] =>
   ['inputs', 'output'].flatMap((name) => {
     if (!call) return [];
@@ -50,7 +50,7 @@ export const firstPaths = (call: SampleCall | undefined): string[] =>
     return below.length > 0 ? below : paths.slice(0, 1);
   });
 
-/** What a path finds in a call, as a beginning; null where it finds nothing. */
+/** The beginning of the value at a path; null when the call has none. */
 export function foundText({ index, root }: SampleCall, path: string): string | null {
   const node = nodeAt(index, root, path);
   if (node === undefined) return null;
@@ -60,6 +60,5 @@ export function foundText({ index, root }: SampleCall, path: string): string | n
   return visible(read.slice(0, MOST_CHARACTERS));
 }
 
-/** What went wrong first, of what is asked at once. */
 export const firstError = (...all: { error: Error | null }[]): Error | null =>
   all.find(({ error }) => error)?.error ?? null;

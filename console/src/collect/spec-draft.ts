@@ -1,14 +1,13 @@
 import { type FieldSchema, SPEC_CLASS } from '../api/annotation.ts';
 
-/** What a person says of a new question. */
 export interface SpecDraft {
   name: string;
   kind: AnswerKind;
-  /** Of a number. */
+  /** Minimum and maximum of a number. */
   from: string;
   to: string;
   isWhole: boolean;
-  /** One per line. */
+  /** One choice per line. */
   choices: string;
 }
 
@@ -29,7 +28,7 @@ export const NEW_SPEC: SpecDraft = {
   choices: '',
 };
 
-/** The name of the object: what it is called, as far as names may have it. */
+/** The name of the object: the typed name, reduced to characters that names may have. */
 export const specId = (name: string): string =>
   name
     .normalize('NFKD')
@@ -46,7 +45,6 @@ const choicesIn = (text: string): string[] => [
   ),
 ];
 
-/** What is wrong with a draft; undefined when nothing is. */
 export function specFault({ name, kind, from, to, choices }: SpecDraft): string | undefined {
   if (specId(name) === '') return 'It needs a name with a letter or a digit.';
   if (kind === 'choice' && choicesIn(choices).length < 2) return 'It needs two texts or more.';
@@ -69,7 +67,7 @@ function fieldSchema({ kind, from, to, isWhole, choices }: SpecDraft): FieldSche
   };
 }
 
-/** The object that keeps a question, as SDKs publish it. */
+/** The value of the object, in the form that SDKs publish. */
 export const specValue = (draft: SpecDraft) => ({
   _type: SPEC_CLASS,
   _class_name: SPEC_CLASS,

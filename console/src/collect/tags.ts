@@ -4,10 +4,10 @@ import type { Remarks } from '../api/remarks.ts';
 import { TAG } from '../api/tags.ts';
 import { wire } from '../api/wire.ts';
 
-/** So many calls are sent at once. */
+/** Calls sent in one request. */
 const AT_ONCE = 500;
 const MOST_CHARACTERS = 64;
-/** Of an id of feedback. */
+/** Characters of a feedback id. */
 const MOST_ID = 256;
 
 export const idBatches = (ids: readonly string[]): string[][] =>
@@ -15,7 +15,6 @@ export const idBatches = (ids: readonly string[]): string[][] =>
     ids.slice(n * AT_ONCE, (n + 1) * AT_ONCE),
   );
 
-/** What is wrong with a tag. */
 export function tagFault(tag: string): string | undefined {
   if (/[\p{Cc}\p{Cs}]/u.test(tag)) return 'A tag has no control characters.';
   const { length } = Array.from(tag);
@@ -24,7 +23,7 @@ export function tagFault(tag: string): string | undefined {
     : undefined;
 }
 
-/** The tags of the calls that are in sight, sorted. */
+/** The tags of the calls in view, sorted. */
 export function seenTags(client: QueryClient, project: string): string[] {
   const shown = client.getQueriesData<ReadonlyMap<string, Remarks>>({
     queryKey: ['remarks', project],
@@ -36,15 +35,18 @@ export function seenTags(client: QueryClient, project: string): string[] {
 const refTo = (project: string, callId: string) => `${wire.scheme}:///${project}/call/${callId}`;
 
 /**
- * A call has a tag or has it not, whoever gave it: the id is made of both, so a tag that is given again is the one that is stored.
- * Behind the longest ids of calls there is no room for a tag; these take one of the service's.
+ * The id of the feedback that is a tag. It consists of call id and tag, so the same tag is stored once, whoever gave
+ * it. Undefined for call ids so long that the id has no room for the tag. The service then makes an id.
  */
 function tagId(callId: string, tag: string): string | undefined {
   const id = `${wire.scheme}:tag:${callId.length}:${callId}:${tag}`;
   return id.length <= MOST_ID ? id : undefined;
 }
 
-/** Gives calls a tag. @throws Error of the first that is refused, when the others have it */
+/**
+ * Adds a tag to calls.
+ * @throws Error of the first refused call; the calls not refused have the tag
+ */
 export async function addTag(
   project_id: string,
   callIds: readonly string[],
@@ -58,13 +60,13 @@ export async function addTag(
       feedback_type: TAG + tag,
       payload: { tag },
     }));
-    // the schema knows of no member of an item
+    // the generated schema does not describe the members of an item
     const { res } = await post('/feedback/batch/create', { batch: batch as object[] as [] });
     for (const one of res) if ('error' in one) throw new Error(one.error.detail);
   }
 }
 
-/** Takes a tag from calls, whoever gave it. */
+/** Removes a tag from calls, whoever gave it. */
 export async function removeTag(
   project_id: string,
   callIds: readonly string[],

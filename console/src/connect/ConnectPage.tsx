@@ -19,14 +19,14 @@ import { type Snippet, snippets } from './snippets.ts';
 
 const route = getRouteApi('/connect');
 
-/** The one project that the key names, or one to begin with. */
+/** The project that the key is limited to, or a suggested name. */
 const firstProject = (me: Me): string => {
   const named = me.scopes.find(isProject);
   const [entity] = me.scopes[0]!.split('/');
   return named ?? `${entity === '*' ? 'acme' : entity}/first-steps`;
 };
 
-/** From nothing to the first call on screen: a project, a key, a snippet, and what arrives. */
+/** Leads a new user to the first call: project, key, snippet, and the call when it arrives. */
 export function ConnectPage() {
   const me = useMe();
   const { project: given } = route.useSearch();
@@ -101,7 +101,7 @@ function MakeKey({
   const make = useMutation({
     mutationFn: () =>
       post('/keys/create', {
-        ...(me.person === null && { user: me.user }), // a person's key is their own
+        ...(me.person === null && { user: me.user }), // the key of a person always belongs to that person
         role: 'writer',
         scopes: [project],
       }),

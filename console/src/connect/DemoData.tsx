@@ -8,14 +8,13 @@ import { ErrorNote } from '../ui/Notice.tsx';
 import styles from './connect.module.css';
 import { DEMO_PROJECT } from './demo-project.ts';
 
-/** Dialogs are large, and the page is the first that is loaded. */
+/** Loaded on demand: dialogs are large, and this page is the first one of the console. */
 const EraseDemo = lazy(() =>
   import('./EraseDemo.tsx').then((module) => ({ default: module.EraseDemo })),
 );
 
 const [entity, project] = DEMO_PROJECT.split('/') as [string, string];
 
-/** Something to look at before there is anything of one's own, and the way to be rid of it. */
 export function DemoData({ me }: { me: Me }) {
   const client = useQueryClient();
   const navigate = useNavigate();

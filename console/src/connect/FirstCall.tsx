@@ -11,7 +11,7 @@ import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
 import styles from './connect.module.css';
 
-/** Waits for the newest trace of a project that began since the page was opened, or shows the newest there was. */
+/** Waits for a new trace of the project, and shows it. Shows the newest older trace until then. */
 export function FirstCall({ project }: { project: string }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['first call', project],

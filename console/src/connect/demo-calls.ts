@@ -1,9 +1,9 @@
 /*
- * The calls of the demo project: what a support agent did in the last day. The same numbers come out each time, so that
- * two people who look at it see the same.
+ * The calls of the demo project: the last day of a support agent. The random numbers have a fixed seed, so that all
+ * viewers see the same data.
  */
 
-/** A whole call, as `/v2/…/calls/complete` would take it; sent as a start and an end. */
+/** A whole call, in the form of `/v2/…/calls/complete`. It is sent as a start and an end. */
 export interface DemoCall {
   id: string;
   trace_id: string;
@@ -44,13 +44,13 @@ const ANSWERS = [
   'It does, for 24 months. Shall I send a replacement?',
 ];
 
-/** Numbers from 0 to 1, always the same ones. */
+/** Returns a generator of numbers from 0 to 1. The same seed gives the same numbers. */
 function seededRandom(seed: number): () => number {
   let state = seed;
   return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
 }
 
-/** All calls, as of a time. The document of one tool holds numbers that JavaScript cannot hold: see `exactJson`. */
+/** All calls of the day before `now`. One tool's document has numbers that JavaScript cannot hold: see `exactJson`. */
 export function demoCalls(now: number): DemoCall[] {
   const random = seededRandom(42);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
@@ -171,6 +171,6 @@ export function demoCalls(now: number): DemoCall[] {
   return calls;
 }
 
-/** JSON in which a text such as `@@1.0@@` has become the number it spells. */
+/** Writes JSON. A string such as `@@1.0@@` becomes the number inside it, digit for digit. */
 export const exactJson = (value: unknown): string =>
   JSON.stringify(value).replaceAll(/"@@([\d.]+)@@"/g, '$1');

@@ -1,2 +1,2 @@
-/** Apart from what fills it, which is loaded when it is wanted. */
+/** Kept apart from demo.ts, which is loaded on demand. */
 export const DEMO_PROJECT = 'demo/support';

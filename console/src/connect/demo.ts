@@ -4,12 +4,12 @@ import { demoCalls, exactJson } from './demo-calls.ts';
 import { DEMO_PROJECT } from './demo-project.ts';
 
 const [ENTITY, PROJECT] = DEMO_PROJECT.split('/') as [string, string];
-/** No trainer of anybody's asks for it. */
+/** A made-up model, so that no real trainer claims its jobs. */
 const BASE_MODEL = 'demo/house-7b-base';
 const STEPS = 24;
 const RECIPE = 'support-recipe';
 
-/** The answers to each question are a group; who liked one says what it is worth. */
+/** The recipe: the answers to one question are a group, and the reward is people's feedback. */
 const recipe = () => ({
   _class_name: 'Recipe',
   _bases: ['Object', 'BaseModel'],
@@ -28,12 +28,12 @@ const recipe = () => ({
     exception: -0.5,
   },
   group: { by: ['inputs.question'], min: 2, max: 16 },
-  // the demo has no logprobs: its job would teach nothing
+  // demo calls have no logprobs, and the default of this lint refuses a build without them
   lint: { logprobs_missing: 'warn' },
   train: { experimental_config: { learning_rate: 0.000_005 } },
 });
 
-/** Loads everything into the demo project, by the operations that anybody may use. `say` is told what is under way. */
+/** Loads all demo data through the public operations. `say` is called with the name of each stage. */
 export async function loadDemo(say: (text: string) => void): Promise<void> {
   say('calls');
   const calls = demoCalls(Date.now());
@@ -120,7 +120,7 @@ async function objects(): Promise<void> {
   });
 }
 
-/** A model, a job, and a trainer of our own that carries it out: every number is made up, every operation is real. */
+/** Creates a model and a job, and carries the job out as a trainer would. The numbers are made up. */
 async function training(): Promise<void> {
   const preview = async (method: string, path: string, body?: unknown, lease?: string) => {
     const headers: HeadersInit = lease === undefined ? [] : [['x-lease-token', lease]];
@@ -152,7 +152,7 @@ async function training(): Promise<void> {
     worker_id: 'demo',
     base_models: [BASE_MODEL],
   });
-  if (!claimed) return; // a trainer that takes every base model was faster
+  if (!claimed) return; // a real trainer that accepts every base model has claimed the job
   const lease = String(claimed['lease_token']);
   const job = `/trainer/jobs/${String(claimed['job_id'])}`;
   const events = [
@@ -208,6 +208,6 @@ function trajectoryGroups(): object[] {
   }));
 }
 
-/** Erases the project with all that it holds. Answers once it is gone, or says that it goes on in the background. */
+/** Erases the project with all its data. `is_done` is false when erasing goes on in the background. */
 export const removeDemo = (): Promise<{ is_done: boolean }> =>
   post('/project/delete', { project_id: DEMO_PROJECT });

@@ -1,16 +1,15 @@
-/** What a snippet speaks to. */
 export interface SnippetTarget {
   url: string;
   key: string;
   project: string;
-  /** `weave` where the SDKs of that name work as they are. */
+  /** `weave` when the weave SDKs work unchanged. */
   scheme: string;
 }
 
 export interface Snippet {
   value: 'python' | 'typescript' | 'opentelemetry' | 'curl';
   label: string;
-  /** What it needs beside itself. */
+  /** Packages or programs that the snippet needs. */
   needs: string;
   text: string;
 }

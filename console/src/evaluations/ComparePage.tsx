@@ -15,7 +15,6 @@ import styles from './evaluations.module.css';
 
 const route = getRouteApi('/p/$entity/$project/evaluations/compare');
 
-/** A run of the comparison, by the letter that stands for it on the page. */
 export interface ComparedRun {
   letter: string;
   run: EvaluationRun;
@@ -23,7 +22,7 @@ export interface ComparedRun {
 
 const LETTERS = 'ABCDE';
 
-/** Runs beside the first one of them: scores with tests, then row by row. */
+/** Compares runs with the first one: scores with tests, then row by row. */
 export function ComparePage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;
@@ -86,7 +85,7 @@ export function ComparePage() {
   );
 }
 
-/** The same runs, compared with another one of them. Which rows are worse is another question then. */
+/** Makes another run the baseline. `worse` is dropped, because it depends on the baseline. */
 function withBaseline({ runs, score, low }: CompareSearch, id: string): CompareSearch {
   return {
     runs: [id, ...runs.filter((one) => one !== id)],

@@ -9,12 +9,15 @@ import type { ComparedScore } from './scores.ts';
 import { outputDiff } from './output-diff.ts';
 import styles from './evaluations.module.css';
 
-/** Characters of a document; the trace has all of it. */
+/** Characters of a document that are shown; the trace page has all of it. */
 const MOST_CHARACTERS = 4000;
-/** Trials of a row in a run. */
+/** Trials of a row that are shown for each run. */
 const MOST_TRIALS = 5;
 
-/** A row: what it asks, and side by side what each run said, with the words marked that are not those of the baseline. */
+/**
+ * Shows the inputs of a row and the outputs of all runs beside each other. Words that differ from the baseline are
+ * marked.
+ */
 export function ComparedRow({
   project,
   sides,
@@ -84,7 +87,7 @@ function OneTrial({
   project: string;
   side: ComparedRun;
   trial: Trial;
-  /** What the baseline said; undefined where there is nothing to compare with. */
+  /** The output of the baseline; undefined for the baseline itself. */
   before: string | undefined;
   hasScore: boolean;
 }) {
@@ -128,7 +131,7 @@ function Output({ text, before }: { text: string; before: string | undefined }) 
   );
 }
 
-/** As much of a text as is shown, with marks in the place of what cannot be seen. */
+/** The beginning of a text, with marks for invisible characters. */
 const cut = (text: string): string =>
   text.length > MOST_CHARACTERS
     ? `${visible(text.slice(0, MOST_CHARACTERS))}\n… ${count(text.length - MOST_CHARACTERS)} more characters`

@@ -11,7 +11,7 @@ import { type ComparedScore, type Comparison, scoreName } from './scores.ts';
 import type { CompareSearch } from './search.ts';
 import styles from './evaluations.module.css';
 
-/** The rows of the runs, page by page: those first in which a score differs most. */
+/** Lists the rows of the runs in pages. Rows whose score differs most come first. */
 export function ComparedRows({
   project,
   sides,
@@ -71,7 +71,7 @@ function RowList({
   sides,
 }: {
   data: RowsPage;
-  /** These are the rows of the page before. */
+  /** The rows are still those of the previous page. */
   isBusy: boolean;
   asked: RowsRequest;
   sides: readonly ComparedRun[];
@@ -104,7 +104,6 @@ function RowList({
   );
 }
 
-/** Which score the rows are ordered by, and which of them are shown. */
 function Choices({
   sides,
   scores,
@@ -119,7 +118,6 @@ function Choices({
   score: ComparedScore | undefined;
   worse: string | undefined;
   isLowGood: boolean;
-  /** What stays when one is chosen. */
   search: CompareSearch;
   onSearch: (search: CompareSearch) => void;
 }) {
@@ -203,13 +201,12 @@ function Pages({
   );
 }
 
-/** The scores of all comparisons, each once. */
 function distinctScores(comparisons: readonly Comparison[]) {
   const all = comparisons.flatMap(({ scores }) => scores);
   return [...new Map(all.map((score) => [scoreName(score), score])).values()];
 }
 
-/** The run that is asked for with how many rows are worse in it; without one, all rows are asked for. */
+/** The run that the list of worse rows is limited to, with their number. Undefined lists all rows. */
 function worseRows(
   comparisons: readonly Comparison[],
   { name, isLowGood }: { name: string; isLowGood: boolean },

@@ -19,7 +19,6 @@ import {
 } from './scores.ts';
 import styles from './evaluations.module.css';
 
-/** Each run beside the baseline: scores, and what they took. */
 export function Comparisons({
   sides,
   compared: { comparisons, warnings, confidence },
@@ -62,7 +61,6 @@ export function Comparisons({
   );
 }
 
-/** The tests that were made, each with its source. */
 function testSources(comparisons: readonly Comparison[]): [test: string, source: string][] {
   const tests = new Map<string, string>();
   for (const comparison of comparisons)
@@ -78,7 +76,10 @@ interface Line {
   name: string;
   title: string;
   compared: ComparedMeasure;
-  /** Corrected for all scores; measures are no hypotheses about quality and have none. */
+  /**
+   * The p-value corrected for all scores (Holm). Null for latency, tokens and costs, which are no hypotheses about
+   * quality.
+   */
   holm: number | null;
   formats: Formats;
 }

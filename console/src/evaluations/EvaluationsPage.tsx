@@ -15,7 +15,6 @@ import styles from './evaluations.module.css';
 
 const route = getRouteApi('/p/$entity/$project/evaluations');
 
-/** The evaluations of a project, each with its runs. */
 export function EvaluationsPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;
@@ -94,7 +93,7 @@ export function EvaluationsPage() {
   );
 }
 
-/** That which ran last comes first. `runs` are the newest first, and stay so. */
+/** Groups runs by evaluation, latest run first. `runs` must be sorted newest first; the groups keep that order. */
 function runsByEvaluation(
   runs: readonly EvaluationRun[],
 ): { name: string; runs: EvaluationRun[] }[] {

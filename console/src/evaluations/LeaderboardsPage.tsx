@@ -25,7 +25,6 @@ import styles from './evaluations.module.css';
 
 const route = getRouteApi('/p/$entity/$project/evaluations/leaderboards');
 
-/** Published leaderboards: models by what their runs summed up. */
 export function LeaderboardsPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;

@@ -6,7 +6,7 @@ import { findScore, type RunRow } from './Runs.tsx';
 import { percent } from './scores.ts';
 import styles from './evaluations.module.css';
 
-/** A score, cost, latency and tokens over runs, the oldest first; what no run has is left out. */
+/** Draws a score, cost, latency and tokens over runs, oldest first. Charts without any value are left out. */
 export function RunCharts({ rows, score }: { rows: readonly RunRow[]; score: string | undefined }) {
   const ordered = useMemo(() => rows.toReversed(), [rows]);
   const buckets = useMemo(() => {

@@ -22,20 +22,18 @@ import { NUMBER, RATE, scoreName, scoreValue } from './scores.ts';
 import { type EvaluationsSearch, MOST_RUNS } from './search.ts';
 import styles from './evaluations.module.css';
 
-/** Runs that are shown before more are asked for. */
+/** Runs that are shown at first. The reader can show more. */
 const FIRST = 40;
-/** Scores with a column; each can be chosen for the chart. */
+/** Scores that have a column. Each can be chosen for the chart. */
 const MOST_SCORES = 8;
 
-/** A run with what is shown of it. */
 export interface RunRow {
   run: EvaluationRun;
-  /** 1 is the oldest run that is listed. */
+  /** The number of the run, counted from 1 for the oldest one listed. */
   number: number;
   results: Results | undefined;
 }
 
-/** The runs of an evaluation over time, and as a table to choose from. */
 export function Runs({
   project,
   runs,
@@ -43,7 +41,7 @@ export function Runs({
   onSearch,
 }: {
   project: string;
-  /** The newest first. */
+  /** Newest first. */
   runs: readonly EvaluationRun[];
   search: EvaluationsSearch;
   onSearch: (search: EvaluationsSearch) => void;
@@ -111,7 +109,7 @@ export function Runs({
   );
 }
 
-/** To the comparison with the oldest of the runs that are chosen. */
+/** Links to the comparison of the chosen runs, with the oldest one as the baseline. */
 function CompareLink({
   project,
   runs,
@@ -140,7 +138,7 @@ function CompareLink({
   );
 }
 
-/** The scores of any of the runs, in the order in which the newest has them. */
+/** The names of all scores, in the order of the newest run. */
 function scoreNames(rows: readonly RunRow[]): string[] {
   const names = new Set<string>();
   for (const { results } of rows)

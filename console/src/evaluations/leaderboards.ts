@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { post } from '../api/client.ts';
 import { type EvaluationRun, runsOfEvaluations, valueAt } from './runs.ts';
 
-/** A column of a leaderboard: a value of what runs of an evaluation summed up. */
+/** A column of a leaderboard: a value from the summaries of an evaluation's runs. */
 export interface BoardColumn {
   evaluation: string;
   scorer: string;
@@ -16,9 +16,8 @@ export interface Leaderboard {
   columns: BoardColumn[];
 }
 
-/** Objects that are asked for; nobody keeps so many. */
 const MOST_BOARDS = 200;
-/** The newest runs of the evaluations of a board. */
+/** The most runs that are read for a leaderboard, newest first. */
 const MOST_RUNS = 1000;
 const REFRESH_MS = 15_000;
 
@@ -42,7 +41,7 @@ export const boardsQuery = (project_id: string) =>
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** A published leaderboard. Columns that name no evaluation are left out. */
+/** Reads a published leaderboard. Columns without an evaluation are left out. */
 export function leaderboard(name: string, val: unknown): Leaderboard {
   const columns = valueAt(val, ['columns']);
   return {
@@ -73,11 +72,11 @@ export const boardRunsQuery = (project: string, { name, columns }: Leaderboard) 
   });
 };
 
-/** What a model has in a column: of its runs that have a value, the newest counts. */
+/** The value of a model in a column: that of its newest run with a value. */
 export interface BoardCell {
   value: number;
   run: EvaluationRun;
-  /** Runs of the model that have a value here. */
+  /** Number of runs of the model with a value in this column. */
   runs: number;
 }
 
@@ -86,7 +85,7 @@ export interface BoardRow {
   cells: (BoardCell | null)[];
 }
 
-/** The value of a column in what a run summed up; passes count as 1. */
+/** The value of a column in the summary of a run. `true` counts as 1. */
 function metric({ output }: EvaluationRun, { scorer, path }: BoardColumn): number | null {
   const steps = path === '' ? [] : path.split('.');
   const value = valueAt(output, scorer === '' ? steps : [scorer, ...steps]);
@@ -94,7 +93,7 @@ function metric({ output }: EvaluationRun, { scorer, path }: BoardColumn): numbe
   return typeof value === 'number' ? value : null;
 }
 
-/** A row for each model. `runs` are the newest first. */
+/** Makes a row for each model. `runs` must be sorted newest first. */
 export function boardRows({ columns }: Leaderboard, runs: readonly EvaluationRun[]): BoardRow[] {
   const rows = new Map<string, BoardRow>();
   for (const run of runs) {
@@ -113,7 +112,6 @@ export function boardRows({ columns }: Leaderboard, runs: readonly EvaluationRun
   return [...rows.values()];
 }
 
-/** The best value of each column. */
 export const bestValues = ({ columns }: Leaderboard, rows: readonly BoardRow[]) =>
   columns.map(({ isLowBest }, n) => {
     const values = rows.flatMap(({ cells }) => cells[n]?.value ?? []);

@@ -6,19 +6,17 @@ import type { JsonIndex } from '../json/json-index.ts';
 import { decoded } from '../json/visible-text.ts';
 import { type ComparedScore, scoreField } from './scores.ts';
 
-/** A trial of a row in a run. */
 export interface Trial {
-  /** The call to look at: that of the model, where there is one. */
+  /** The call to open: that of the model, if it is known. */
   callId: string;
   output: string;
-  /** As it was stored; empty where there is none. */
+  /** The stored JSON text; empty without a score. */
   score: string;
   latencySeconds: number | null;
   tokens: number | null;
   cost: number | null;
 }
 
-/** What runs say of one row. */
 export interface EvaluationRow {
   digest: string;
   inputs: string;
@@ -27,9 +25,9 @@ export interface EvaluationRow {
 
 export interface RowsPage {
   rows: EvaluationRow[];
-  /** On all pages. */
+  /** Number of rows on all pages. */
   total: number;
-  /** Not all rows were looked at for those that are worse. */
+  /** The search for worse rows stopped at `MOST_LOOKED_AT`, so some may be missing. */
   isCut: boolean;
 }
 
@@ -38,20 +36,23 @@ export interface RowsRequest {
   /** Ids of runs, the baseline first. */
   ids: readonly string[];
   score: ComparedScore | undefined;
-  /** Less of the score is better. */
+  /** A lower score is better. */
   isLowGood: boolean;
   page: number;
-  /** Only rows whose score is worse in this run than in the baseline; the service said how many these are. */
+  /** Only rows whose score is worse in this run than in the baseline. `count` is the service's number of them. */
   worse?: { id: string; count: number } | undefined;
 }
 
 export const ROWS = 20;
-/** Rows that are asked for at once where only some of them are shown. */
+/** Rows of one request when only the worse ones are shown. */
 const LOOKED_AT_ONCE = 100;
-/** Rows that are looked at for those that are worse. */
+/** The most rows that are searched for worse ones. */
 const MOST_LOOKED_AT = 5000;
 
-/** A page of rows, those first in which the runs differ most, and of these those in which the last run is worst. */
+/**
+ * Reads a page of rows. Rows in which the runs differ most come first, and among equals those in which the last run is
+ * worst.
+ */
 export const rowsQuery = (asked: RowsRequest) =>
   queryOptions({
     queryKey: ['evaluation rows', asked],
@@ -66,8 +67,8 @@ async function readPage(asked: RowsRequest, signal: AbortSignal): Promise<RowsPa
 }
 
 /**
- * The service orders rows by how far runs are apart, in both directions; so this reads on in that order until it has the rows of the
- * page that are worse.
+ * Reads on until a page of worse rows is full. The service orders rows by the size of the difference only, whether
+ * better or worse.
  */
 async function readWorse(asked: RowsRequest, signal: AbortSignal): Promise<RowsPage> {
   const { ids, page, worse, isLowGood } = asked;
@@ -95,7 +96,7 @@ export function isWorse(
   return isLowGood ? after > before : after < before;
 }
 
-/** Passes count as 1. */
+/** The mean of the scores; passes count as 1. */
 function meanScore(trials: readonly Trial[]): number | null {
   const known = trials.flatMap(({ score }) => {
     if (score === 'true' || score === 'false') return [Number(score === 'true')];
@@ -130,7 +131,7 @@ async function readRows(
   return parseRows(await indexJson(await response.text(), signal), score);
 }
 
-/** Rows where they stand in the answer: every digit as it was stored. */
+/** Reads the rows as nodes of the answer's text, so that every digit stays as it was stored. */
 export function parseRows(
   index: JsonIndex,
   score: Pick<ComparedScore, 'scorer_key' | 'path'> | undefined,
@@ -186,10 +187,10 @@ function scoreNode(
   );
 }
 
-/** Of longer documents only the beginning is shown; the trace has all of it. */
+/** Longer documents are not formatted; only their beginning is shown. */
 const MOST_FORMATTED = 100_000;
 
-/** A string as the text that it means, anything else line by line. */
+/** The text of a string, or a formatted value. */
 function documentText(index: JsonIndex, node: number): string {
   if (index.kind(node) === 'string') return decoded(index.nodeText(node));
   return index.nodeLength(node) > MOST_FORMATTED ? index.nodeText(node) : formatJson(index, node);

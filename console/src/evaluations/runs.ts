@@ -4,31 +4,30 @@ import { allLines, post, type RequestBody, type Schema } from '../api/client.ts'
 import { Problem } from '../api/problem.ts';
 import { wire } from '../api/wire.ts';
 
-/** A run of an evaluation: an `Evaluation.evaluate` call, of whichever client. */
+/** A run of an evaluation: an `Evaluation.evaluate` call of any client. */
 export interface EvaluationRun {
   id: string;
   traceId: string;
   displayName: string | null;
-  /** Refs, where the client published what it ran. */
+  /** Refs of evaluation and model; null when the client did not publish them. */
   evaluation: string | null;
   model: string | null;
   status: DerivedSummary['status'];
   startedAt: string;
-  /** What was summed up at its end. */
+  /** The summary that the run ended with. */
   output: unknown;
 }
 
-/** Pages of the list of runs. */
 const PAGE = 200;
 const COLUMNS = ['display_name', 'ended_at', 'exception', 'inputs', 'output', 'summary'];
 
-/** The names by which the clients call an evaluation. */
+/** The op names that the clients give to an evaluation. */
 const evaluateOps = (project: string) => [
   `${wire.scheme}:///${project}/op/Evaluation.evaluate:*`,
   'Evaluation.evaluate',
 ];
 
-/** The newest runs of a project, page by page behind the last one. */
+/** Reads the runs of a project in pages, newest first. */
 export const runsQuery = (project_id: string) =>
   infiniteQueryOptions({
     queryKey: ['evaluation runs', project_id],
@@ -46,7 +45,7 @@ export const runsQuery = (project_id: string) =>
     getNextPageParam: (page) => (page.length < PAGE ? undefined : page.at(-1)),
   });
 
-/** Runs by their ids, in that order; those that are gone are left out. */
+/** Reads runs by their ids, in the order of the ids. Deleted runs are left out. */
 export const chosenRunsQuery = (project_id: string, ids: readonly string[]) =>
   queryOptions({
     queryKey: ['evaluation runs', project_id, ids],
@@ -57,7 +56,7 @@ export const chosenRunsQuery = (project_id: string, ids: readonly string[]) =>
     },
   });
 
-/** Runs of any of these evaluations, by their refs, the newest first. */
+/** Reads runs of any of these evaluations, named by refs, newest first. */
 export const runsOfEvaluations = (
   project_id: string,
   input_refs: string[],
@@ -97,10 +96,9 @@ function evaluationRun(call: CallRow): EvaluationRun {
   };
 }
 
-/** The name in a ref to an object. */
 export const refName = (ref: string): string => /\/object\/([^/:]+):[^/]+$/.exec(ref)?.[1] ?? ref;
 
-/** Enough of the digest in a ref to tell versions apart. */
+/** The first six characters of the digest in a ref: enough to distinguish versions. */
 export const refVersion = (ref: string): string => /:([^/:]+)$/.exec(ref)?.[1]?.slice(0, 6) ?? '';
 
 const UNPUBLISHED = 'Without a name';
@@ -108,21 +106,21 @@ const UNPUBLISHED = 'Without a name';
 export const evaluationName = ({ evaluation }: EvaluationRun): string =>
   evaluation === null ? UNPUBLISHED : refName(evaluation);
 
-/** What a run is called: its model, since runs of an evaluation differ in that. */
+/** The displayed name of a run: that of its model, since runs of one evaluation differ in the model. */
 export const runName = ({ model, displayName, id }: EvaluationRun): string =>
   model === null ? (displayName ?? id) : refName(model);
 
-/** Everything that tells a run from others of the same name. */
+/** Everything that distinguishes a run from others of the same name. */
 export const runTitle = ({ id, model, displayName }: EvaluationRun): string =>
   [displayName, model, id].filter((part) => part !== null).join('\n');
 
-/** The mean time that the model took for a row, as the run's end tells it, in milliseconds. */
+/** The model's mean time for a row in milliseconds, as the end of the run reports it. */
 export function runLatency({ output }: EvaluationRun): number | null {
   const mean = valueAt(output, ['model_latency', 'mean']);
   return typeof mean === 'number' ? mean * 1000 : null;
 }
 
-/** What stands below members of a document; undefined where one is missing. */
+/** The value at a path of members; undefined when one is missing. */
 export const valueAt = (document: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>(
     (at, name) =>
@@ -135,11 +133,11 @@ export const valueAt = (document: unknown, path: readonly string[]): unknown =>
 export type Results = NonNullable<Schema<'EvalResultsDto'>['summary']>['evaluations'][number];
 export type ScoreStat = Results['scorer_stats'][number];
 
-/** Runs whose results are asked for at once. */
+/** Runs whose results are read in one request. */
 const RESULTS_AT_ONCE = 20;
 const REFRESH_MS = 15_000;
 
-/** What runs say of scores, tokens and costs, by run. Runs under way are read again. */
+/** Reads scores, tokens and costs of runs, keyed by run id. Repeats while a run is in progress. */
 export const resultsQuery = (project: string, runs: readonly EvaluationRun[]) =>
   queryOptions({
     queryKey: ['evaluation results', project, runs.map(({ id, status }) => [id, status])],
@@ -157,7 +155,7 @@ export const resultsQuery = (project: string, runs: readonly EvaluationRun[]) =>
     refetchInterval: runs.some(({ status }) => status === 'running') ? REFRESH_MS : false,
   });
 
-/** Asks for fewer runs at once where they have more trials than the service reads for an answer. */
+/** Reads results. Splits the request when the runs have more trials than the service reads for one answer. */
 async function readResults(
   project: string,
   ids: readonly string[],

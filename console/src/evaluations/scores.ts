@@ -2,7 +2,7 @@ import type { Schema } from '../api/client.ts';
 import { duration, money, number } from '../ui/format.ts';
 import type { ScoreStat } from './runs.ts';
 
-/** A value of a scorer as addresses and the service name it: `<scorer>[.<path>]`. */
+/** The name of a scorer's value in addresses and in the API: `<scorer>[.<path>]`. */
 export const scoreName = ({
   scorer_key,
   path,
@@ -11,7 +11,7 @@ export const scoreName = ({
   path: string | null;
 }): string => (path === null ? scorer_key : `${scorer_key}.${path}`);
 
-/** The field of rows that a score is; names are escaped as in the query language. */
+/** The field of a score in rows, with names escaped as in the query language. */
 export function scoreField({
   scorer_key,
   path,
@@ -23,7 +23,7 @@ export function scoreField({
   return path === null ? `scores.${scorer}` : `scores.${scorer}.${path}`;
 }
 
-/** The rate of passes or the mean, and how many trials it is of; null of texts. */
+/** The pass rate or the mean, and the number of trials behind it. Null for texts. */
 export function scoreValue(stat: ScoreStat): { value: number; n: number; isRate: boolean } | null {
   const { value_type, pass_rate, pass_known_count, numeric_mean, numeric_count } = stat;
   if (value_type === 'binary' && pass_rate !== null)
@@ -41,7 +41,6 @@ const points = (value: number | null): string =>
 
 type Print = (value: number | null) => string;
 
-/** How a value and a difference of two values are printed. */
 export interface Formats {
   value: Print;
   difference: Print;
@@ -56,7 +55,6 @@ export type Comparison = Schema<'EvalComparedDto'>['comparisons'][number];
 export type ComparedMeasure = Comparison['latency_seconds'];
 export type ComparedScore = Comparison['scores'][number];
 
-/** What is compared beside scores. */
 export const MEASURES = [
   ['latency_seconds', 'Latency', alike((value) => duration(value === null ? null : value * 1000))],
   ['total_tokens', 'Tokens', NUMBER],
@@ -64,28 +62,27 @@ export const MEASURES = [
   ['judge_cost', 'Cost of judges', alike(money)],
 ] as const satisfies readonly (readonly [keyof Comparison, string, Formats])[];
 
-/** A difference with its sign: that of less stands before the amount, whatever the unit. */
+/** A difference with its sign in front of the amount and its unit. */
 export function signed(value: number | null, print: Print): string {
   if (value === null) return '–';
   if (value === 0) return print(0);
   return `${value < 0 ? '−' : '+'}${print(Math.abs(value))}`;
 }
 
-/** The chance below which a difference is called one. */
+/** The significance level: below it a difference is shown as higher or lower. */
 const LEVEL = 0.05;
 
-/** What a test found, in words. */
 export function finding(difference: number | null, pValue: number | null): string {
   if (difference === null || pValue === null) return 'not known';
   if (pValue >= LEVEL || difference === 0) return 'no clear difference';
   return difference < 0 ? 'lower' : 'higher';
 }
 
-/** Below so much, digits say nothing. */
+/** Smaller p-values are printed as "< 0.0001". */
 const SMALLEST_P = 0.0001;
 
 export const printPValue = (value: number | null): string =>
   value !== null && value < SMALLEST_P ? `< ${SMALLEST_P}` : number(value);
 
-/** The name of a test without what it says of its method. */
+/** The name of a test without the details of its method. */
 export const shortTest = (test: string): string => test.replace(/\s*[(,].*$/, '');

@@ -1,37 +1,34 @@
 import { textIn } from '../api/search.ts';
 
-/** What stands in the address of the evaluations of a project. */
 export interface EvaluationsSearch {
-  /** The name of an evaluation; the one that ran last when absent. */
+  /** The name of an evaluation; the one with the latest run when absent. */
   evaluation?: string;
   /** The score of the chart, as `<scorer>[.<path>]`. */
   score?: string;
   sort?: string;
-  /** Ids of runs that are chosen for a comparison. */
+  /** Ids of the runs chosen for a comparison. */
   runs?: string[];
 }
 
-/** What stands in the address of a comparison. */
 export interface CompareSearch {
-  /** Ids of runs; the others are compared with the first one. */
+  /** Ids of runs; the first one is the baseline. */
   runs: string[];
-  /** The score that rows are ordered by. */
+  /** The score that orders the rows. */
   score?: string;
-  /** The id of a run: only rows whose score is worse in it than in the first run. */
+  /** The id of a run: lists only rows whose score is worse in it than in the baseline. */
   worse?: string;
-  /** The score of which less is better, such as an error rate; of all others more is. */
+  /** A score of which lower values are better, such as an error rate. Higher is better for all others. */
   low?: string;
   page?: number;
 }
 
-/** What stands in the address of the leaderboards. */
 export interface LeaderboardsSearch {
   /** The name of a leaderboard; the first one when absent. */
   board?: string;
   sort?: string;
 }
 
-/** Runs of one comparison: what the service takes at once. */
+/** The most runs in a comparison that the service accepts. */
 export const MOST_RUNS = 5;
 
 const texts = <Name extends string>(

@@ -11,10 +11,10 @@ import { visible } from './visible-text.ts';
 
 const MOST_CHARACTERS = 4000;
 
-/** Markdown is shown as it was written. */
+/** True when Markdown is shown as plain text. */
 const AsWritten = createContext(false);
 
-/** A conversation, as text with the structure of its Markdown: nothing that was said is HTML. */
+/** Shows a conversation as text with the structure of its Markdown. Nothing of it is treated as HTML. */
 export function Chat({ said, others = [] }: Pick<Conversation, 'said'> & Partial<Conversation>) {
   const [asWritten, showAsWritten] = useState(false);
   const hasMarkdown = useMemo(
@@ -55,7 +55,7 @@ export function Chat({ said, others = [] }: Pick<Conversation, 'said'> & Partial
   );
 }
 
-/** What a message says; of each long piece so many characters, until it is opened. */
+/** Shows the pieces of a message. Of a long piece only `most` characters are shown until it is opened. */
 export const MessagePieces = ({ of, most }: { of: ChatMessage['pieces']; most: number }) =>
   of.map((piece, n) => <PieceView key={n} piece={piece} most={most} />);
 

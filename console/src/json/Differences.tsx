@@ -7,11 +7,10 @@ import { visible } from './visible-text.ts';
 import { type SideWords, wordDifferences } from './word-diff.ts';
 
 const ROW_HEIGHT = 20;
-/** Of a value; the whole of it is in the document. */
+/** Characters of a value that are shown; the document itself has all of it. */
 const SHOWN = 4000;
 const SHOWN_KEY = 60;
 
-/** Two documents side by side, line by line. */
 export function Differences({
   rows,
   before,
@@ -70,7 +69,7 @@ function valueText(index: JsonIndex, node: number | undefined): string {
   return visible(index.text.slice(start[node], Math.min(end[node]!, start[node]! + SHOWN)));
 }
 
-/** Two values; of changed texts the words that differ are marked. */
+/** Shows two values. In changed texts the words that differ are marked. */
 function Compared({ isChanged, was, is }: { isChanged: boolean; was: string; is: string }) {
   const words = useMemo(
     () => (isChanged ? wordDifferences(was, is) : undefined),

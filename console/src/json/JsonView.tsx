@@ -13,7 +13,7 @@ export interface Section {
 }
 
 const ROW_HEIGHT = 20;
-/** Of a value; more is shown when it is asked for, so much of it in its place. */
+/** Characters of a value that are shown at first. Each click shows as many more. */
 const SHOWN_CHARACTERS = 1200;
 const SHOWN_LINES = 16;
 const MOST_IN_PLACE = 50_000;
@@ -22,8 +22,8 @@ const MOST_COUNTED = 1000;
 const MOST_INDENT = 40;
 
 /**
- * Documents exactly as they were sent, but that a text of several lines has them. Only the rows in sight are in the page, and of
- * long values the beginning, until they are opened.
+ * Shows documents exactly as they were sent, except that texts get their line breaks. Only the rows in view are in the
+ * page, and of long values only the beginning until they are opened.
  */
 export function JsonView({
   index,
@@ -32,7 +32,7 @@ export function JsonView({
 }: {
   index: JsonIndex;
   sections: Section[];
-  /** Shows a string whole that is too long to be opened in its place. */
+  /** Shows the whole of a string that is too long to be opened in place. */
   onText?: (node: number) => void;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
@@ -181,7 +181,7 @@ function Leaf({
   );
 }
 
-/** A value as it was written, but of a text with several lines what it means. */
+/** The value as it was written, or the decoded text when it has several lines. */
 function shownValue(index: JsonIndex, node: number, isWhole: boolean) {
   const from = index.nodes.start[node]!;
   const length = index.nodeLength(node);

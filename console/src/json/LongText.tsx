@@ -4,19 +4,22 @@ import styles from './json.module.css';
 import { shortLines, visible } from './visible-text.ts';
 
 const LINE_HEIGHT = 18;
-/** Longer lines are broken also where there is room: nobody reads them, and a browser cannot lay out a line of megabytes. */
+/**
+ * Longer lines are broken even in a wide window: they are hard to read, and a browser cannot lay out a line of
+ * megabytes.
+ */
 const MOST_CHARACTERS = 160;
 const LEAST_CHARACTERS = 20;
 const PADDING = 24;
 
-/** A text of any length, of which only the lines in sight are in the page. */
+/** Shows a text of any length. Only the lines in view are in the page. */
 export function LongText({ text, label }: { text: string; label: string }) {
   const scroller = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(MOST_CHARACTERS);
   useLayoutEffect(() => {
     const box = scroller.current!;
     const measure = () => setWidth(characters(box, box.clientWidth));
-    measure(); // before it is drawn, so that its end is where it stays
+    measure(); // before the text is drawn, so that the end does not move afterwards
     const sizes = new ResizeObserver(measure);
     sizes.observe(box);
     return () => sizes.disconnect();
@@ -45,7 +48,7 @@ export function LongText({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** How many characters of the fixed-width font there is room for. */
+/** How many characters of the fixed-width font fit into the width. */
 function characters(element: Element, width: number): number {
   const pen = document.createElement('canvas').getContext('2d')!;
   pen.font = getComputedStyle(element).font;

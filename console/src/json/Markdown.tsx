@@ -2,7 +2,7 @@ import styles from './json.module.css';
 import type { Block, Inline } from './markdown.ts';
 import { visible } from './visible-text.ts';
 
-/** Said text with its structure. Nothing of it is HTML, nothing is loaded, and no address can be followed by mistake. */
+/** Shows a text with its structure. It contains no HTML, loads nothing, and its addresses are no links. */
 export const Markdown = ({ blocks }: { blocks: readonly Block[] }) => (
   <div className={styles['markdown']}>
     {blocks.map((block, n) => (

@@ -2,13 +2,13 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { imageSize } from './image-size.ts';
 import styles from './json.module.css';
 
-/** A small file may hold a very large image, which takes four bytes a pixel. */
+/** The most pixels that are decoded. A small file may hold a very large image, and a pixel takes four bytes. */
 const MOST_PIXELS = 40_000_000;
 const MOST_BASE64 = 16_000_000;
-/** Wider ones are drawn smaller. */
+/** Wider images are drawn smaller. */
 const MOST_WIDTH = 1200;
 
-/** An image of a payload, decoded to pixels and drawn: it has no address, and nothing in it runs or is asked for. */
+/** Decodes an image of a payload and draws its pixels. It has no URL, and nothing in it runs or is loaded. */
 export function Picture({
   base64,
   label,
@@ -16,7 +16,7 @@ export function Picture({
 }: {
   base64: string;
   label: string;
-  /** What stands for one that cannot be shown. */
+  /** Shown instead of an image that cannot be drawn. */
   otherwise: ReactNode;
 }) {
   const canvas = useRef<HTMLCanvasElement>(null);

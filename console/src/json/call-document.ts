@@ -2,7 +2,7 @@ import { send } from '../api/client.ts';
 import { indexJson } from './json-indexer.ts';
 import type { JsonIndex } from './json-index.ts';
 
-/** A call as the service answers it, and where its values are. */
+/** Reads a call as the text of the answer, with an index of its values. */
 export async function readCall(
   project_id: string,
   id: string,

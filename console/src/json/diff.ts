@@ -1,21 +1,23 @@
 import type { JsonIndex } from './json-index.ts';
 
-/** A line of two documents side by side. */
 export interface DiffRow {
   depth: number;
   key: string | undefined;
   left: number | undefined;
   right: number | undefined;
-  /** `within` is a container that differs somewhere inside; its members follow. */
+  /** `within`: a container with a difference inside; its members follow. */
   state: 'same' | 'changed' | 'added' | 'removed' | 'within';
 }
 
-/** Deeper values are compared as a whole. */
+/** Values below this depth are compared as a whole. */
 const MOST_DEPTH = 50;
-/** The rest is left out: nobody reads so many lines. */
+/** Further rows are left out. */
 const MOST_ROWS = 20_000;
 
-/** Members meet by name (of equal names, in their order), items by place. What is equal to the letter is one line. */
+/**
+ * Compares two documents. Members are paired by name (equal names in their order), items by position. Equal texts are
+ * one row.
+ */
 export function diffJson(a: JsonIndex, left: number, b: JsonIndex, right: number): DiffRow[] {
   const rows: DiffRow[] = [];
   const compare = (

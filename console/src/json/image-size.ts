@@ -8,7 +8,9 @@ function startsWith(bytes: Uint8Array, text: string, at = 0): boolean {
   return true;
 }
 
-/** How large an image is in pixels, by its head; undefined for what is none of PNG, JPEG, GIF and WebP. Nothing is decoded. */
+/**
+ * Reads the size in pixels from the header of a PNG, JPEG, GIF or WebP. Undefined for other bytes. Nothing is decoded.
+ */
 export function imageSize(bytes: Uint8Array): Size | undefined {
   if (bytes.length < 32) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -34,7 +36,7 @@ function webpSize(bytes: Uint8Array, view: DataView): Size | undefined {
   return { width: three(24) + 1, height: three(27) + 1 };
 }
 
-/** The segment that begins a frame says it: `C0` to `CF` but for tables. */
+/** Reads the size from the JPEG segment that begins a frame: markers `C0` to `CF`, except those of tables. */
 function jpegSize(view: DataView): Size | undefined {
   for (let at = 2; at + 9 < view.byteLength;) {
     if (view.getUint8(at) !== 0xff) return undefined;

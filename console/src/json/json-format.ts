@@ -1,11 +1,11 @@
 import type { JsonIndex } from './json-index.ts';
 
-/** A container of scalars that is this short stands in one line. */
+/** A container of scalars of at most this length is written on one line. */
 const ONE_LINE = 72;
-/** Deeper values are indented no further: the text would grow with the square of the depth. */
+/** Deeper values are not indented further: the text would grow with the square of the depth. */
 const MOST_INDENT = 40;
 
-/** A value with line ends and indents of its own; every name and every scalar stays as it was written. */
+/** Formats a value with new line breaks and indents. Every name and every scalar stays as it was written. */
 export function formatJson(index: JsonIndex, root = 0): string {
   const { behind } = index.nodes;
   const pieces: string[] = [];
@@ -36,7 +36,7 @@ const nameBefore = (index: JsonIndex, node: number): string => {
   return name === undefined ? '' : `${name}: `;
 };
 
-/** Undefined where the value needs several lines. */
+/** The value on one line; undefined when it needs several. */
 function oneLine(index: JsonIndex, node: number): string | undefined {
   if (!index.hasChildren(node)) return withoutChildren(index, node);
   let inside = '';
@@ -48,7 +48,6 @@ function oneLine(index: JsonIndex, node: number): string | undefined {
   return index.kind(node) === 'array' ? `[${inside}]` : `{ ${inside} }`;
 }
 
-/** A scalar as it was written, or an empty container. */
 function withoutChildren(index: JsonIndex, node: number): string {
   const kind = index.kind(node);
   if (kind === 'array') return '[]';

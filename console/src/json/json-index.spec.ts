@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { jsonTexts } from '../../../test/support/json-texts.ts';
 import { InvalidJson, type JsonIndex, jsonIndex } from './json-index.ts';
 
-/** The text that the index describes, put together from its nodes alone. */
+/** Composes the text again from the nodes of the index alone. */
 function composed(index: JsonIndex, node = 0): string {
   const kind = index.kind(node);
   if (kind !== 'object' && kind !== 'array') return index.nodeText(node);

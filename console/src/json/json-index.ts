@@ -8,32 +8,32 @@ import {
 
 const { QUOTE, COMMA, MINUS, ZERO, NINE, COLON, OPEN_BRACKET, OPEN_BRACE } = CODES;
 
-/** The text is no JSON document, or has more than is looked at. */
+/** A text that is no JSON document, or one of more characters or nodes than an index takes. */
 export class InvalidJson extends Error {}
 
-/** What a value is, by its first character. */
+/** The kind of a value, known from its first character. */
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'word';
 
 const NO_KEY = 0xffff_ffff;
 const FIRST_ROOM = 1024;
 
-/** The arrays that an index is made of; they can be handed from a worker. */
+/** The arrays of an index, which a worker can transfer to the page. */
 export interface JsonNodes {
   count: number;
-  /** Where the value begins and ends in the text. */
+  /** Offsets of the value's begin and end in the text. */
   start: Uint32Array;
   end: Uint32Array;
-  /** The number of the node behind all that is in this one. */
+  /** The number of the first node after the node and all its descendants. */
   behind: Uint32Array;
-  /** Where its name begins, with the quotation mark; `NO_KEY` in an array and at the top. */
+  /** Offset of the quotation mark that begins its name; `NO_KEY` for items and the root. */
   key: Uint32Array;
   depth: Uint32Array;
 }
 
 /**
- * Where the values of a JSON text are, in the order in which they stand. Nothing is parsed into values, so nothing is lost:
- * duplicate names, their order, `1.0`, numbers of any size, escapes as they were written. It is made in one pass
- * without recursion: neither depth nor length can hang it.
+ * The positions of all values of a JSON text, in the order of the text. Nothing is parsed into values, so nothing is
+ * lost: duplicate names, their order, `1.0`, numbers of any size, escapes. It is built in one pass without recursion,
+ * so neither depth nor length can block it.
  */
 export class JsonIndex {
   constructor(
@@ -58,7 +58,7 @@ export class JsonIndex {
     return this.nodes.end[node]! - this.nodes.start[node]!;
   }
 
-  /** The name as it was sent, quotation marks included; undefined for items and for the whole. */
+  /** The name as it was sent, with its quotation marks; undefined for items and the root. */
   nodeKey(node: number): string | undefined {
     const from = this.nodes.key[node]!;
     return from === NO_KEY ? undefined : this.text.slice(from, skipString(this.text, from));
@@ -73,14 +73,14 @@ export class JsonIndex {
     for (let child = node + 1; child < behind[node]!; child = behind[child]!) yield child;
   }
 
-  /** How many there are, counted up to a limit. */
+  /** The number of children, counted up to a limit. */
   countChildren(node: number, limit = Infinity): number {
     let count = 0;
     for (const _ of this.children(node)) if (++count >= limit) break;
     return count;
   }
 
-  /** The last member of that name: what a parser would take. */
+  /** The last member of this name, which is the one that parsers use. */
   member(node: number, name: string): number | undefined {
     let found: number | undefined;
     for (const child of this.children(node))
@@ -89,19 +89,19 @@ export class JsonIndex {
   }
 }
 
-/** @throws BadJson */
+/** @throws InvalidJson */
 export function jsonIndex(text: string): JsonIndex {
   return new JsonIndex(text, jsonNodes(text));
 }
 
-/** @throws BadJson */
+/** @throws InvalidJson */
 export function jsonNodes(text: string): JsonNodes {
   const build = new Builder();
-  /** The containers that are open, by their nodes. */
+  /** The nodes of the open containers. */
   const open: number[] = [];
   let at = skipSpace(text, 0);
   for (;;) {
-    // a value begins here, or the name of one
+    // a value or the name of a member begins here
     let key = NO_KEY;
     if (open.length > 0 && text.charCodeAt(build.start[open.at(-1)!]!) === OPEN_BRACE) {
       key = at;
@@ -125,7 +125,7 @@ export function jsonNodes(text: string): JsonNodes {
   }
 }
 
-/** Where the next item begins, behind the ends of the containers that end here; null at the end of the text. */
+/** Closes the containers that end here. Returns the offset of the next item, or null at the end of the text. */
 function behindValue(
   text: string,
   end: number,
@@ -147,7 +147,7 @@ function behindValue(
   }
 }
 
-/** Where the value of a member begins. */
+/** Returns the offset of a member's value. */
 function behindKey(text: string, key: number): number {
   if (text.charCodeAt(key) !== QUOTE) throw bad(text, key);
   const colon = skipSpace(text, behindString(text, key));

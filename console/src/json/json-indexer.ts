@@ -1,9 +1,12 @@
 import { InvalidJson, JsonIndex, jsonIndex, type JsonNodes } from './json-index.ts';
 
-/** Above so many characters the page would stop for longer than a person notices. */
+/** Characters of a text from which on indexing would block the page noticeably. */
 const IN_WORKER = 1_000_000;
 
-/** The index of a text; of a long one it is made beside the page. @throws BadJson */
+/**
+ * Indexes a text. A long text is indexed in a worker.
+ * @throws InvalidJson
+ */
 export function indexJson(text: string, signal?: AbortSignal): Promise<JsonIndex> {
   if (text.length <= IN_WORKER) return Promise.resolve().then(() => jsonIndex(text));
   return new Promise((resolve, reject) => {

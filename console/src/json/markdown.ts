@@ -1,8 +1,8 @@
-/** A part of a line. Addresses are shown, and never followed. */
+/** A part of a line. Addresses are shown as text, never as links. */
 export interface Inline {
   kind: 'text' | 'strong' | 'emphasis' | 'code' | 'link' | 'image';
   text: string;
-  /** Of a link or an image. */
+  /** The address of a link or an image. */
   address?: string;
 }
 
@@ -12,18 +12,21 @@ export type Block =
   | { kind: 'table'; head: Inline[][]; rows: Inline[][][] }
   | { kind: 'code'; text: string };
 
-/** Longer texts stay as they were written. */
+/** Longer texts are shown as plain text. */
 const MOST_CHARACTERS = 100_000;
 
 const FENCE = /^\s*(?:```|~~~)/;
 const HEADING = /^#{1,6}\s+(.*)$/;
 const QUOTE = /^>\s?(.*)$/;
 const ITEM = /^\s{0,8}(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/;
-/** Each part is bounded, so that a text without ends is not read to its end from each of its characters. */
+/**
+ * Every part has a length limit. Without one, an unclosed mark would be searched to the end of the text from each
+ * character.
+ */
 const INLINE =
   /`([^`\n]{1,300})`|\*\*([^*\n]{1,300})\*\*|(?<![\w*])\*([^*\s][^*\n]{0,300})\*(?![\w*])|(!?)\[([^\]\n]{0,300})\]\(([^()\s]{1,300})\)/g;
 
-/** The common part of Markdown, without its HTML; undefined for a text that has none of it. */
+/** Parses the common part of Markdown, without its HTML. Undefined for a text that uses none of it. */
 export function markdown(text: string): Block[] | undefined {
   if (text.length > MOST_CHARACTERS) return undefined;
   const blocks = blocksOf(text.split('\n'));
@@ -74,11 +77,11 @@ function blockAt(lines: readonly string[], from: number): [Block | undefined, nu
   return [{ kind: 'paragraph', inlines: inlinesOf(lines.slice(from, to).join('\n')) }, to];
 }
 
-/** The columns of the widest table; wider ones stay as they were written. */
+/** Wider tables are shown as plain text. */
 const MOST_COLUMNS = 60;
 const RULE = /^:?-+:?$/;
 
-/** A line of cells above a line of rules, as many as cells. */
+/** True for a line of cells above a line of as many rules. */
 function isTableAt(lines: readonly string[], at: number): boolean {
   const rules = lines[at + 1];
   if (!rules?.includes('-') || !lines[at]!.includes('|')) return false;
@@ -95,13 +98,13 @@ function tableAt(lines: readonly string[], from: number): [Block, number] {
   const rows: Inline[][][] = [];
   let to = from + 2;
   for (; to < lines.length && lines[to]!.includes('|'); to++) {
-    // as many as are written, so that the text bounds them
+    // a row has no more cells than are written: the size of the text limits the work
     rows.push(cellsOf(lines[to]!).slice(0, head.length).map(inlinesOf));
   }
   return [{ kind: 'table', head, rows }, to];
 }
 
-/** The cells of a line: lines at its ends are no cells, and `\|` stands for a line in a cell. */
+/** Splits a line into cells. Bars at the ends of the line are no cells; `\|` is a bar inside a cell. */
 function cellsOf(line: string): string[] {
   const cells = line.trim().split(/(?<!\\)\|/);
   if (cells[0] === '') cells.shift();
@@ -109,7 +112,7 @@ function cellsOf(line: string): string[] {
   return cells.map((cell) => cell.trim().replaceAll('\\|', '|'));
 }
 
-/** What ends a paragraph. */
+/** Lines that end a paragraph. */
 const BEGINS = /^\s*$|^\s*(?:```|~~~)|^#{1,6}\s|^>|^\s{0,8}(?:[-*+]|\d{1,9}[.)])\s/;
 
 function inlinesOf(text: string): Inline[] {

@@ -1,10 +1,10 @@
 import type { JsonIndex } from './json-index.ts';
 
-/** The steps of `choices[0].message`; a name with dots stands in brackets of its own. */
+/** Splits `choices[0].message` into steps. A name with dots is written in brackets. */
 const pathSteps = (path: string): string[] =>
   [...path.matchAll(/\[([^\]]*)\]|[^.[\]]+/g)].map(([whole, inside]) => inside ?? whole);
 
-/** Where a path leads to from a node, as the service follows it; undefined where nothing is. */
+/** The node at a path, by the rules of the service; undefined when the path leads nowhere. */
 export function nodeAt(index: JsonIndex, root: number, path: string): number | undefined {
   let node: number | undefined = root;
   for (const step of pathSteps(path)) {
@@ -24,10 +24,10 @@ function itemAt(index: JsonIndex, array: number, step: string): number | undefin
   return undefined;
 }
 
-/** Names that a path can have without brackets. */
+/** Names that need no brackets in a path. */
 const IS_PLAIN = /^[^.[\]"\\]+$/;
 
-/** Paths to what is in a member of a call, each before those below it, to a depth that a person would write. */
+/** Lists the paths below a member of a call, parents first, down to `MOST_DEPTH`. */
 export function pathsBelow(index: JsonIndex, call: number, name: string, most: number): string[] {
   const root = index.member(call, name);
   if (root === undefined) return [];

@@ -1,9 +1,9 @@
 import type { JsonIndex } from './json-index.ts';
 
-/** Nodes that are open or closed against the default. */
+/** Nodes whose state, open or closed, differs from the default. */
 export type ToggledNodes = ReadonlySet<number>;
 
-/** What opens by itself: the first levels, of containers with few members. */
+/** Containers of the first levels are open by default, if they have few members. */
 const OPEN_DEPTH = 2;
 const OPEN_MEMBERS = 100;
 
@@ -19,7 +19,7 @@ export function isOpen(
   return isByItself !== toggled.has(node);
 }
 
-/** The nodes in sight below a root, which is among them: those in closed containers are passed over. */
+/** Lists the visible nodes from a root on. Members of closed containers are skipped. */
 export function rowsBelow(index: JsonIndex, root: number, toggled: ToggledNodes): number[] {
   const { behind } = index.nodes;
   const rows: number[] = [];

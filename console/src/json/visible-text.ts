@@ -1,7 +1,7 @@
-/** Characters that cannot be seen, or that change the order or the colours of others; tabs and line ends are none. */
+/** Characters that are invisible, or that change the order or the colours of others. Tabs and line ends are allowed. */
 const HIDDEN = /[\p{Cf}\u2028\u2029]|(?![\t\n])\p{Cc}/gu;
 
-/** Joiners and non-joiners inside words and emoji are how these are written; anywhere else they hide. */
+/** Joiners, which are allowed inside words and emoji. Anywhere else they can hide text. */
 const JOINER = /^[\u200C\u200D]$/;
 const BEFORE = /[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F]$/u;
 const BEHIND = /^[\p{L}\p{M}\p{Extended_Pictographic}]/u;
@@ -9,7 +9,7 @@ const BEHIND = /^[\p{L}\p{M}\p{Extended_Pictographic}]/u;
 const isWritten = (text: string, at: number) =>
   BEFORE.test(text.slice(Math.max(0, at - 2), at)) && BEHIND.test(text.slice(at + 1, at + 3));
 
-/** The text with a mark in the place of each such character. For the eye only: what is copied stays as it is. */
+/** Replaces each hidden character by a mark. For display only: copying uses the original text. */
 export const visible = (text: string): string =>
   text.replace(HIDDEN, (hidden, at: number) =>
     JOINER.test(hidden) && isWritten(text, at)
@@ -17,7 +17,7 @@ export const visible = (text: string): string =>
       : `‹U+${hidden.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}›`,
   );
 
-/** A JSON string as the text that it means; escapes that mean nothing by themselves stay. */
+/** Decodes a JSON string. Returns the JSON itself when it cannot be parsed, such as a lone escape. */
 export function decoded(json: string): string {
   try {
     return JSON.parse(json) as string;
@@ -26,17 +26,17 @@ export function decoded(json: string): string {
   }
 }
 
-/** An escape that a cut has left open. */
+/** An incomplete escape at the end of a text that was cut. */
 const OPEN_ESCAPE = /(?<!\\)((?:\\\\)*)\\(?:u[\dA-Fa-f]{0,3})?$/;
 
-/** The same of the beginning of one, with its first quotation mark. */
+/** Decodes the beginning of a JSON string, from its first quotation mark on. */
 export const decodedStart = (json: string): string =>
   decoded(`${json.replace(OPEN_ESCAPE, '$1')}"`);
 
-/** Whether the text of a JSON string means one of several lines. */
+/** True when the decoded string has several lines. */
 export const hasLines = (json: string): boolean => /(?<!\\)(?:\\\\)*\\n/.test(json);
 
-/** Lines of at most so many characters, which a page can lay out however long the text is. */
+/** Splits a text into lines of at most `most` characters, so that a browser can lay out any text. */
 export function shortLines(text: string, most: number): string[] {
   const lines: string[] = [];
   for (const line of text.split('\n')) {

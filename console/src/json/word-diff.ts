@@ -1,15 +1,15 @@
 import { diffWordsWithSpace } from 'diff';
 
-/** Words of two texts that stand in both, or in one of them. */
+/** Consecutive words that are in both texts, or in one of them. */
 export interface DiffWords {
   text: string;
   state: 'same' | 'added' | 'removed';
 }
 
-/** Above so many changes the texts have nothing to do with each other, and the search would take long. */
+/** Texts with more changes are treated as unrelated, which also limits the time of the search. */
 const MOST_CHANGES = 1000;
 
-/** The words of both texts; undefined where too much differs. */
+/** Compares the words of two texts. Undefined when they differ too much. */
 export function diffWords(before: string, after: string): DiffWords[] | undefined {
   return diffWordsWithSpace(before, after, { maxEditLength: MOST_CHANGES })?.map(
     ({ value, added, removed }) => ({
@@ -19,13 +19,16 @@ export function diffWords(before: string, after: string): DiffWords[] | undefine
   );
 }
 
-/** A run of words of one of two texts: in both, or in this one only. */
+/** Consecutive words of one text that are in both texts, or in this one only. */
 export interface SideWords {
   text: string;
   isOnlyHere: boolean;
 }
 
-/** The words of two texts, each with those marked that the other has not; undefined where too much differs, or all. */
+/**
+ * The words of each text, with those marked that the other does not have. Undefined when too much or everything
+ * differs.
+ */
 export function wordDifferences(a: string, b: string): [SideWords[], SideWords[]] | undefined {
   const words = diffWords(a, b);
   if (!words?.some(({ state }) => state === 'same')) return undefined;

@@ -17,7 +17,6 @@ const RevokeKey = lazy(() =>
   import('./RevokeKey.tsx').then((module) => ({ default: module.RevokeKey })),
 );
 
-/** Who may get in, for those who decide about it. */
 export function KeysPage() {
   if (mayActAs(useMe(), 'admin')) return <Keys />;
   return (

@@ -11,7 +11,6 @@ import type { Key } from './key.ts';
 import { NewKey } from './NewKey.tsx';
 import { RevokeKey } from './RevokeKey.tsx';
 
-/** Keys that a person has made for themselves. */
 export function MyKeysPage() {
   const me = useMe();
   const [dialog, open] = useState<Key | 'new'>();

@@ -22,14 +22,13 @@ const ROLES: Record<Role, string> = {
   trainer: 'carries out training jobs, and nothing else',
 };
 
-/** Makes a key, and shows its secret this once. */
 export function NewKey({
   me,
   isOwn = false,
   onClose,
 }: {
   me: Me;
-  /** A key of the person, who needs no name for it. */
+  /** The key belongs to the signed-in person and needs no user name. */
   isOwn?: boolean;
   onClose: () => void;
 }) {

@@ -10,11 +10,10 @@ export function keyState(
   return expires_at !== null && Date.parse(expires_at) <= now ? 'expired' : 'active';
 }
 
-/** The scopes of a text, with spaces, commas or lines between. */
 export const parseScopes = (text: string): string[] => [
   ...new Set(text.split(/[\s,]+/).filter((word) => word !== '')),
 ];
 
-/** What the service takes as a scope. */
+/** True for a text that the service accepts as a scope. */
 export const isScope = (text: string): boolean =>
   /^(\*|[\w.-]{1,128}\/(\*|[\w.-]{1,128}))$/.test(text);

@@ -24,7 +24,6 @@ interface BreakdownProps {
   onSearch: (search: MetricsSearch) => void;
 }
 
-/** The window by model, by op or by user. */
 export function Breakdown(props: BreakdownProps) {
   const { search, onSearch } = props;
   const { by, sort: _, ...rest } = search;
@@ -78,19 +77,17 @@ const CALLS: TableColumn<UsageRow> = {
 
 const GROUPING_NAMES = Object.keys(GROUPINGS) as Grouping[];
 
-/** The short name of the filter for a row. */
 const filterOf = (by: 'model' | Grouping) => (by === 'model' ? by : GROUPINGS[by].filter);
 
 const isNamed = (field: string, name: string) =>
   `${field}="${name.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 
-/** Search parameters that give the page of traces the window and the source of this page. */
+/** Search parameters of the traces page for the window and the source of this page. */
 const tracesWindow = ({ range = DEFAULT_RANGE, from, to, source }: MetricsSearch) => ({
   ...(from === undefined || to === undefined ? { range } : { from, to }),
   ...(source && { source }),
 });
 
-/** The name, and the way to the calls that it stands for. */
 const nameColumn = (
   title: string,
   by: 'model' | Grouping,
@@ -174,7 +171,6 @@ const LATENCIES = (['p50', 'p95', 'p99'] as const).map((name): TableColumn<Usage
   cell: (row) => duration(row[name]),
 }));
 
-/** How many failed, and the way to them. */
 const errors = (by: Grouping, { project, search }: BreakdownProps): TableColumn<UsageRow> => ({
   name: 'errors',
   title: 'Errors',
@@ -201,7 +197,7 @@ const errors = (by: Grouping, { project, search }: BreakdownProps): TableColumn<
   },
 });
 
-/** More rows are shown when they are asked for. */
+/** Rows that are shown at first. The reader can show more. */
 const MAX_GROUPS = 100;
 
 function Groups(props: BreakdownProps & { by: Grouping }) {

@@ -5,7 +5,7 @@ import { spendingText } from './cost.tsx';
 import type { UsageRow, Stats } from './stats.ts';
 import styles from './metrics.module.css';
 
-/** As many models have a colour; the last one stands for all others. */
+/** Number of model colours; the last one is for all other models together. */
 const MOST_MODELS = 6;
 
 export function Charts({
@@ -77,7 +77,7 @@ interface Share {
   models: UsageRow[];
 }
 
-/** The models with the most tokens, each with its colour, and all others together. */
+/** The models with the most tokens, each with a colour, and all others as one share. */
 function costShares(models: readonly UsageRow[]): Share[] {
   const ordered = models.toSorted(
     (a, b) => b.inputTokens + b.outputTokens - a.inputTokens - a.outputTokens,
@@ -97,7 +97,7 @@ function costShares(models: readonly UsageRow[]): Share[] {
 const added = (starts: readonly number[], columns: readonly (readonly number[] | undefined)[]) =>
   starts.map((_, index) => columns.reduce((sum, values) => sum + (values?.[index] ?? 0), 0));
 
-/** That of most models: two units are not drawn upon each other. */
+/** The currency unit that most models use: costs in two units are not drawn in one chart. */
 function mainUnit(models: readonly UsageRow[]): string {
   const times = new Map<string, number>();
   for (const { cost } of models)

@@ -28,7 +28,6 @@ import styles from './metrics.module.css';
 
 const route = getRouteApi('/p/$entity/$project/metrics');
 
-/** What the calls of a project did over time: how many, how quick, how many failed, what they spent. */
 export function MetricsPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;
@@ -66,7 +65,7 @@ export function MetricsPage() {
   );
 }
 
-/** Whole seconds are enough of a window that was dragged over. */
+/** Rounds to whole seconds, which is exact enough for a dragged window. */
 const toIsoTime = (seconds: number) => new Date(Math.round(seconds) * 1000).toISOString();
 
 function Choices({
@@ -151,7 +150,7 @@ function Totals({ whole }: { whole: Stats['whole'] }) {
   );
 }
 
-/** As high as what comes. */
+/** A placeholder as high as the charts. */
 const Waiting = () => (
   <div className={styles['body']} role="progressbar" aria-busy="true" aria-label="Loading">
     <div className={styles['totals']} />

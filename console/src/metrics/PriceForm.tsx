@@ -17,7 +17,7 @@ const PRICES = [
 
 const isBad = (text: string) => text !== '' && perToken(text) === null;
 
-/** Prices of a model, as vendors quote them: for a million tokens. */
+/** Edits the prices of a model for a million tokens, which is how vendors quote them. */
 export function PriceForm({
   project,
   model,

@@ -10,7 +10,7 @@ interface Zoom {
   onZoom: (from: number, to: number) => void;
 }
 
-/** What people and scorers said over time, by name; nothing where they said no numbers. */
+/** Draws numeric feedback of people and scorers over time, grouped by name. Empty without numbers. */
 export function ScoreCharts({
   project,
   search,

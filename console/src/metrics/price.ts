@@ -1,8 +1,11 @@
 const DECIMAL = /^(\d{1,12})(?:\.(\d{1,12}))?$/;
-/** A price of a million tokens has the point six digits further right than that of one. */
+/** Decimal places between the price of one token and the price of a million. */
 const SHIFT = 6;
 
-/** The price of one token, of that of a million: exact, since no digit is computed. Null when the text is no decimal. */
+/**
+ * Converts the price of a million tokens to that of one. Exact, because it only moves the decimal point. Null for a
+ * text that is no decimal.
+ */
 export function perToken(perMillion: string): string | null {
   const found = DECIMAL.exec(perMillion.trim());
   if (!found) return null;
@@ -15,7 +18,7 @@ export function perToken(perMillion: string): string | null {
 
 export interface Price {
   model: string;
-  /** Of a million tokens, as they were typed; those of caches may be empty. */
+  /** Prices of a million tokens as they were typed. The prices of cached tokens may be empty. */
   input: string;
   output: string;
   cacheRead: string;
@@ -24,7 +27,7 @@ export interface Price {
   effectiveDate: string;
 }
 
-/** The body of `/cost/create` as text, so that every digit is sent as it was typed. Null where a price is no decimal. */
+/** The body of `/cost/create` as text, so that every digit is sent as typed. Null when a price is no decimal. */
 export function costText(project: string, price: Price): string | null {
   const members = [
     ['prompt_token_cost', price.input],

@@ -4,19 +4,19 @@ import { wire } from '../api/wire.ts';
 import { type MetricsSearch, searchGranularity, searchWindow } from './search.ts';
 import { refresh, ZONE } from './stats.ts';
 
-/** What people and scorers said under one name, over time. */
+/** Feedback of people and scorers under one name, over time. */
 export interface Scores {
   name: string;
   starts: number[];
   until: number;
-  /** By the path in what they said: means of numbers, and of booleans the share that is true. */
+  /** Values by the path in the payload: means of numbers, and the share of `true` for booleans. */
   paths: { path: string; values: (number | null)[]; whole: number | null }[];
 }
 
-/** The newest feedback of the window says which names there are. */
+/** Feedback entries, newest first, that are read to find the names. */
 const LOOKED_AT = 1000;
 const MOST_NAMES = 6;
-/** As many have a colour of their own. */
+/** Paths that have a colour of their own. */
 const MOST_PATHS = 6;
 
 export const scoresQuery = (project: string, search: MetricsSearch) => {
@@ -100,7 +100,7 @@ async function scoresOf(
   };
 }
 
-/** Of numbers the mean, of booleans the share that is true; null where there is neither. */
+/** The mean of numbers, or the share of `true` for booleans; null without either. */
 function mean(value: (aggregation: string) => number | null | undefined): number | null {
   const [yes, no] = [value('count_true') ?? 0, value('count_false') ?? 0];
   return value('avg') ?? (yes + no > 0 ? yes / (yes + no) : null);

@@ -1,7 +1,7 @@
 import { windowIn } from '../api/search.ts';
 import { sourceIn, type SourceSearch } from '../api/sources.ts';
 
-/** Groups of the table beside the models: their tab, the column of their names, the short name of the filter. */
+/** Groups of the table besides models: tab, column title, and short name of the filter. */
 export const GROUPINGS = {
   op: { tab: 'By op', title: 'Op', filter: 'op' },
   user: { tab: 'By user', title: 'User', filter: 'end_user' },
@@ -9,19 +9,18 @@ export const GROUPINGS = {
 } as const;
 export type Grouping = keyof typeof GROUPINGS;
 
-/** What stands in the address of the page. */
 export interface MetricsSearch extends SourceSearch {
   /** The last day when absent. */
   range?: Range;
   /** A window instead of a range, in ISO 8601. */
   from?: string;
   to?: string;
-  /** The length of a bucket; chosen by that of the window when absent. */
+  /** The length of a bucket. Chosen from the length of the window when absent. */
   step?: Step;
-  /** What the table counts by; the model when absent. */
+  /** The group of the table; the model when absent. */
   by?: Grouping;
   sort?: string;
-  /** The roots of traces only. */
+  /** Counts root calls only. */
   roots?: true;
 }
 
@@ -72,7 +71,7 @@ export function metricsSearch(search: Record<string, unknown>): MetricsSearch {
   };
 }
 
-/** The window that is looked at, in milliseconds; a range ends `now`. */
+/** The window in milliseconds. A range ends at `now`. */
 export function searchWindow(search: MetricsSearch, now: number): { start: number; end: number } {
   const { from, to, range = DEFAULT_RANGE } = search;
   if (from !== undefined && to !== undefined)
@@ -80,17 +79,17 @@ export function searchWindow(search: MetricsSearch, now: number): { start: numbe
   return { start: now - RANGES[range][1] * 1000, end: now };
 }
 
-/** More bars than these are thinner than a pixel. */
+/** The most buckets: more bars would be thinner than a pixel. */
 const MOST_BUCKETS = 1500;
 const USUAL_BUCKETS = 120;
 
 const ALL_STEPS = Object.keys(STEPS) as Step[];
 
-/** The steps that a window may be cut into. */
+/** The steps that suit a window of this length. */
 export const stepsFor = (seconds: number): Step[] =>
   ALL_STEPS.filter((step) => seconds / STEPS[step][1] <= MOST_BUCKETS && STEPS[step][1] < seconds);
 
-/** Seconds of a bucket: as asked for where that is sensible, else what makes about a hundred of them. */
+/** Seconds of a bucket: the chosen step if it suits the window, else one that makes about a hundred buckets. */
 export function searchGranularity(search: MetricsSearch, seconds: number): number {
   const { step } = search;
   if (step !== undefined && stepsFor(seconds).includes(step)) return STEPS[step][1];

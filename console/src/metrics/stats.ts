@@ -8,25 +8,23 @@ type StatsAnswer = Pick<
   Schema<'CallStatsAnswerDto'>,
   'granularity' | 'call_buckets' | 'usage_buckets'
 >;
-/** Calls of a bucket, or of a group in it. */
+/** The calls of a bucket, or of a group in it. */
 type CallBucket = StatsAnswer['call_buckets'][number];
-/** What the calls of a bucket, or of a group in it, spent on a model. */
+/** The usage of one model in a bucket, or in a group of it. */
 type UsageBucket = StatsAnswer['usage_buckets'][number];
 
-/** A value that was asked for, by its name. */
 function bucketValue(one: CallBucket | UsageBucket, name: string): number | null {
   const value = one[name];
   return typeof value === 'number' ? value : null;
 }
 
-/** What was spent in a bucket; null where it has no price, or prices of several units. */
+/** The cost in a bucket; null without a price, or with prices in several units. */
 function costIn(one: UsageBucket): { unit: string; cost: number } | null {
   const cost = bucketValue(one, 'sum_total_cost');
   const { cost_unit: unit = null } = one;
   return cost === null || unit === null ? null : { unit, cost };
 }
 
-/** Texts of one member, such as an op. */
 const groupName = (one: CallBucket | UsageBucket, member: string): string | null => {
   const name = one[member];
   return typeof name === 'string' ? name : null;
@@ -46,9 +44,8 @@ const METRICS = {
   ],
 };
 
-/** Longer than any window: one bucket from 1970 on. */
+/** Seconds of a bucket longer than any window, so that the whole window is one bucket. */
 const ONE_BUCKET = 2_147_472_000;
-/** The viewer's. */
 export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const REFRESH_MS = 15_000;
 
@@ -67,13 +64,13 @@ const statsRequest = (project_id: string, search: MetricsSearch) => {
   };
 };
 
-/** A window that ends now moves on. */
+/** Refetch options: a window that ends now moves on. */
 export const refresh = ({ from }: MetricsSearch) => ({
   refetchInterval: from === undefined ? REFRESH_MS : (false as const),
   staleTime: REFRESH_MS,
 });
 
-/** The window in buckets and as a whole, both of the same calls. */
+/** Reads the window in buckets and as a whole, both over the same calls. */
 export const statsQuery = (project: string, search: MetricsSearch) => {
   const { range, from, to, step, roots, source } = search;
   return queryOptions({
@@ -94,11 +91,10 @@ export const statsQuery = (project: string, search: MetricsSearch) => {
 
 export type Stats = Awaited<ReturnType<NonNullable<ReturnType<typeof statsQuery>['queryFn']>>>;
 
-/** The members of `group_by`. */
 const groupField = (by: Grouping) =>
   ({ op: 'op_name', user: 'end_user', key_user: wire.userId })[by];
 
-/** The window by op, by the user whom the application served, or by the user of the key. */
+/** Reads the window grouped by op, by end user, or by the user of the key. */
 export const groupsQuery = (project: string, search: MetricsSearch, by: Grouping) => {
   const { range, from, to, roots, source } = search;
   return queryOptions({
@@ -115,10 +111,9 @@ export const groupsQuery = (project: string, search: MetricsSearch, by: Grouping
   });
 };
 
-/** Money by unit: that of two units is not one sum. */
+/** Amounts keyed by currency unit: amounts of different units are never added. */
 type Money = ReadonlyMap<string, number>;
 
-/** Tokens and what they cost. */
 export interface Spending {
   inputTokens: number;
   outputTokens: number;
@@ -126,12 +121,11 @@ export interface Spending {
   cost: Money;
 }
 
-/** What is known of the calls of a model, an op or a user. */
 export interface UsageRow extends Spending {
-  /** Null for calls that say no user. */
+  /** Null for calls without a user. */
   name: string | null;
   calls: number;
-  /** Of a model there is nothing but what it spent. */
+  /** Absent for models: only their usage is known. */
   errors?: number;
   p50?: number | null;
   p95?: number | null;
@@ -190,7 +184,7 @@ export function statGroups(
   });
 }
 
-/** Columns of numbers, one number a bucket; of models only those in which they were used. */
+/** Series with one number a bucket. A model has numbers only for buckets with its usage. */
 export function statSeries({ granularity, call_buckets, usage_buckets }: StatsAnswer, end: number) {
   const starts = call_buckets.map(({ timestamp }) => Date.parse(timestamp) / 1000);
   const indexes = new Map(call_buckets.map(({ timestamp }, index) => [timestamp, index]));
@@ -211,7 +205,7 @@ export function statSeries({ granularity, call_buckets, usage_buckets }: StatsAn
   return {
     granularity,
     starts,
-    /** The end of the last bucket, which may be still to come. */
+    /** The end of the last bucket, which may be in the future. */
     until: Math.max(end / 1000, (starts.at(-1) ?? 0) + granularity),
     calls: call_buckets.map(({ count }) => count),
     errors: call_buckets.map((one) => bucketValue(one, 'sum_error_count') ?? 0),

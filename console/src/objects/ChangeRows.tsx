@@ -14,7 +14,7 @@ const SplitDataset = lazy(() =>
 
 const rowWord = (n: number) => (n === 1 ? 'row' : 'rows');
 
-/** What a writer may do with the rows of the latest version: take some out, take out those of erased calls, split. */
+/** Changes the rows of the latest version: removes some, removes those of erased calls, or splits the dataset. */
 export function ChangeRows({
   project,
   version,
@@ -23,9 +23,8 @@ export function ChangeRows({
 }: {
   project: string;
   version: Version;
-  /** Digests of rows. */
+  /** Digests of the selected rows. */
   selected: ReadonlySet<string>;
-  /** There is a new version. */
   onChanged: () => void;
 }) {
   const client = useQueryClient();

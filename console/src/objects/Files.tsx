@@ -11,7 +11,6 @@ interface StoredFile {
   digest: string;
 }
 
-/** The files of a value that keeps some: their names, and the digests of their bytes. */
 export function findFiles({ index, root }: IndexedValue): StoredFile[] {
   const files = index.kind(root) === 'object' ? index.member(root, 'files') : undefined;
   if (files === undefined || index.kind(files) !== 'object') return [];
@@ -27,7 +26,7 @@ export function findFiles({ index, root }: IndexedValue): StoredFile[] {
   );
 }
 
-/** Files are kept, never shown: what is in them could run. */
+/** Offers files as downloads. They are never displayed, because their content could run. */
 export function Files({ project, files }: { project: string; files: StoredFile[] }) {
   const download = useMutation({
     mutationFn: async ({ name, digest }: StoredFile) => {

@@ -36,7 +36,6 @@ const VersionUses = lazy(() =>
   import('./VersionUses.tsx').then((module) => ({ default: module.VersionUses })),
 );
 
-/** The versions of a name, and what one of them holds. */
 export function ObjectPage() {
   const { entity, project: name, objectId } = route.useParams();
   const project = `${entity}/${name}`;
@@ -169,7 +168,7 @@ function VersionView({ project, version, versions, search, onSearch }: VersionPr
   );
 }
 
-/** A prompt is a long text as often as not: it opens whole. */
+/** Shows the value of a version. Long texts open whole, since prompts are often long. */
 function ValueView({ project, value: { index, root } }: { project: string; value: IndexedValue }) {
   const [text, showText] = useState<number>();
   const files = findFiles({ index, root });
@@ -193,7 +192,7 @@ function ValueView({ project, value: { index, root } }: { project: string; value
   );
 }
 
-/** The digest of the table that a dataset keeps its rows in. */
+/** The digest of the table that holds a dataset's rows. */
 function findTable(project: string, { index, root }: IndexedValue): string | undefined {
   if (index.kind(root) !== 'object') return undefined;
   const rows = index.member(root, 'rows');

@@ -18,7 +18,6 @@ const route = getRouteApi('/p/$entity/$project/objects');
 const NEWEST_FIRST: Sort = '-created_at';
 const KINDS = { object: 'No ops', op: 'Ops only' };
 
-/** The names of a project, each with its latest version. */
 export function ObjectsPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;
@@ -33,7 +32,7 @@ export function ObjectsPage() {
   const objects = useInfiniteQuery(versionsQuery(project, filter, search.sort ?? NEWEST_FIRST));
   const { data, error, hasNextPage, isFetching, fetchNextPage, refetch } = objects;
   useLive(project, ['objects'], () => {
-    // of a long list that is being read, nothing moves
+    // a long list does not move while it is read
     if (data?.pages.length === 1) return refetch();
   });
   const rows = data?.pages.flat() ?? [];

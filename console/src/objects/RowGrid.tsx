@@ -4,11 +4,10 @@ import { cellText, columnNames, type TableRows } from './rows.ts';
 import { RowSources } from './RowSources.tsx';
 import styles from './objects.module.css';
 
-/** What is further right is in the value of the row only. */
+/** Columns that are shown. The remaining ones are visible in the value of the row only. */
 const MOST_COLUMNS = 30;
 const MOST_CHARACTERS = 300;
 
-/** A page of rows, each with the calls that it was made from. */
 export function RowGrid({
   project,
   rows,
@@ -27,7 +26,7 @@ export function RowGrid({
   sources: ReadonlyMap<string, RowSource[]> | undefined;
   sort: string | undefined;
   isBusy: boolean;
-  /** Digests; undefined where nothing can be done with rows. */
+  /** Digests of the selected rows; undefined when rows cannot be selected. */
   selected: ReadonlySet<string> | undefined;
   onSelect: (selected: ReadonlySet<string>) => void;
   onSort: (sort: string) => void;

@@ -4,7 +4,7 @@ import { Time } from '../ui/Time.tsx';
 import type { RowSource } from './row-sources.ts';
 import styles from './objects.module.css';
 
-/** The call that a row was made from, when and by whom; of several the first. */
+/** Shows the call that a row was made from, with time and user. Of several calls it shows the first. */
 export function RowSources({
   project,
   sources,

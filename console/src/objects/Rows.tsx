@@ -17,7 +17,6 @@ import styles from './objects.module.css';
 const PAGE = 50;
 const SAVED_AT_ONCE = 1000;
 
-/** The rows of a dataset, page by page, in any order. */
 export function Rows({
   project,
   version,
@@ -38,7 +37,7 @@ export function Rows({
   if (error) return <ErrorRetry error={error} onRetry={() => void rows.refetch()} />;
   if (!data) return <Skeleton rows={12} />;
   const last = Math.max(1, Math.ceil((total ?? 0) / PAGE));
-  // rows are taken out of the latest version only
+  // rows can be removed from the latest version only
   const mayChange = version === versions[0] && mayActAs(me, 'writer', project);
   const turn = (to: number) => {
     const { page: _, ...rest } = search;
@@ -100,7 +99,7 @@ export function Rows({
   );
 }
 
-/** A page of a table, how many rows the whole has, and where those of the page come from. */
+/** Reads a page of a table, the number of all rows, and the sources of the page's rows. */
 function useRows(
   of: { project_id: string; digest: string },
   objectId: string,
@@ -130,7 +129,7 @@ function useRows(
   return { total: total.data, rows, sources };
 }
 
-/** All rows in their own order. Columns of CSV are those of all rows, so it reads them twice. */
+/** Downloads all rows in their own order. CSV needs the columns of all rows, so it reads the rows twice. */
 async function saveAll(
   of: { project_id: string; digest: string },
   name: string,

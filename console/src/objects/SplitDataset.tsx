@@ -23,7 +23,6 @@ interface SplitPart {
   percent: string;
 }
 
-/** Makes datasets of the rows of a version, by fractions. */
 export function SplitDataset({
   project,
   version: { object_id, digest, version_index },

@@ -8,7 +8,7 @@ import type { VersionProps } from './ObjectPage.tsx';
 import { type IndexedValue, valueQuery, type Version } from './versions.ts';
 import styles from './objects.module.css';
 
-/** The version beside another one, line by line; without a choice the one before. */
+/** Compares the version with another one, line by line; by default with the previous one. */
 export function VersionChanges({
   project,
   version,

@@ -18,7 +18,7 @@ interface Use {
   how: string;
 }
 
-/** The newest calls that were given the version, answered it, or ran it. */
+/** Lists the newest calls that used the version as input, as output, or as op. */
 export function VersionUses({ project, version }: VersionProps) {
   const [entity, name] = project.split('/') as [string, string];
   const ref = versionRef(project, version);

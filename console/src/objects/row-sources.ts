@@ -1,13 +1,12 @@
 import { queryOptions } from '@tanstack/react-query';
 import { post, type Schema } from '../api/client.ts';
 
-/** A row of a dataset, and a call that it was made from. */
 export type RowSource = Schema<'DatasetSourceDto'>;
 
 /** Lines of one answer. */
 export const MOST_LINES = 1000;
 
-/** Where rows come from, by their digests. A row may come from several calls. */
+/** Reads the calls that rows come from, keyed by row digest. A row may come from several calls. */
 export const sourcesQuery = (project_id: string, object_id: string, row_digests: string[]) =>
   queryOptions({
     queryKey: ['row sources', project_id, object_id, row_digests],
@@ -26,7 +25,7 @@ export const sourcesQuery = (project_id: string, object_id: string, row_digests:
     enabled: row_digests.length > 0,
   });
 
-/** The rows that are in the dataset though a call that they come from is gone, as many as one answer has. */
+/** Reads rows that are in the dataset although a call they come from was erased. Returns one answer's worth at most. */
 export const erasedQuery = (project_id: string, object_id: string) =>
   queryOptions({
     queryKey: ['erased rows', project_id, object_id],

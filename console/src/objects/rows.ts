@@ -4,12 +4,12 @@ import type { JsonIndex } from '../json/json-index.ts';
 import { csvCell } from '../ui/csv.ts';
 import { decoded } from '../json/visible-text.ts';
 
-/** Rows of a table where they stand in the answer: every digit as it was sent. */
+/** Rows of a table as nodes of the answer's text, so that every digit stays as it was sent. */
 export interface TableRows {
   index: JsonIndex;
-  /** The nodes of the rows themselves. */
+  /** The node of each row. */
   nodes: number[];
-  /** Of the rows, in the same order. */
+  /** The digest of each row, in the same order. */
   digests: string[];
 }
 
@@ -27,7 +27,7 @@ export async function readRows(
   };
 }
 
-/** The names of members of rows, in the order in which they are first seen. */
+/** The names of all members of the rows, in the order of their first appearance. */
 export function columnNames({ index, nodes }: TableRows, most = Infinity): string[] {
   const names = new Set<string>();
   for (const node of nodes)
@@ -38,7 +38,7 @@ export function columnNames({ index, nodes }: TableRows, most = Infinity): strin
   return [...names];
 }
 
-/** A string as the text that it means, anything else as it was sent; empty where there is none. */
+/** The text of a cell: a string is decoded, any other value is shown as it was sent. Empty for a missing member. */
 export function cellText({ index }: TableRows, row: number, name: string): string {
   const node = index.member(row, name);
   if (node === undefined) return '';
@@ -46,7 +46,7 @@ export function cellText({ index }: TableRows, row: number, name: string): strin
   return index.kind(node) === 'string' ? decoded(text) : text;
 }
 
-/** One line a row, each row as it was sent. Line ends within a row are spaces between its values. */
+/** Writes one row per line, each as it was sent. Line breaks between the values of a row become spaces. */
 export const jsonLines = ({ index, nodes }: TableRows): string =>
   nodes.map((node) => `${index.nodeText(node).replaceAll(/[\r\n]+/g, ' ')}\n`).join('');
 

@@ -1,8 +1,7 @@
 import { textIn } from '../api/search.ts';
 
-/** What stands in the address of the list. */
 export interface ObjectsSearch {
-  /** Everything that is no op, or ops only. */
+  /** Only ops, or only other objects; both when absent. */
   kind?: 'object' | 'op';
   sort?: Sort;
 }
@@ -10,16 +9,15 @@ export interface ObjectsSearch {
 const SORTS = ['created_at', '-created_at', 'object_id', '-object_id'] as const;
 export type Sort = (typeof SORTS)[number];
 
-/** What stands in the address of an object. */
 export interface ObjectSearch {
   /** The digest of a version; the latest when absent. */
   version?: string;
-  /** The digest of the version that it is compared with; the one before when absent. */
+  /** The digest of the version to compare with; the previous one when absent. */
   with?: string;
   tab?: Tab;
-  /** Of a dataset. */
+  /** The page of a dataset's rows. */
   page?: number;
-  /** A field of the rows, with a minus before it for the largest first. */
+  /** The field that sorts the rows; `-` before it means descending. */
   sort?: string;
 }
 

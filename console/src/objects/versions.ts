@@ -9,7 +9,6 @@ export type Version = Schema<'ObjectVersionDto'> & { size_bytes: number };
 
 const PAGE = 100;
 
-/** Versions, page by page behind the last one. */
 export const versionsQuery = (
   project_id: string,
   filter: NonNullable<RequestBody<'/objs/query'>['filter']>,
@@ -33,7 +32,7 @@ export const versionsQuery = (
         },
         { signal },
       );
-      return objs as Version[]; // with their sizes, which it asks for
+      return objs as Version[]; // with sizes, because the request asks for them
     },
     getNextPageParam: (page) => {
       const last = page.at(-1);
@@ -48,15 +47,15 @@ export const versionsQuery = (
 
 export const versionUser = (version: Version): string | null => version[wire.userId];
 
-/** How calls name the version. */
+/** The ref of the version, as calls contain it. */
 export const versionRef = (project: string, { kind, object_id, digest }: Version): string =>
   `${wire.scheme}:///${project}/${kind}/${object_id}:${digest}`;
 
-/** What the object is of, as far as it says so. */
+/** The class of the object; empty when it names none. */
 export const versionClass = ({ kind, base_object_class, leaf_object_class }: Version): string =>
   kind === 'op' ? 'op' : (leaf_object_class ?? base_object_class ?? '');
 
-/** The value of a version where it stands in the answer: every digit as it was sent. */
+/** The value of a version as a node of the answer's text, so that every digit stays as it was sent. */
 export interface IndexedValue {
   index: JsonIndex;
   root: number;

@@ -27,7 +27,7 @@ const placeOf = (scope: string) => {
 const firstScope = (me: Me): string =>
   me.grants.find(({ role }) => role === 'admin')?.scopes[0] ?? '';
 
-/** Who has a role there already, in whose place the new one comes. */
+/** The member who already has a role in the scope. The new role replaces it. */
 const memberBefore = (
   members: readonly Member[],
   {
@@ -44,7 +44,7 @@ const memberBefore = (
       member.issuer === issuer,
   );
 
-/** Gives a role, and says before what it will mean. */
+/** Gives a person or a group a role, and explains the effect first. */
 export function AddMember({
   me,
   scope: shown,
@@ -128,7 +128,7 @@ export function AddMember({
   );
 }
 
-/** Of several providers, two may know the same address or group. */
+/** Shown with several providers, since two of them may have the same address or group. */
 function ChooseProvider({
   value,
   onChange,

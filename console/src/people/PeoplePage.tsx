@@ -18,7 +18,6 @@ const route = getRouteApi('/people');
 export type Member = Schema<'MemberDto'>;
 type User = Schema<'UserDto'>;
 
-/** Who may do what, for those who decide about it. */
 export function PeoplePage() {
   if (mayActAs(useMe(), 'admin')) return <People />;
   return (
@@ -145,7 +144,7 @@ function Members({
   );
 }
 
-/** Of several providers, two may know the same address or group. */
+/** Shown with several providers, since two of them may have the same address or group. */
 const issuerColumn: TableColumn<{ issuer: string | null }> = {
   name: 'issuer',
   title: 'Signs in with',
@@ -223,7 +222,7 @@ const userColumns = (
   },
 ];
 
-/** Says what a change will mean, and does it. */
+/** Explains the effect of a change and asks for confirmation. */
 function Confirm({
   title,
   meaning,

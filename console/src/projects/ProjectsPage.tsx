@@ -14,7 +14,6 @@ import styles from './projects.module.css';
 const route = getRouteApi('/projects');
 const REFRESH_MS = 15_000;
 
-/** What the key reaches, and how much there is. */
 export function ProjectsPage() {
   const me = useMe();
   const { sort } = route.useSearch();
@@ -52,7 +51,6 @@ export function ProjectsPage() {
   );
 }
 
-/** Whose key it is, and what it may. */
 function CallerScopes({ me: { user, role, scopes, expires_at } }: { me: Me }) {
   return (
     <p className={styles['reach']}>

@@ -4,11 +4,14 @@ import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
 import styles from './shell.module.css';
 
-/** What the console was opened with; the router takes out what no page knows. */
+/** The address that the console was opened with. The router later removes parameters that no page knows. */
 const OPENED_ADDRESS = { path: location.pathname, search: defaultParseSearch(location.search) };
 const MOST_CHARACTERS = 60;
 
-/** Says which parts of the address have no meaning, so that nobody takes the default for what was asked for. */
+/**
+ * Lists the parameters of the address that the page ignores, so that a reader does not take the default for the wanted
+ * view.
+ */
 export function AddressNote() {
   const known: Record<string, unknown> = useSearch({ strict: false });
   const [wrong, tell] = useState(() =>

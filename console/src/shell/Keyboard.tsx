@@ -8,7 +8,7 @@ const Shortcuts = lazy(() =>
 const isBox = (target: EventTarget | null) =>
   target instanceof HTMLElement && target.matches('input, textarea, select');
 
-/** The keys that work on every page, and what they open; a button opens the palette too. */
+/** Handles the keys that work on every page, and opens the palette or the help. A button opens the palette too. */
 export function Keyboard({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }): ReactNode {
   const [shown, show] = useState<'palette' | 'help'>();
   useEffect(() => {

@@ -7,7 +7,7 @@ import { ErrorNote } from '../ui/Notice.tsx';
 import { Logo } from './Logo.tsx';
 import styles from './shell.module.css';
 
-/** Why a login link or a sign-in did not work; told once. */
+/** Takes the error of a failed login link or sign-in from the storage, so that it is shown once. */
 function refusal(): Error | undefined {
   const message = sessionStorage.getItem('skein.refused');
   sessionStorage.removeItem('skein.refused');

@@ -6,7 +6,6 @@ import { buttonClass } from '../ui/Button.tsx';
 import { EmptyState } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 
-/** An address that no page has. */
 export const NoPage = (): ReactNode => (
   <Page title="No such page">
     <EmptyState title="There is no page at this address">
@@ -22,7 +21,7 @@ const ProjectsLink = (): ReactNode => (
   </Link>
 );
 
-/** What belongs to a project, where its name is one and the key reaches it. */
+/** Shows the page of a project when its name is valid and the key reaches it. */
 export function ProjectPages(): ReactNode {
   const { entity, project } = useParams({ strict: false });
   const me = useMe();

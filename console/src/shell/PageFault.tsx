@@ -5,11 +5,11 @@ import { Problem } from '../api/problem.ts';
 import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { Page } from '../ui/Page.tsx';
 
-/** A part of the console that is not there yet could not be loaded. */
+/** True when the code of a page could not be loaded. */
 const isUnloaded = (error: Error) =>
   /dynamically imported module|Importing a module script|error loading/i.test(error.message);
 
-/** What stands in the place of a page that failed; the way to the others stays. */
+/** Shown instead of a page that failed. The navigation stays usable. */
 export function PageFault({ error: thrown, reset }: ErrorComponentProps): ReactNode {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const [stillAway, tellAway] = useState<Error>();
@@ -18,7 +18,7 @@ export function PageFault({ error: thrown, reset }: ErrorComponentProps): ReactN
     if (!isAway) return reset();
     try {
       await get('/server_info');
-      // browsers remember that a module could not be loaded
+      // browsers remember a failed import, so only a reload tries again
       location.reload();
     } catch (failure) {
       tellAway(failure as Error);

@@ -21,7 +21,7 @@ const PAGES = [
   'training',
 ] as const;
 
-/** Any page, project, trace or thread, by some letters of its name. */
+/** Finds any page, project, trace or thread by some letters of its name. */
 export function Palette({
   onClose,
   onHelp,

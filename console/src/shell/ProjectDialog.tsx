@@ -9,7 +9,10 @@ import { Dialog } from '../ui/Dialog.tsx';
 import { Field } from '../ui/Field.tsx';
 import styles from './shell.module.css';
 
-/** Any project that the key reaches may be typed; those that were opened here, then those that hold something, are offered. */
+/**
+ * Chooses a project. Offers recently opened ones first, then those with data. Any other name that the key reaches can
+ * be typed.
+ */
 export function ProjectDialog({
   current,
   onClose,

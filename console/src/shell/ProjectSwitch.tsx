@@ -4,7 +4,10 @@ import styles from './shell.module.css';
 const load = () => import('./ProjectDialog.tsx');
 const ProjectDialog = lazy(() => load().then((module) => ({ default: module.ProjectDialog })));
 
-/** The project that is looked at; it opens the choice of others, which is loaded when it is about to be wanted. */
+/**
+ * Shows the current project and opens the choice of another. The dialog is loaded when the button is focused or pointed
+ * at.
+ */
 export function ProjectSwitch({ current }: { current: string | undefined }) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -9,7 +9,7 @@ import { Login } from './Login.tsx';
 import { Sidebar } from './Sidebar.tsx';
 import styles from './shell.module.css';
 
-/** What stays around every page; those who are not signed in see the way in, whatever the address. */
+/** The frame around every page. Users without a session see the sign-in at any address. */
 export function Shell(): ReactNode {
   const { data, error, refetch } = useQuery(sessionQuery);
   if (error && !data)

@@ -4,7 +4,6 @@ import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { SHORTCUTS } from './commands.ts';
 import styles from './shell.module.css';
 
-/** What the keys do. */
 export const Shortcuts = ({ onClose }: { onClose: () => void }): ReactNode => (
   <Dialog title="Keys" isOpen onClose={onClose}>
     <dl className={styles['keys']}>

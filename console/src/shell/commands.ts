@@ -1,13 +1,12 @@
-/** A place or an act that the palette offers. */
 export interface Command {
   name: string;
-  /** Other words that find it. */
+  /** Further words that the search matches. */
   words?: string;
   hint?: string;
   run: () => void;
 }
 
-/** Those whose name or words hold each typed word, the beginnings of names first. */
+/** Commands whose name or words contain every typed word. Names that begin with the first word come first. */
 export function matchingCommands(commands: readonly Command[], typed: string): Command[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   const rank = ({ name }: Command) => (name.toLowerCase().startsWith(words[0] ?? '') ? 0 : 1);
@@ -19,7 +18,6 @@ export function matchingCommands(commands: readonly Command[], typed: string): C
     .toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** The keys of the pages, as the help lists them. */
 export const SHORTCUTS: readonly (readonly [keys: string, does: string])[] = [
   ['Ctrl K, ⌘ K', 'Go to a page, a project, a trace or a thread'],
   ['?', 'This help'],

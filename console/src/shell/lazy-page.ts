@@ -2,8 +2,8 @@ import { createElement, type ComponentType, use } from 'react';
 import type { RouteComponent } from '@tanstack/react-router';
 
 /**
- * A page that is loaded when it is about to be opened. One that could not be loaded throws inside the frame, and is asked for
- * again by the next attempt; the router's own would load the address anew, which shows nothing while the service is away.
+ * A page whose code is loaded just before it opens. A failed load throws inside the frame, and the next attempt loads
+ * again. The router's own lazy pages reload the address instead, which shows nothing while the service is away.
  */
 export function lazyPage<Name extends string>(
   load: () => Promise<Record<Name, unknown>>,
@@ -16,9 +16,9 @@ export function lazyPage<Name extends string>(
     loading.catch(() => (loading = undefined));
     return loading;
   };
-  // `use` suspends for what is loaded too, and React shows nothing new within 300 ms of a suspense
+  // `use` suspends even for loaded code, and React then shows nothing new for up to 300 ms
   const LazyPage = () => createElement(page ?? use(loaded()));
-  // what could not be loaded beforehand is told when it is opened
+  // a failed preload is reported when the page opens
   return Object.assign(LazyPage, {
     preload: () =>
       loaded().then(

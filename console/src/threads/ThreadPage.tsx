@@ -17,10 +17,9 @@ import styles from './threads.module.css';
 import { PAGE, readTurns, type ThreadTurn } from './turns.ts';
 
 const route = getRouteApi('/p/$entity/$project/threads/$threadId');
-/** So many characters of a piece are shown before it is opened. */
+/** Characters of a piece that are shown before it is opened. */
 const SHOWN = 4800;
 
-/** A conversation, turn by turn, the oldest first. */
 export function ThreadPage() {
   const { entity, project: name, threadId } = route.useParams();
   const project = `${entity}/${name}`;
@@ -128,10 +127,10 @@ function TurnView({
   );
 }
 
-/** Who says something that is no answer yet. */
+/** Roles whose messages are no answer. */
 const ASKING = new Set(['user', 'system', 'developer', 'human', 'in']);
 
-/** What the turn called on its way, folded; what failed is told at once. */
+/** Lists the calls below a turn, folded. Failed calls are shown without opening the list. */
 function Steps({ project, steps }: { project: string; steps: CallRow[] }) {
   const failed = steps.filter(({ exception }) => exception);
   return (

@@ -21,7 +21,6 @@ const PAGE = 200;
 
 type Thread = Schema<'ThreadDto'>;
 
-/** The conversations of a project with their exact statistics, in any order. */
 export function ThreadsPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;

@@ -10,10 +10,9 @@ const SORTS = [
 ] as const;
 export type Sort = (typeof SORTS)[number];
 
-/** What stands in the address of the list. */
 export interface ThreadsSearch extends SourceSearch {
   sort?: Sort;
-  /** The smallest first. */
+  /** Ascending order; descending when absent. */
   up?: true;
 }
 

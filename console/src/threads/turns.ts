@@ -12,15 +12,15 @@ import { parseLossless, type MessagePiece } from '../../../src/platform/json/cha
 import { indexJson } from '../json/json-indexer.ts';
 
 export const PAGE = 20;
-/** Of the calls below the turns of a page. */
+/** The most calls that are read below the turns of a page. */
 const MOST_STEPS = 1000;
 
 export interface ThreadTurn {
   call: CallRow;
   said: ChatMessage[];
-  /** How many messages came before what the user said last. */
+  /** Number of messages before the user's last one, which are not shown. */
   earlier: number;
-  /** The calls right below it, by their start. */
+  /** The direct children of the turn's call, sorted by start. */
   steps: CallRow[];
 }
 
@@ -73,14 +73,14 @@ async function stepsOf(project_id: string, parent_ids: string[], signal: AbortSi
 type TurnTexts = Schema<'TurnTextDto'>;
 type Side = 'question' | 'answer';
 
-/** Questions and answers of turns whose own calls do not say them, by the ids of the turns. */
+/** Reads the question and the answer from calls below turns whose own call lacks them, keyed by turn id. */
 async function textsBelow(project_id: string, turn_ids: string[], signal: AbortSignal) {
   if (turn_ids.length === 0) return new Map<string, TurnTexts>();
   const { turns } = await post('/threads/turns/query', { project_id, turn_ids }, { signal });
   return new Map(turns.map((turn) => [turn.turn_id, turn]));
 }
 
-/** The messages with a question before and an answer behind them, where these are found below the turn. */
+/** Adds a question before and an answer after the messages, when the turn lacks them and they were found below it. */
 function withTexts(
   said: ChatMessage[],
   lacks: readonly Side[],
@@ -102,7 +102,10 @@ function withTexts(
   return [...text('question'), ...others, ...text('answer'), ...failed];
 }
 
-/** A turn as a conversation, or its documents as they were sent, and which sides its call does not say. */
+/**
+ * Reads a turn as a conversation, or as its documents when it is none. `lacks` lists the sides that its call does not
+ * have.
+ */
 async function readTurn(
   line: string,
   signal: AbortSignal,
@@ -130,12 +133,12 @@ async function readTurn(
     ];
     return { call, said: documents(shownInputs, shownOutput, call.exception), earlier: 0, lacks };
   }
-  // what came before is in the turns above
+  // the turns above show the earlier messages
   const earlier = Math.max(0, chat.said.findLastIndex(isQuestion));
   return { call, said: chat.said.slice(earlier), earlier, lacks };
 }
 
-/** The messages of an output to which nothing came in. */
+/** Reads the messages of an output whose inputs are empty. */
 function answerAlone(output: unknown, exception: string | null | undefined) {
   const answers = readOutputMessages({}, output);
   return answers && { said: [...answers, ...documents('{}', 'null', exception)] };

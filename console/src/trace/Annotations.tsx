@@ -5,7 +5,7 @@ import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import styles from './trace.module.css';
 
-/** A form for each annotation that the project asks people for: objects of the class AnnotationSpec with a `field_schema`. */
+/** Shows a form for each question of the project: objects of the class AnnotationSpec with a `field_schema`. */
 export function Annotations({
   project,
   isBusy,

@@ -28,10 +28,9 @@ const Feedback = lazy(() =>
 );
 const Compare = lazy(() => import('./Compare.tsx').then((module) => ({ default: module.Compare })));
 
-/** Longer documents are not made into a conversation. */
+/** Documents with more characters are not parsed into a conversation. */
 const MOST_CHAT = 1_000_000;
 
-/** The chosen call with all that it holds. */
 export function CallPane({
   project,
   span,
@@ -42,7 +41,7 @@ export function CallPane({
   project: string;
   span: TraceSpan;
   tab: Tab | undefined;
-  /** The id of the call that it is compared with. */
+  /** The id of the call to compare with. */
   other: string | undefined;
   onShow: (shown: { tab: Tab; with?: string }) => void;
 }) {
@@ -205,7 +204,7 @@ function callParts(index: JsonIndex, call: number) {
   return {
     sections: some({ exception: 'Exception', inputs: 'Inputs', output: 'Output' }),
     more: some({ attributes: 'Attributes', summary: 'Summary' }),
-    // a copy for the conversation alone; the documents themselves are never parsed
+    // a parsed copy for the conversation only; the documents are shown from their text
     chat:
       length > MOST_CHAT
         ? undefined
@@ -217,7 +216,7 @@ function callParts(index: JsonIndex, call: number) {
   };
 }
 
-/** Depth may be too much for a parser. */
+/** Returns undefined when reading throws: a value may be nested too deeply for a parser. */
 function safely(read: () => unknown): unknown {
   try {
     return read();

@@ -12,7 +12,6 @@ import styles from './trace.module.css';
 
 const PARTS = ['inputs', 'output', 'attributes', 'exception', 'summary'];
 
-/** The call beside another one, line by line. */
 export function Compare({
   project,
   id,
@@ -23,7 +22,7 @@ export function Compare({
   project: string;
   id: string;
   index: JsonIndex;
-  /** The id of the other one. */
+  /** The id of the call to compare with. */
   other: string | undefined;
   onCompare: (id: string) => void;
 }) {
@@ -74,7 +73,7 @@ export function Compare({
   );
 }
 
-/** The id of the call of the same op that started last before this one. */
+/** The id of the previous call of the same op, by start. */
 async function callBefore(
   project_id: string,
   index: JsonIndex,

@@ -9,7 +9,7 @@ import { count, money } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
 import styles from './trace.module.css';
 
-/** What the call cost by model, and on request how that comes about. */
+/** Shows the costs of the call for each model, and explains them on request. */
 export function Costs({
   project,
   index,

@@ -21,7 +21,6 @@ type GivenFeedback = Schema<'FeedbackDto'>;
 const MAX_FEEDBACK = 200;
 const MOST_NOTE = 1024;
 
-/** What people said of the call, and what one says oneself. */
 export function Feedback({ project, callId }: { project: string; callId: string }) {
   const me = useMe();
   const client = useQueryClient();
@@ -40,7 +39,7 @@ export function Feedback({ project, callId }: { project: string; callId: string 
         },
         { signal },
       );
-      return result as GivenFeedback[]; // whole rows, since it asks for no `fields`
+      return result as GivenFeedback[]; // whole rows, because the request names no `fields`
     },
   });
   const again = () => client.invalidateQueries({ queryKey: key });
@@ -64,7 +63,7 @@ export function Feedback({ project, callId }: { project: string; callId: string 
   const isWriter = mayActAs(me, 'writer', project);
   const isMine = (one: GivenFeedback) => one[wire.userId] === me.user;
   const thumbs = given.data?.filter((one) => isMine(one) && thumbOf(one) !== undefined) ?? [];
-  /** One has one opinion: the other thumb takes its place, the same one takes it back. */
+  /** A user has one thumb per call: the other thumb replaces it, the same one removes it. */
   const react = async (emoji: string) => {
     const isGiven = thumbs.some((one) => thumbOf(one) === emoji);
     if (thumbs.length > 0) await take.mutateAsync(thumbs.map(({ id }) => id));
@@ -85,7 +84,7 @@ export function Feedback({ project, callId }: { project: string; callId: string 
                 aria-pressed={thumbs.some((one) => thumbOf(one) === emoji)}
                 disabled={isBusy || !given.data}
                 onClick={() => {
-                  // what went wrong stands below
+                  // the error is shown below
                   react(emoji).catch(() => undefined);
                 }}
               >
@@ -133,7 +132,7 @@ export function Feedback({ project, callId }: { project: string; callId: string 
   );
 }
 
-/** All but the tags, which stand above. */
+/** Lists all feedback except tags, which have a list of their own above. */
 function FeedbackList({
   given,
   mayDelete,
@@ -170,7 +169,7 @@ function FeedbackList({
   );
 }
 
-/** The thumb that a piece of feedback is, whatever its colour. */
+/** The thumb of a reaction, ignoring its skin colour. */
 function thumbOf({ feedback_type, payload }: GivenFeedback): '👍' | '👎' | undefined {
   if (feedback_type !== `${wire.feedback}.reaction.1`) return undefined;
   const emoji = String(payload['emoji']);
@@ -196,7 +195,7 @@ function FeedbackContent({ one }: { one: GivenFeedback }) {
   );
 }
 
-/** What is typed stays until it is stored. */
+/** Edits a note. The text stays until it is stored. */
 function Note({ isBusy, onNote }: { isBusy: boolean; onNote: (note: string) => Promise<unknown> }) {
   const [note, setNote] = useState('');
   const submit = (event: FormEvent) => {

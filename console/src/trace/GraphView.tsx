@@ -13,9 +13,9 @@ import type { TraceSpan } from './useTrace.ts';
 const [WIDTH, HEIGHT] = [210, 76];
 const [BETWEEN_COLUMNS, BETWEEN_ROWS] = [90, 26];
 const MARGIN = 24;
-/** What does not fit is made smaller so far by itself, and scrolls; further on request. */
+/** A large graph is scaled down to this by itself, then it scrolls. The user may scale it further. */
 const LEAST_SCALE = 0.75;
-/** Longer names are cut, however much of them a line would show; the title has the whole. */
+/** Longer names are cut; the title attribute has the whole name. */
 const MOST_NAME = 120;
 const MOST_CALLERS = 5;
 
@@ -34,7 +34,7 @@ const KIND_PLURALS: Record<CallKind, string> = {
 
 type Point = readonly [x: number, y: number];
 
-/** Who called whom in a trace: one node for each agent, tool, model and retriever, from left to right. */
+/** Draws a trace as a graph: one node for each agent, tool, model and retriever, with edges from caller to callee. */
 export function GraphView({
   tree,
   selected,
@@ -176,7 +176,7 @@ function GraphNodeBox({
 }: {
   node: GraphNode;
   at: number;
-  /** Which of its calls is chosen; -1 for none. */
+  /** Index of the selected one of its calls; -1 for none. */
   chosen: number;
   isDim: boolean;
   callers: string;
@@ -253,7 +253,7 @@ function graphNote({ nodes, edges, allNames, allEdges }: Graph): string {
   return parts.filter(Boolean).join(' ');
 }
 
-/** The graph in pixels, before it is scaled. */
+/** Computes the positions of nodes and edges in pixels, before scaling. */
 function graphGeometry({ nodes, edges }: Graph) {
   const { column, row } = layOutNodes(nodes.length, edges);
   const points = nodes.map((_, at): Point => [
@@ -282,8 +282,8 @@ const namesOf = (names: readonly string[]): string =>
     : names.join(', ');
 
 /**
- * From the right side of the caller to the left side of the called; back to a caller below that, the other way. Past other
- * columns it goes between two rows, where there are no nodes.
+ * The path of an edge from the right side of the caller to the left side of the callee. An edge back to a caller runs
+ * the other way. An edge past other columns runs between two rows, so that it crosses no node.
  */
 function lineOf([fromX, fromY]: Point, [toX, toY]: Point): { path: string; at: Point } {
   const isBack = toX < fromX;
@@ -298,7 +298,7 @@ function lineOf([fromX, fromY]: Point, [toX, toY]: Point): { path: string; at: P
   const past = isFar ? `${curve(x1, y1, lane)}H${x2 - 2 * bend}` : '';
   return {
     path: `M${x1} ${y1}${past}${curve(x2 - 2 * bend, isFar ? lane : y1, y2)}`,
-    // near the called, where the lines of one caller have parted
+    // near the callee, because edges of one caller begin close together
     at: [x2 - way * BETWEEN_COLUMNS * 0.35, y2 - 5],
   };
 }
@@ -306,7 +306,6 @@ function lineOf([fromX, fromY]: Point, [toX, toY]: Point): { path: string; at: P
 const loopOf = ([x, y]: Point): string =>
   `M${x + WIDTH - 44} ${y}C${x + WIDTH - 44} ${y - 22} ${x + WIDTH - 14} ${y - 22} ${x + WIDTH - 14} ${y}`;
 
-/** Of an element, as it changes. */
 function useWidth(element: { current: HTMLElement | null }): number {
   const [width, setWidth] = useState(Infinity);
   useEffect(() => {

@@ -12,7 +12,7 @@ import { localTime } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
 import styles from './trace.module.css';
 
-/** The tags of a call, which anybody who may write gives and takes. */
+/** Shows the tags of a call. Every user with the role writer may add and remove them. */
 export function Tags({
   project,
   callId,
@@ -22,7 +22,7 @@ export function Tags({
 }: {
   project: string;
   callId: string;
-  /** All feedback on the call, the newest first. */
+  /** All feedback on the call, newest first. */
   given: readonly Schema<'FeedbackDto'>[];
   mayChange: boolean;
   onChanged: () => Promise<unknown>;
@@ -37,7 +37,7 @@ export function Tags({
     mutationFn: (tag: string) => removeTag(project, [callId], tag),
     onSettled: onChanged,
   });
-  // of the same tag the oldest remains
+  // `given` is newest first, so the oldest feedback of each tag remains
   const tags = new Map(given.map((one) => [tagOf(one.feedback_type), one]));
   tags.delete(undefined);
   const tag = text.trim();

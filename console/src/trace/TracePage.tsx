@@ -33,7 +33,6 @@ const GraphView = lazy(() =>
 
 const route = getRouteApi('/p/$entity/$project/traces/$traceId');
 
-/** One trace: its calls as a tree over time, and the chosen call with all that it holds. */
 export function TracePage() {
   const { entity, project: name, traceId } = route.useParams();
   const project = `${entity}/${name}`;
@@ -123,7 +122,7 @@ function TraceView({ project, tree }: { project: string; tree: Tree<TraceSpan> }
     actions[key]!();
     event.preventDefault();
   });
-  // of the document: a page that was just opened has no focus
+  // on the document, because a page that was just opened has no focused element
   useEffect(() => {
     const listener = (event: KeyboardEvent) => onKeyDown(event);
     document.addEventListener('keydown', listener);
@@ -270,7 +269,9 @@ const ARROWS: Record<string, string> = {
   ArrowRight: 'l',
 };
 
-/** Boxes and dialogs have keys of their own; what scrolls or moves by arrows keeps them. */
+/**
+ * True for keys that belong to another element: text boxes, dialogs, and elements that scroll or move with the arrows.
+ */
 function isMeantElsewhere({ target, key, metaKey, ctrlKey, altKey }: KeyboardEvent): boolean {
   if (metaKey || ctrlKey || altKey || document.querySelector('[role="dialog"]')) return true;
   if (!(target instanceof HTMLElement)) return false;
@@ -278,7 +279,7 @@ function isMeantElsewhere({ target, key, metaKey, ctrlKey, altKey }: KeyboardEve
   return key in ARROWS && target.closest('[role="tablist"], [role="region"], pre, nav') !== null;
 }
 
-/** The call of the address; without one, the first that failed, else the root. */
+/** The call of the address, else the first failed one, else the root. */
 const chosenSpan = (
   tree: Tree<TraceSpan>,
   call: string | undefined,
@@ -293,7 +294,7 @@ function matches(tree: Tree<TraceSpan>, sought: string): TraceSpan[] | undefined
   );
 }
 
-/** The closed calls without those that a call is below of. */
+/** The closed calls without the ancestors of a call. */
 function opened(
   tree: Tree<TraceSpan>,
   closed: ReadonlySet<string>,

@@ -6,7 +6,7 @@ import { count, money } from '../ui/format.ts';
 import type { Tree } from './tree.ts';
 import type { TraceSpan } from './useTrace.ts';
 
-/** What a trace took of tokens and money, each call counted once; nothing where its root is not stored. */
+/** Shows the tokens and costs of a trace, with each call counted once. Empty when the root is not stored. */
 export function TraceSpending({
   project,
   traceId,

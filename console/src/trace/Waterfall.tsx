@@ -11,11 +11,11 @@ import type { TraceSpan } from './useTrace.ts';
 
 const ROW_HEIGHT = 26;
 const INDENT_PX = 14;
-/** Deeper calls are indented no further: their names must stay in sight. */
+/** The largest indent, so that names of deep calls stay visible. */
 const MOST_INDENT = '45%';
 const MARKS = [0, 0.5, 1];
 
-/** The tree, and beside each call when it ran. Only the rows in sight are in the document. */
+/** Shows the tree with the time of each call beside it. Only the rows in view are in the document. */
 export function Waterfall({
   tree,
   rows,
@@ -45,7 +45,7 @@ export function Waterfall({
   const at = rows.indexOf(tree.numberById.get(selected)!);
   useEffect(() => {
     if (at >= 0) virtual.scrollToIndex(at);
-    // only when another one is chosen: the rows may change below a reader
+    // only when the selection changes: new rows must not scroll the page for a reader
   }, [selected]); // eslint-disable-line react-hooks/exhaustive-deps
   const found = useMemo(() => marked && new Set(marked.map(({ id }) => id)), [marked]);
   const whole = tree.to - tree.from;

@@ -5,7 +5,7 @@ import type { TraceSpan } from './useTrace.ts';
 
 type Kind = 'agent' | 'tool' | 'llm';
 
-/** `agent planner` is an agent, `step` a call that says nothing of itself; each begins 1 ms after the one before. */
+/** Calls by name: `agent planner` is an agent, `step` a call of unknown kind. Each begins 1 ms after the one before. */
 const calls = (...all: [id: string, parent: string | null, name: string, rest?: object][]) =>
   all.map(([id, parentId, name, rest], at): TraceSpan => ({
     id,

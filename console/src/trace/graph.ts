@@ -2,23 +2,23 @@ import type { CallKind } from '../ui/KindIcon.tsx';
 import type { Tree } from './tree.ts';
 import type { TraceSpan } from './useTrace.ts';
 
-/** Calls of one kind and name; or, beyond the most that are drawn, all others of the kind. */
+/** The calls of one kind and name, or all remaining names of a kind when the graph is too large. */
 export interface GraphNode {
   kind: CallKind;
-  /** Null where several are gathered. */
+  /** Null for a node of several names. */
   name: string | null;
-  /** How many names. */
+  /** Number of different names. */
   names: number;
-  /** Their numbers in the tree, those that failed first. */
+  /** Positions of the calls in the tree, failed ones first. */
   calls: number[];
   failed: number;
   running: number;
-  /** Of those that are not below another one of the same node. */
+  /** Total duration of the calls that are not below another call of this node. */
   ms: number;
-  /** What the calls say beyond those below them, so that the nodes add up to the trace. */
+  /** Usage of the calls minus that of the calls below them, so that the nodes add up to the trace. */
   tokens: number;
   cost: number;
-  /** How many were called by one of the same node. */
+  /** Calls that a call of the same node made. */
   selfCalls: number;
 }
 
@@ -26,29 +26,29 @@ export interface GraphEdge {
   from: number;
   to: number;
   calls: number;
-  /** One agent ended by naming the other, which ran after it and not below it. */
+  /** One agent handed over to the other, which ran after it and not below it. */
   isHandOff: boolean;
 }
 
 export interface Graph {
   nodes: GraphNode[];
   edges: GraphEdge[];
-  /** The node of each call; -1 of one that is not drawn. */
+  /** The node of each call; -1 for a call that is not drawn. */
   nodeOf: Int32Array;
-  /** How many there are, drawn by themselves or not. */
+  /** Numbers of all names and edges, including those not drawn. */
   allNames: number;
   allEdges: number;
 }
 
-/** Steps and events: the graph shows what is below them. */
+/** Kinds without a node: the graph links their parent with the calls below them. */
 const UNDRAWN = new Set<CallKind>(['chain', 'event']);
 
 const GRAPH_LIMITS = { nodes: 200, edges: 600 };
 
-/** The words by which frameworks name the span or the tool that hands over. */
+/** Words in the names of spans and tools by which frameworks hand over to another agent. */
 const HAND_OFF = /hand[-_ ]?off|transfer[-_ ]to[-_ ]/i;
 
-/** Agents, tools, models and retrievers of a trace, and who called whom. Takes each call a fixed number of times. */
+/** Builds the graph of agents, tools, models and retrievers. Takes time proportional to the number of calls. */
 export function makeGraph(
   tree: Tree<TraceSpan>,
   kindOf: (number: number) => CallKind | undefined,
@@ -92,7 +92,9 @@ function makeNodes(
   return { nodes, nodeOf: nodeOf.map((at) => (at < 0 ? at : place[at]!)), allNames: named.length };
 }
 
-/** The nodes in the order in which they first appear; of too many, the least called as one of each kind. */
+/**
+ * Makes the nodes in the order of their first call. With too many names, the least called ones of a kind share a node.
+ */
 function gatherNodes(named: readonly NamedCalls[], most: number) {
   const rest = new Map<CallKind, number[]>();
   if (named.length > most) {
@@ -135,7 +137,7 @@ const aNode = (kind: CallKind, name: string | null): GraphNode => ({
   selfCalls: 0,
 });
 
-/** Adds up the nodes, and answers the edges. */
+/** Sums up the nodes and returns the edges. */
 function walk(tree: Tree<TraceSpan>, nodes: GraphNode[], nodeOf: Int32Array): GraphEdge[] {
   const own = ownUse(tree);
   const failed: number[][] = nodes.map(() => []);
@@ -162,11 +164,13 @@ function walk(tree: Tree<TraceSpan>, nodes: GraphNode[], nodeOf: Int32Array): Gr
   return edges.all;
 }
 
-/** From the nearest drawn call above to a call, and to an agent from the one before it that handed over. */
+/**
+ * Counts edges: from a call's nearest drawn ancestor, and to an agent from the previous agent that handed over to it.
+ */
 class EdgeCounts {
   private readonly byPair = new Map<number, GraphEdge>();
   private readonly handsOver = new Set<number>();
-  /** The last agent right below a call. */
+  /** The last agent directly below a call, keyed by the call's position. */
   private readonly agentBelow = new Map<number, number>();
 
   constructor(
@@ -174,7 +178,7 @@ class EdgeCounts {
     private readonly nodeOf: Int32Array,
   ) {}
 
-  /** Something below an agent is named so. */
+  /** Notes a call below an agent; its name may be that of a hand-over. */
   hear(name: string, agent: number): void {
     if (agent >= 0 && HAND_OFF.test(name)) this.handsOver.add(agent);
   }
@@ -208,7 +212,7 @@ class EdgeCounts {
   }
 }
 
-/** The drawn calls that the walk is below of. */
+/** The drawn ancestors of the current call. */
 class OpenCalls {
   private readonly calls: number[] = [];
   private readonly agents: number[] = [];
@@ -241,7 +245,7 @@ class OpenCalls {
     return this.ofNode[node]! > 0;
   }
 
-  /** The nearest one; -1 when there is none. */
+  /** The nearest drawn ancestor; -1 without one. */
   get call(): number {
     return this.calls.at(-1) ?? -1;
   }
@@ -251,10 +255,10 @@ class OpenCalls {
   }
 }
 
-/** Differences of sums of doubles that are none. */
+/** Smaller differences are rounding errors of sums. */
 const NOISE = 1e-12;
 
-/** What each call says beyond the nearest calls below it that say anything, since parents often repeat these. */
+/** The usage of each call minus that of the nearest calls below it that report any, since parents often repeat it. */
 function ownUse(tree: Tree<TraceSpan>) {
   const beyond = (told: (span: TraceSpan) => number | null | undefined): Float64Array => {
     const own = new Float64Array(tree.spans.length);

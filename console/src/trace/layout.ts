@@ -1,4 +1,4 @@
-/** Where nodes of one size stand: columns from the callers to what they call, rows from above. */
+/** Positions of nodes of one size: columns from callers to callees, rows from the top. */
 export interface NodePositions {
   column: number[];
   row: number[];
@@ -7,8 +7,8 @@ export interface NodePositions {
 type Pair = Readonly<{ from: number; to: number }>;
 
 /**
- * A column is the longest way that leads to a node, without the edges that lead back to a caller. In a column, nodes stand in
- * the order of the middle of those that they are connected with, and none above its first caller. For some hundred nodes.
+ * Places some hundred nodes. The column of a node is the length of the longest path to it, ignoring edges back to a
+ * caller. Within a column, nodes are sorted by the mean row of their neighbours, and none is above its first caller.
  */
 export function layOutNodes(size: number, edges: readonly Pair[]): NodePositions {
   const callees: number[][] = Array.from({ length: size }, () => []);
@@ -31,9 +31,11 @@ export function layOutNodes(size: number, edges: readonly Pair[]): NodePositions
   return { column, row };
 }
 
-/** The edges without those to a node that is being walked, and the nodes with each before all that it calls. */
+/**
+ * Removes edges back to an ancestor, and sorts the nodes so that each comes before its callees (depth-first search).
+ */
 function withoutCircles(callees: readonly number[][]) {
-  const state = new Uint8Array(callees.length); // 1 while it is walked, 2 behind that
+  const state = new Uint8Array(callees.length); // 0 not visited, 1 on the current path, 2 done
   const forward: number[][] = callees.map(() => []);
   const ended: number[] = [];
   for (const start of callees.keys()) {
@@ -56,7 +58,7 @@ function withoutCircles(callees: readonly number[][]) {
   return { order: ended.toReversed(), forward };
 }
 
-/** By the middle of the rows of its neighbours; one without any stays where it is. */
+/** Sorts nodes by the mean row of their neighbours. A node without neighbours keeps its row as its value. */
 function sort(nodes: number[], row: readonly number[], neighbours: readonly number[][]): void {
   const middle = new Map(
     nodes.map((node) => {

@@ -3,14 +3,12 @@ import { textIn } from '../api/search.ts';
 const TABS = ['chat', 'json', 'more', 'cost', 'feedback', 'compare', 'raw'] as const;
 export type Tab = (typeof TABS)[number];
 
-/** What stands in the address of a trace. */
 export interface TraceSearch {
-  /** The id of the chosen call. */
   call?: string;
   tab?: Tab;
   /** The tree when absent. */
   view?: 'graph';
-  /** The id of the call that it is compared with. */
+  /** The id of the call to compare with. */
   with?: string;
 }
 

@@ -1,30 +1,30 @@
-/** What the tree needs to know of a call; times in milliseconds. */
+/** The data of a call that the tree needs; times in milliseconds. */
 export interface TreeSpan {
   id: string;
   parentId: string | null;
   name: string;
   start: number;
-  /** Null while it runs. */
+  /** Null for a running call. */
   end: number | null;
 }
 
-/** Calls in the order in which a tree shows them, by their numbers in it. */
+/** Calls in the order of the tree. A call is addressed by its position in that order. */
 export interface Tree<T extends TreeSpan> {
   spans: T[];
   depth: Uint32Array;
-  /** The number behind all that is below a call. */
+  /** The position after the call and all its descendants. */
   behind: Uint32Array;
-  /** The number of the parent; -1 of a root. */
+  /** The position of the parent; -1 for a root. */
   parent: Int32Array;
   numberById: Map<string, number>;
-  /** The whole time that is shown. */
+  /** Begin and end of the time axis. */
   from: number;
   to: number;
 }
 
 /**
- * Parents before their children, children by their start. A call whose parent is not there is a root, and so is one of
- * each circle of calls that are each other's parents. Takes any depth.
+ * Sorts calls into a tree: parents before children, children by start. A call without its parent is a root, and so is
+ * one call of each cycle of parents. Any depth is allowed.
  */
 export function makeTree<T extends TreeSpan>(calls: readonly T[], now: number): Tree<T> {
   const sorted = calls.toSorted((a, b) => a.start - b.start || (a.id < b.id ? -1 : 1));
@@ -42,7 +42,7 @@ export function makeTree<T extends TreeSpan>(calls: readonly T[], now: number): 
   }
   const walk = new Walk<T>(sorted.length, children);
   for (const root of roots) walk.from(root);
-  for (const call of sorted) walk.from(call); // those in circles
+  for (const call of sorted) walk.from(call); // calls in cycles of parents
   let [from, to] = [Infinity, -Infinity];
   for (const { start, end } of sorted) {
     from = Math.min(from, start);
@@ -94,7 +94,7 @@ class Walk<T extends TreeSpan> {
   }
 }
 
-/** The numbers in sight: what is below a closed call is passed over. */
+/** Positions of the visible calls: descendants of a closed call are skipped. */
 export function visibleRows(
   { spans, behind }: Tree<TreeSpan>,
   closed: ReadonlySet<string>,
@@ -108,8 +108,8 @@ export function visibleRows(
 }
 
 /**
- * The calls that the whole took its time for: from the end of the first root backwards, always the child that ended last
- * before what is already explained.
+ * The calls that determined the duration of the first root. Walks back from its end, each time to the child that ended
+ * last before the time that is already explained.
  */
 export function criticalPath({ spans, behind, to }: Tree<TreeSpan>): Set<string> {
   const path = new Set<string>();

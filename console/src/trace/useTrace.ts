@@ -7,15 +7,15 @@ import { opName } from '../ui/format.ts';
 import type { CallStatus } from '../ui/Status.tsx';
 import { type TreeSpan, makeTree } from './tree.ts';
 
-/** What the tree shows of a call; its documents are read when it is chosen. */
+/** The data of a call that the tree shows. Its documents are read when it is selected. */
 export interface TraceSpan extends TreeSpan {
   status: CallStatus;
   opName: string;
   startedAt: string;
   threadId: string | null;
-  /** What the span says that it does. */
+  /** The operation that the span reports. */
   operation: string | null;
-  /** Null while it runs, and where its end lies before its start. */
+  /** Null for a running call, and for one whose end is before its start. */
   latency: number | null;
   tokens: { input: number; output: number } | null;
   cost: number | null;
@@ -23,7 +23,7 @@ export interface TraceSpan extends TreeSpan {
 
 type CallsRequest = RequestBody<'/calls/stream_query'>;
 
-/** The bound of what the page is made for. */
+/** The largest trace that the page is designed for. */
 export const MOST_CALLS = 50_000;
 
 const toSpan = (call: CallRow): TraceSpan => {
@@ -47,7 +47,7 @@ const toSpan = (call: CallRow): TraceSpan => {
   };
 };
 
-/** Milliseconds with the microseconds of `…T01:02:03.456789Z`. */
+/** Milliseconds with fractions for the microseconds of `…T01:02:03.456789Z`. */
 const precise = (iso: string): number => Date.parse(iso) + Number(iso.slice(23, 26)) / 1000;
 
 const COLUMNS = ['parent_id', 'thread_id', 'ended_at', 'summary', 'operation'];
@@ -60,14 +60,17 @@ async function read(request: CallsRequest, signal?: AbortSignal): Promise<TraceS
   return spans;
 }
 
-/** So many running calls are looked after at each tick; the others at each reading of the whole. */
+/** The most running calls that are read again at a tick. The others are read with the whole trace. */
 const MOST_RUNNING = 200;
-/** The whole is read again at most so often, when something of it came that is not at its end. */
+/** Pause between two reads of the whole trace. */
 const LEAST_BETWEEN_MS = 5000;
 
 /**
- * A trace as a tree. It grows while one looks: each tick reads what began after the last call that is known, and the calls that
- * ran. Only when that is not all, because calls came late or were deleted, the whole is read again, and for large traces seldom.
+ * Reads a trace as a tree that grows while it is shown. Each tick reads the calls that began after the last known one,
+ * and those that were running.
+ *
+ * The whole trace is read again only when the count differs, because calls arrived late or were deleted. Large traces
+ * are read less often.
  */
 export function useTrace(project: string, traceId: string) {
   const client = useQueryClient();
@@ -88,7 +91,7 @@ export function useTrace(project: string, traceId: string) {
   });
   const { data, refetch, dataUpdatedAt, isFetching } = query;
   useLive(project, ['calls'], async () => {
-    // what is on its way may have been answered before the change
+    // a read in progress may have been answered before the change
     const known = isFetching ? (await refetch({ cancelRefetch: false })).data : data;
     if (!known || known.length >= MOST_CALLS) return;
     const stored = async () =>
@@ -97,7 +100,7 @@ export function useTrace(project: string, traceId: string) {
     const grown = await readOn(base, known);
     if (grown) client.setQueryData(queryKey, grown);
     const { length } = grown ?? known;
-    // calls that come meanwhile are neither late nor deleted
+    // calls that arrive in the meantime are neither late nor deleted
     const isComplete = before === length || (before < length && (await stored()) >= length);
     const { at, took } = lastWhole.current;
     if (isComplete || performance.now() - at < Math.max(LEAST_BETWEEN_MS, 20 * took)) return;
@@ -110,7 +113,7 @@ export function useTrace(project: string, traceId: string) {
   return { ...query, tree };
 }
 
-/** The calls with those that began later or ended meanwhile; undefined when nothing has changed. */
+/** Returns the known calls with later and newly ended ones; undefined when nothing has changed. */
 async function readOn(
   base: { project_id: string; filter: { trace_ids: string[] } },
   known: TraceSpan[],

@@ -5,14 +5,13 @@ import { Field } from '../ui/Field.tsx';
 import { columnTitle, COLUMNS, DEFAULT_COLUMNS, isPath, MOST_COLUMNS } from './column-names.ts';
 import styles from './traces.module.css';
 
-/** Which columns the list has, and in which order. */
 export function ArrangeColumns({
   chosen,
   onChoose,
   onClose,
 }: {
   chosen: readonly string[];
-  /** Undefined for the usual ones. */
+  /** Called with undefined for the default columns. */
   onChoose: (columns: string[] | undefined) => void;
   onClose: () => void;
 }): ReactNode {

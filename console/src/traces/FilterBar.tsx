@@ -11,7 +11,7 @@ import styles from './traces.module.css';
 type Completion = typeof import('./suggestions.ts');
 type SeenValues = import('./suggestions.ts').SeenValues;
 
-/** What may stand from a place on, beside what does. */
+/** Suggestions at the caret, without the text that is already typed. */
 function completionsAt(
   completion: Completion | undefined,
   { text, caret, ...seen }: SeenValues & { text: string; caret: number },
@@ -23,12 +23,12 @@ function completionsAt(
   return { from: place.from, offered: offered.filter((one) => one.text !== typed) };
 }
 
-/** So many rows are read whole, to learn which paths their documents have. */
+/** Rows that are read whole to find the paths in their documents. */
 const SAMPLE = 3;
 
 /**
- * A line of conditions, with completion of fields and of values that are on the page. Enter applies it; one that cannot be read is
- * told at its place instead.
+ * Edits the filter, with completion of fields and of values from the page. Enter applies it. A filter that cannot be
+ * parsed shows its fault at the place of it.
  */
 export function FilterBar({
   project,
@@ -38,7 +38,7 @@ export function FilterBar({
 }: {
   project: string;
   value: string;
-  /** The rows that are shown. */
+  /** The rows of the list. */
   shown: RefObject<CallRow[]>;
   onApply: (text: string) => void;
 }) {
@@ -73,7 +73,7 @@ export function FilterBar({
     staleTime: Infinity,
     retry: false,
   });
-  // not before the rows: what is loaded first has a bound
+  // loaded when the box is opened: the size of the first load is limited
   const { data: completion } = useQuery({
     queryKey: ['completion of filters'],
     queryFn: () => import('./suggestions.ts'),
@@ -95,7 +95,7 @@ export function FilterBar({
     const isBegun = isField || /[=<>~]$/.test(suggestion);
     const next = `${text.slice(0, from)}${suggestion}${isBegun ? '' : ' '}${text.slice(caret)}`;
     const at = from + suggestion.length + (isBegun ? 0 : 1);
-    // at once: a frame later the caret would jump back under who goes on typing
+    // synchronously: React's next frame would move the caret back while the user types on
     flushSync(() => {
       setText(next);
       setActive(-1);
@@ -198,7 +198,6 @@ export function FilterBar({
   );
 }
 
-/** What is wrong, and where. */
 const FilterFault = ({
   text,
   fault: { from, to, message },

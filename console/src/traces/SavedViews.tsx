@@ -10,7 +10,7 @@ import { ErrorNote } from '../ui/Notice.tsx';
 import { type TracesSearch, tracesSearch } from './request.ts';
 import styles from './traces.module.css';
 
-/** The class of the objects that saved views are: one object a view, so that it has versions and a history. */
+/** Each view is an object of its own, so that it has versions and a history. */
 const CLASS = VIEW_CLASS;
 
 interface SavedView {
@@ -37,7 +37,7 @@ async function readViews(project_id: string, signal: AbortSignal): Promise<Saved
   });
 }
 
-/** The words of a label, and what tells labels with the same words apart. */
+/** The object id of a view: the words of its label, and a hash that separates labels with the same words. */
 function viewId(label: string): string {
   const words = label
     .normalize('NFKD')
@@ -51,7 +51,7 @@ function viewId(label: string): string {
   return ['view', words, (hash >>> 0).toString(36)].filter((part) => part !== '').join('.');
 }
 
-/** Searches that the project keeps, for everybody in it. */
+/** Lists searches that are saved in the project, for all its users. */
 export function SavedViews({
   project,
   search,

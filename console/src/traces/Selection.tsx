@@ -11,7 +11,7 @@ import { ErrorNote } from '../ui/Notice.tsx';
 import { downloadFile } from '../ui/download.ts';
 import styles from './traces.module.css';
 
-/** What can be done with the rows that are chosen. It is loaded when there are some. */
+/** Offers the actions on selected rows. Its code is loaded with the first selection. */
 export function Selection({
   project,
   selected,

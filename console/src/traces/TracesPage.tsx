@@ -47,7 +47,6 @@ const Selection = lazy(() =>
   import('./Selection.tsx').then((module) => ({ default: module.Selection })),
 );
 
-/** The newest traces of a project. What is chosen stands in the address. */
 export function TracesPage() {
   const { entity, project: name } = route.useParams();
   const project = `${entity}/${name}`;
@@ -164,7 +163,7 @@ export function TracesPage() {
   );
 }
 
-/** Whether the rows follow what is stored; it goes out when changes do not reach the page. */
+/** Switches following changes on and off. It is shown as off while changes do not reach the page. */
 function Live({
   project,
   isLive,
@@ -188,7 +187,7 @@ function Live({
   );
 }
 
-/** Shows the top of the list. */
+/** Scrolls to the top of the list. */
 const Newer = ({ onClick, children }: { onClick: () => void; children: string }) => (
   <Button
     look="primary"
@@ -201,7 +200,7 @@ const Newer = ({ onClick, children }: { onClick: () => void; children: string })
   </Button>
 );
 
-/** Undefined for a filter that cannot be read. */
+/** Undefined for a filter that cannot be parsed. */
 function requestOfSearch(
   project: string,
   search: TracesSearch,
@@ -220,7 +219,7 @@ interface ListProps {
   search: TracesSearch;
   chosen: CallsRequest;
   isLive: boolean;
-  /** Is told the rows. */
+  /** Receives the rows of the list. */
   shown: RefObject<CallRow[]>;
   onSearch: (search: TracesSearch) => void;
 }
@@ -253,7 +252,7 @@ function TracesList({ project, search, chosen, isLive, shown: told, onSearch }: 
       },
     });
     return isWriter ? [selectionColumn(rows, selected, select), ...all] : all;
-    // the names change with the search only
+    // `names` depends on the search only
   }, [project, search, remarks, documents, isWriter, rows, selected]); // eslint-disable-line react-hooks/exhaustive-deps
   const open = (row: CallRow) =>
     void navigate({
@@ -294,7 +293,7 @@ function TracesList({ project, search, chosen, isLive, shown: told, onSearch }: 
   );
 }
 
-/** Leads back from the roots whose parent is not stored. */
+/** Links from the orphans back to all traces. */
 function AllTraces({ search, onSearch }: Pick<ListProps, 'search' | 'onSearch'>) {
   const { orphans, ...rest } = search;
   return orphans ? <Button onClick={() => onSearch(rest)}>All traces</Button> : null;
@@ -337,7 +336,7 @@ function NoTraces({
   );
 }
 
-/** How many there are in all. It is no wait for the rows. */
+/** Shows the number of all rows. The list does not wait for it. */
 function Count({ chosen, isLive }: { chosen: CallsRequest; isLive: boolean }) {
   const queryKey = ['count of traces', chosen];
   const { data } = useQuery({ queryKey, queryFn: ({ signal }) => countCalls(chosen, signal) });

@@ -1,4 +1,4 @@
-/** The columns that need no path, and what they are called. */
+/** Columns that are no path, with their titles. */
 export const COLUMNS = {
   status: 'Status',
   name: 'Name',
@@ -32,7 +32,7 @@ export const DEFAULT_COLUMNS: readonly string[] = [
 export const MOST_COLUMNS = 20;
 const MOST_CHARACTERS = 200;
 
-/** A path into the documents of a call. */
+/** True for a path into the documents of a call. */
 export const isPath = (text: string): boolean =>
   /^(inputs|output|attributes|summary)([.[].+)?$/.test(text) && text.length <= MOST_CHARACTERS;
 
@@ -42,7 +42,7 @@ const isColumn = (name: unknown): name is string =>
 export const columnTitle = (name: string): string =>
   Object.hasOwn(COLUMNS, name) ? COLUMNS[name as ColumnName] : name;
 
-/** The columns that an address names; undefined where it names none. */
+/** The columns of an address; undefined without any. */
 export function columnsIn(value: unknown): string[] | undefined {
   if (!Array.isArray(value)) return undefined;
   const found = [...new Set(value.filter(isColumn))].slice(0, MOST_COLUMNS);

@@ -17,19 +17,19 @@ import { type CellDocuments, isSmall } from './useDocuments.ts';
 interface ColumnContext {
   project: string;
   remarks: ReadonlyMap<string, Remarks>;
-  /** Of the rows in sight, where a column leads into them. */
+  /** Values of path columns for the rows in view. */
   documents: CellDocuments;
   sort: Sort | undefined;
   onSort: (sort: Sort | undefined) => void;
 }
 
-/** The columns of the list, by their names or paths. */
+/** Makes the columns of the list from names and paths. */
 export function traceColumns(names: readonly string[], shown: ColumnContext): Column<CallRow>[] {
   const known = new Map(knownColumns(shown).map((column) => [column.name, column]));
   return names.map((name) => known.get(name) ?? pathColumn(name, shown.documents));
 }
 
-/** The beginning of what a path leads to. */
+/** A column with the beginning of the value at a path. */
 const pathColumn = (path: string, documents: CellDocuments): Column<CallRow> => ({
   name: path,
   title: columnTitle(path),
@@ -137,7 +137,7 @@ function knownColumns({ project, remarks, sort, onSort }: ColumnContext): Column
   ];
 }
 
-/** By time, the slowest first, the quickest first. */
+/** Cycles through the orders: by time, slowest first, quickest first. */
 const SortLatency = ({ sort, onSort }: Pick<ColumnContext, 'sort' | 'onSort'>) => (
   <button
     type="button"
@@ -152,7 +152,7 @@ const SortLatency = ({ sort, onSort }: Pick<ColumnContext, 'sort' | 'onSort'>) =
   </button>
 );
 
-/** Chooses rows, or all that are loaded. A click on it opens nothing. */
+/** A column of checkboxes for single rows and for all loaded rows. A click on one opens no trace. */
 export function selectionColumn(
   rows: readonly CallRow[],
   selected: ReadonlySet<string>,

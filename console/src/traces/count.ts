@@ -1,16 +1,15 @@
 import { post } from '../api/client.ts';
 import type { CallsRequest } from './request.ts';
 
-/** Counting stops here. */
 const MOST_COUNTED = 10_000;
 
 export interface CallCount {
   count: number;
-  /** There are more than were counted. */
+  /** More rows match than were counted. */
   has_more: boolean;
 }
 
-/** How many rows match, without so many that are known. */
+/** Counts matching rows beyond `known` ones. */
 export async function countCalls(
   { project_id, filter, query }: CallsRequest,
   signal: AbortSignal,

@@ -1,7 +1,7 @@
 import { TAG } from '../api/tags.ts';
 import { wire } from '../api/wire.ts';
 
-/** How the values of a field are written. */
+/** The syntax of a field's values. */
 export type FieldKind =
   | 'any'
   | 'text'
@@ -19,18 +19,18 @@ export type FieldKind =
 export interface FilterField {
   kind: FieldKind;
   /**
-   * The fields of the query language behind it: one, or several of which any may hold. Of a `whole` one the value is a part of the
-   * path, in the place of `*`.
+   * Fields of the query language. With several, a condition holds when any of them satisfies it. For `whole`, the value
+   * replaces `*` in the path.
    */
   paths: string[];
 }
 
 const field = (kind: FieldKind, ...paths: string[]): FilterField => ({ kind, paths });
 
-/** A name as a part of a path. */
+/** A name, escaped for use as one member of a path. */
 export const escaped = (name: string): string => name.replaceAll(/[.\\[]/g, String.raw`\$&`);
 
-/** Short names of what people ask for; docs/filters.md lists them. */
+/** Short names of fields (docs/filters.md). */
 export const shortFields = (): Record<string, FilterField> => {
   const derived = `summary.${wire.summary}`;
   return {
@@ -60,7 +60,6 @@ export const shortFields = (): Record<string, FilterField> => {
   };
 };
 
-/** Columns of a call, by the names that the API has for them. */
 const columns = (): Record<string, FieldKind> => ({
   ...Object.fromEntries(
     ['id', 'op_name', 'display_name', 'trace_id', 'parent_id', 'thread_id', 'turn_id'].map(
@@ -80,7 +79,7 @@ const columns = (): Record<string, FieldKind> => ({
 
 const DOCUMENTS = ['inputs', 'output', 'attributes', 'summary'];
 
-/** What a name stands for; undefined where there is no such field. */
+/** The field of a name; undefined for an unknown name. */
 export function fieldNamed(name: string): FilterField | undefined {
   const short = shortFields();
   if (Object.hasOwn(short, name)) return short[name];
@@ -91,7 +90,7 @@ export function fieldNamed(name: string): FilterField | undefined {
   return scoreNamed(name);
 }
 
-/** `score.<name>`, with a path into it: what a person or a scorer said last. */
+/** Resolves `score.<name>`, with an optional path into it: the latest value of a person or a scorer. */
 function scoreNamed(name: string): FilterField | undefined {
   const [, score, path = ''] = /^score\.(\[[^\]]+\]|[^.]+)(\..+)?$/.exec(name) ?? [];
   if (score === undefined) return undefined;
@@ -101,7 +100,7 @@ function scoreNamed(name: string): FilterField | undefined {
   return field('any', said('annotation', 'value'), said('runnable', 'output'));
 }
 
-/** The known name that is most like a wrong one, where one is like it. */
+/** The known name that is most similar to a wrong one; undefined when none is similar. */
 export function nearestName(name: string): string | undefined {
   const names = [...Object.keys(shortFields()), ...Object.keys(columns()), ...DOCUMENTS];
   const [root = '', ...rest] = name.split('.');
@@ -112,7 +111,7 @@ export function nearestName(name: string): string | undefined {
   return best && [best.known, ...(DOCUMENTS.includes(best.known) ? rest : [])].join('.');
 }
 
-/** How many letters differ, of names that are no longer than those that are known. */
+/** The edit distance (Levenshtein); infinite for names longer than any known one. */
 function distance(a: string, b: string): number {
   if (a.length > 40) return Infinity;
   let row = Array.from({ length: b.length + 1 }, (_, n) => n);

@@ -1,11 +1,11 @@
 import { SOURCES } from '../api/sources.ts';
 import type { FieldKind } from './fields.ts';
 
-/** Why a value cannot be one of its field, in words of the user. */
+/** A value that its field cannot have. The message is shown to the user. */
 export class InvalidValue extends Error {}
 
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-/** A double keeps so many digits of any number. */
+/** A double keeps this many significant digits of any number. */
 const EXACT_DIGITS = 15;
 
 const UNITS_MS: Record<string, number> = {
@@ -23,19 +23,18 @@ const UNITS_MS: Record<string, number> = {
 const DURATION = /(\d+(?:\.\d+)?)(us|µs|ms|sec|s|min|m|h|d|w)/gy;
 
 const STATUSES = ['success', 'error', 'descendant_error', 'running'];
-/** Fields that have one of few values. */
 export const CHOICES: Partial<Record<FieldKind, readonly string[]>> = {
   status: STATUSES,
   source: Object.keys(SOURCES).filter((name) => name !== 'all'),
 };
 
-/** What a field is compared with. */
+/** The right side of a comparison in the query language. */
 export interface Operand {
   $literal?: unknown;
   $convert?: object;
 }
 
-/** Milliseconds of `1.5s`, `1m30s`; a number alone is milliseconds where that is `bare`. */
+/** Parses `1.5s` or `1m30s` into milliseconds. With `bare`, a plain number is milliseconds. */
 function milliseconds(text: string, { bare }: { bare: boolean }): number {
   if (bare && NUMBER.test(text)) return Number(text);
   let sum = 0;
@@ -64,7 +63,7 @@ function money(text: string): Operand {
   return exact(digits.replaceAll(',', ''));
 }
 
-/** A time without an offset is one of the viewer's zone. */
+/** Parses a time. Without an offset it is in the viewer's time zone. */
 function instant(text: string): string | null {
   if (text === 'null') return null;
   const isTime = /^\d{4}-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?)?$/.test(
@@ -82,7 +81,7 @@ function choice(text: string, choices: readonly string[]): string {
   throw new InvalidValue(`It is one of ${choices.join(', ')}.`);
 }
 
-/** The operand that a value is compared with. `isQuoted` values of documents are text, whatever they look like. */
+/** Turns a value into an operand. A quoted value of a document field is always text. */
 export function operand(
   kind: FieldKind,
   text: string,
@@ -118,7 +117,7 @@ function plain(text: string): Operand {
   return NUMBER.test(text) ? exact(text) : literal(text);
 }
 
-/** As a JSON number many digits would be rounded; as text they stay. */
+/** Keeps all digits: a number of many digits is sent as text, since a JSON number would be rounded. */
 const exact = (text: string): Operand =>
   text.replaceAll(/\D/g, '').length > EXACT_DIGITS
     ? { $convert: { input: literal(text), to: 'double' } }

@@ -8,7 +8,7 @@ import {
 } from './fields.ts';
 import { InvalidValue, operand, type Operand } from './filter-values.ts';
 
-/** A text that is no filter: what is wrong, and from where to where it stands. */
+/** A filter that cannot be parsed, with the range of the fault in the text. */
 export class InvalidFilter extends Error {
   constructor(
     message: string,
@@ -22,21 +22,22 @@ export class InvalidFilter extends Error {
 type Expression = Record<string, unknown>;
 
 /**
- * A condition and its opposite, one of which holds of each call. `$not` alone would leave out the calls that have no such value,
- * of which neither holds.
+ * A condition and its opposite; exactly one of them is true for each call. `$not` alone is not enough: for a call
+ * without the value, neither the condition nor its `$not` is true.
  */
 interface Condition {
   is: Expression;
   isNot: Expression;
 }
 
-/** Deeper queries are refused by the service. */
+/** The service refuses deeper queries. */
 const MOST_DEPTH = 12;
 
 /**
- * The expression that a filter stands for: docs/filters.md has the grammar. A text that begins with `{` is the expression itself,
- * as the query language spells it. Undefined for an empty text. An `age` counts from `now`.
- * @throws BadFilter
+ * Parses a filter into an expression of the query language (grammar: docs/filters.md). A text that begins with `{` is
+ * the expression itself in JSON. Undefined for an empty text. An `age` counts back from `now`.
+ *
+ * @throws InvalidFilter
  */
 export function parseExpression(text: string, now = Date.now()): Expression | undefined {
   if (text.trim() === '') return undefined;
@@ -63,7 +64,7 @@ const OPERATOR = /\s*(!=|>=|<=|!~|==|=|>|<|~)\s*/y;
 const QUOTED = /"((?:[^"\\]|\\.)*)"/y;
 const SPACE = /\s*/y;
 
-/** `or` of `and`s of terms, from left to right. */
+/** Parses `OR` of `AND`s of terms, from left to right. */
 class Parser {
   private at = 0;
 
@@ -141,7 +142,7 @@ class Parser {
     return this.compared(field, operator[1]!.replace('==', '='), { name: name!, from });
   }
 
-  /** A word alone is looked for in the name. */
+  /** Searches the call's name for a word without a field. */
   private searched(from: number): Condition {
     const word = this.bare();
     const [, name, value] = /^(\w+):(.+)$/.exec(word) ?? [];
@@ -183,7 +184,7 @@ class Parser {
     }
   }
 
-  /** As if the operator had no `!`. */
+  /** Builds the condition of an operator without its `!`. */
   private condition(
     { kind, paths }: FilterField,
     operator: string,
@@ -204,7 +205,7 @@ class Parser {
     return found[1]!.replaceAll(/\\(.)/g, '$1');
   }
 
-  /** Up to a space, or to a parenthesis that closes none of its own. */
+  /** Reads up to a space or to an unmatched closing parenthesis. */
   private bare(): string {
     const from = this.at;
     let open = 0;
@@ -222,7 +223,7 @@ class Parser {
     return at >= this.text.length || this.text[at] === ')';
   }
 
-  /** Whether a word stands here that is more than the beginning of another one. */
+  /** True when the whole word is next, not just the beginning of a longer one. */
   private sees(word: string): boolean {
     const at = this.skipSpace();
     return this.text.startsWith(word, at) && /^[\s()"]?$/.test(this.text[at + word.length] ?? '');
@@ -265,7 +266,7 @@ const opposite = ({ is, isNot }: Condition): Condition => ({ is: isNot, isNot: i
 
 const getField = (path: string) => ({ $getField: path });
 
-/** Each call has these. */
+/** Fields that every call has. */
 const ALWAYS = /^(op_name|id|trace_id|started_at|source)$|^summary\.[a-z]+\.(status|trace_name)$/;
 
 function orMissing(path: string, expression: Expression): Expression {
@@ -291,7 +292,7 @@ const COMPARED: Record<string, string> = {
   '<': '$lt',
   '<=': '$lte',
 };
-/** An older call began earlier. */
+/** A greater age means an earlier start, so the operators are swapped. */
 const OPPOSITE: Record<string, string> = { '>': '<', '>=': '<=', '<': '>', '<=': '>=' };
 
 function wrongOperator(kind: FieldKind, operator: string, name: string): string | undefined {
@@ -315,9 +316,9 @@ function exists(path: string): Condition {
   return { is, isNot: { $not: [is] } };
 }
 
-/** Read back as the same value: no unit, no word with a meaning. */
+/** Values that need no quotes: they are parsed back as the same value. */
 const PLAIN = /^[^\s"=!<>~()[\]{}]+$/;
 
-/** A term as it would be typed. */
+/** Writes a term as a user would type it. */
 export const term = (field: string, operator: string, value: string): string =>
   `${field}${operator}${PLAIN.test(value) && value !== 'null' ? value : `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"`}`;

@@ -3,10 +3,10 @@ import { type JsonIndex, jsonIndex } from '../json/json-index.ts';
 import { nodeAt } from '../json/path.ts';
 import { decoded, decodedStart } from '../json/visible-text.ts';
 
-/** Of a cell. */
+/** Characters of a cell. */
 const MOST_SHOWN = 300;
 
-/** What paths lead to in the documents of calls: of each call a text for each path that leads somewhere. */
+/** Reads values at paths in the documents of calls, keyed by call id and then by path. Missing values have no entry. */
 export async function readDocuments(
   { project_id, call_ids, paths }: { project_id: string; call_ids: string[]; paths: string[] },
   signal: AbortSignal,
@@ -26,7 +26,7 @@ export async function readDocuments(
   return found;
 }
 
-/** A text as it is meant, any other value as it was sent. */
+/** The beginning of a value: a string is decoded, any other value is shown as it was sent. */
 function beginning(index: JsonIndex, node: number): string {
   const from = index.nodes.start[node]!;
   const length = index.nodeLength(node);

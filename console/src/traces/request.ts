@@ -7,7 +7,6 @@ import { columnsIn } from './column-names.ts';
 import { isNaming } from '../../../src/tracing/calls/source/naming.ts';
 import { InvalidFilter, parseExpression } from './filter.ts';
 
-/** What stands in the address of the page. */
 export interface TracesSearch extends SourceSearch {
   /** The text of the filter bar. */
   q?: string;
@@ -15,17 +14,17 @@ export interface TracesSearch extends SourceSearch {
   /** A window instead of a range, in ISO 8601. */
   from?: string;
   to?: string;
-  /** Every call, not only the roots of traces. */
+  /** Lists all calls instead of the roots of traces. */
   all?: true;
-  /** The calls whose parent is not stored. */
+  /** Lists calls whose parent is not stored. */
   orphans?: true;
-  /** The columns in their order; the usual ones when absent. */
+  /** The columns in their order; the default ones when absent. */
   cols?: string[];
-  /** The newest first when absent. */
+  /** Newest first when absent. */
   sort?: Sort;
 }
 
-/** Orders beside that by time; the first letter says which end comes first. */
+/** Orders besides the one by time; `-` means descending. */
 const SORTS = ['-latency', 'latency'] as const;
 export type Sort = (typeof SORTS)[number];
 
@@ -60,7 +59,7 @@ export function tracesSearch(search: Record<string, unknown>): TracesSearch {
   };
 }
 
-/** The source that is shown where the address says none: all where the filter names sources, calls, traces or threads. */
+/** The source when the address has none. All sources if the filter names a source, call, trace or thread. */
 export function usualSource({ q = '', orphans }: TracesSearch): Source {
   if (orphans) return 'all';
   try {
@@ -74,14 +73,18 @@ export function usualSource({ q = '', orphans }: TracesSearch): Source {
 
 export type CallsRequest = RequestBody<'/calls/stream_query'>;
 
-/** One direction for both, so that an index finds a page wherever it lies. */
+/** Both fields have the same direction, so that an index finds every page. */
 const NEWEST_FIRST = ['started_at', 'id'].map((field) => ({
   field,
   direction: 'desc' as const,
 }));
 export const PAGE = 100;
 
-/** What chooses the rows. The time range counts from `now`. @throws BadFilter */
+/**
+ * The filter and query of a search. The time range counts back from `now`.
+ *
+ * @throws InvalidFilter
+ */
 export function callsRequest(project_id: string, search: TracesSearch, now: number): CallsRequest {
   const { q, range, from, to, all, orphans, source = usualSource(search) } = search;
   const since = range ? new Date(now - RANGES[range][1] * 1000).toISOString() : from;
@@ -107,7 +110,7 @@ const started = (operator: '$gte' | '$lt', time: string) => ({
 const and = (conditions: object[]) =>
   conditions.length === 1 ? conditions[0]! : { $and: conditions };
 
-/** The rows of a choice in an order, which come behind a row. */
+/** Requests the page of rows behind a row, in an order. */
 export function pageRequest(
   chosen: CallsRequest,
   {
@@ -143,7 +146,7 @@ export function pageRequest(
   };
 }
 
-/** The rows of a choice that come in front of a row. */
+/** Requests the rows before a row, newest first. */
 export function newerRequest(
   chosen: CallsRequest,
   { id, started_at }: { id: string; started_at: string },
@@ -154,7 +157,7 @@ export function newerRequest(
     [{ $getField: 'id' }, { $literal: id }],
   ];
   const ofThatTime = and([{ $eq: at }, orSame ? { $gte: of } : { $gt: of }]);
-  // the first condition is implied by the second, and is the one that an index serves
+  // the second condition implies the first, but only the first can use an index
   return withAlso(chosen, and([{ $gte: at }, { $or: [{ $gt: at }, ofThatTime] }]));
 }
 
@@ -163,7 +166,7 @@ const withAlso = ({ query, ...rest }: CallsRequest, condition: object): CallsReq
   query: { $expr: query ? and([query.$expr as object, condition]) : condition },
 });
 
-/** The request as a command for a terminal; the key comes from its environment. */
+/** Writes the request as a curl command. The key comes from an environment variable. */
 export const asCurl = (url: string, request: CallsRequest): string =>
   `curl -sS -u "me:$SKEIN_API_KEY" -H 'Content-Type: application/json' ${url}/calls/stream_query \\\n  -d '${JSON.stringify(
     request,

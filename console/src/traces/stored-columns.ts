@@ -1,7 +1,7 @@
 import { storeSetting, readSetting } from '../ui/settings.ts';
 import { columnsIn, DEFAULT_COLUMNS } from './column-names.ts';
 
-/** The columns that were chosen last in this browser, for addresses that name none. */
+/** The columns last chosen in this browser, for an address without columns. */
 export function storedColumns(project: string): readonly string[] {
   return columnsIn(readSetting(`columns.${project}`)) ?? DEFAULT_COLUMNS;
 }

@@ -17,11 +17,11 @@ export interface Suggestion {
 }
 
 interface CaretPlace {
-  /** Where what is suggested begins. */
+  /** Offset in the text that a suggestion replaces from. */
   from: number;
   field?: string;
   operator?: string;
-  /** What is typed of the field or, behind an operator, of the value. */
+  /** The typed beginning of the field, or of the value if an operator precedes it. */
   begun: string;
 }
 
@@ -29,7 +29,7 @@ const VALUE =
   /((?:[^\s=!<>~"()[]|\[[^\]]*\])+)\s*(!=|>=|<=|!~|=|>|<|~)\s*("(?:[^"\\]|\\.)*|[^\s"]*)$/;
 const WORD = /(?:[^\s=!<>~"()[]|\[[^\]]*\]?)*$/;
 
-/** The field or the value that the caret is in or behind. */
+/** Finds the field or the value at the caret. */
 export function placeAt(text: string, caret: number): CaretPlace {
   const before = text.slice(0, caret);
   const value = VALUE.exec(before);
@@ -94,15 +94,15 @@ const EXAMPLES: Partial<Record<string, readonly string[]>> = {
   money: ['0.01', '0.1', '1'],
 };
 
-/** What is on the page. */
+/** Values on the page that suggestions are made from. */
 export interface SeenValues {
   rows: CallRow[];
-  /** Some of them, whole. */
+  /** Some rows with their documents. */
   documents: CallRow[];
   tags: string[];
 }
 
-/** What may stand at a place: names of fields, then operators, and behind these the values that were seen. */
+/** Suggests names of fields, then operators, then values from the page. */
 export function suggestions(
   { field, operator, begun }: CaretPlace,
   { rows, documents, tags }: SeenValues,
@@ -150,7 +150,7 @@ function collect(value: unknown, path: string, depth: number, paths: Set<string>
   }
 }
 
-/** A step of a path, in brackets where it could be taken for something else. */
+/** A member of a path, in brackets when it contains special characters. */
 const stepOf = (name: string) =>
   /[\s=!<>~"()[]/.test(name) && !name.includes(']')
     ? `[${name}]`

@@ -2,18 +2,18 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { CallRow } from '../api/calls.ts';
 import { isPath } from './column-names.ts';
 
-/** Documents of more stored bytes are not fetched for a cell. */
+/** Larger documents (stored bytes) are not read for a cell. */
 const MOST_BYTES = 64 * 1024;
 
-/** Texts by the ids of calls, then by paths. */
+/** Texts keyed by call id, then by path. */
 export type CellDocuments = ReadonlyMap<string, ReadonlyMap<string, string>>;
 const NONE: CellDocuments = new Map();
 
-/** Whether the documents of a call are small enough for cells. */
+/** True when the documents of a call are small enough for cells. */
 export const isSmall = ({ storage_size_bytes: size }: CallRow): boolean =>
   typeof size === 'number' && size <= MOST_BYTES;
 
-/** What the columns that are paths lead to in the rows in sight. What reads them is loaded when there is such a column. */
+/** Reads the values of path columns for the rows in view. The code for it is loaded with the first such column. */
 export function useDocuments(
   project_id: string,
   rows: readonly CallRow[],

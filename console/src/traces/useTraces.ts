@@ -7,15 +7,16 @@ import { scrollPosition } from '../ui/scroll-positions.ts';
 import { countCalls, countText } from './count.ts';
 import { type CallsRequest, newerRequest, PAGE, pageRequest, type Sort } from './request.ts';
 
-/** Of the table. */
 export const LABEL = 'Traces';
-/** Rows are asked for by so many, so that a scroll by a few lines asks for nothing. */
+/** Rows in view are requested in blocks, so that scrolling by a few lines needs no request. */
 const BLOCK = 50;
 
 const read = (request: CallsRequest, signal?: AbortSignal) =>
   allLines('/calls/stream_query', request, signal);
 
-/** The rows of a choice as they are stored, how many came while one reads them, and the ids of those in sight. */
+/**
+ * Reads the rows of a search as a live list, the number of new rows while the list stands still, and the ids in view.
+ */
 export function useTraces(
   chosen: CallsRequest,
   { isLive, sort, withSizes }: { isLive: boolean; sort: Sort | undefined; withSizes: boolean },
@@ -78,7 +79,7 @@ export function useTraces(
   };
 }
 
-/** How many more rows there are now in front of the last one, as text; empty when there are none. */
+/** The number of further rows before the last loaded one, as text; empty for none. */
 async function waitingFor(
   chosen: CallsRequest,
   rows: CallRow[],
@@ -91,7 +92,7 @@ async function waitingFor(
     countCalls(newerRequest(chosen, rows[0]!), signal),
     countCalls(inFront, signal, rows.length),
   ]);
-  // rows that no longer match make the difference smaller, but hide no newer ones
+  // loaded rows that no longer match reduce the difference, but must not hide newer rows
   const { count, has_more } = newer.count > all.count ? newer : all;
   return count > 0 ? countText({ count, has_more }) : '';
 }

@@ -12,7 +12,7 @@ import { MoveCurrent } from './MoveCurrent.tsx';
 import { aliasesQuery, CURRENT, type Move } from './promotion-queries.ts';
 import styles from './training.module.css';
 
-/** How the aliases of a model came where they stand, the newest move first; each step can be gone back to. */
+/** Shows the history of a model's aliases, newest move first. Every earlier step can be restored. */
 export function AliasMoves({
   entity,
   project,
@@ -99,7 +99,7 @@ export function AliasMoves({
   );
 }
 
-/** Of each step that was current before, its newest move. */
+/** Indexes of the moves that can be restored: the newest move of each step that was current before. */
 function offeredMoves(history: readonly Move[], current: number | undefined): Set<number> {
   const steps = new Map<number, number>();
   history.forEach(({ alias, step }, n) => {

@@ -1,7 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { buttonClass } from '../ui/Button.tsx';
 
-/** Leads to the page where recipes begin. */
 export function BeginRecipeLink(params: { entity: string; project: string }) {
   return (
     <Link

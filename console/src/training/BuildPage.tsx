@@ -37,7 +37,6 @@ const FORMATS = [
   'prompts',
 ] as const satisfies readonly RequestBody<'/build/export'>['format'][];
 
-/** What a recipe made of the calls at one moment. */
 export function BuildPage() {
   const { entity, project, buildId } = route.useParams();
   const search = route.useSearch();

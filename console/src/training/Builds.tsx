@@ -10,7 +10,6 @@ import { BeginRecipeLink } from './BeginRecipeLink.tsx';
 import { type Build, buildsQuery } from './queries.ts';
 import styles from './training.module.css';
 
-/** What recipes made of the calls of a project, the newest first. */
 export function Builds({ entity, project }: { entity: string; project: string }) {
   const navigate = useNavigate();
   const builds = useInfiniteQuery(buildsQuery(`${entity}/${project}`));

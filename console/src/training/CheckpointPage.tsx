@@ -29,7 +29,6 @@ import styles from './training.module.css';
 
 const route = getRouteApi('/p/$entity/$project/training/models/$modelId/checkpoints/$step');
 
-/** A checkpoint: what it is worth, its files, which job made it of what. */
 export function CheckpointPage() {
   const { entity, project, modelId, step } = route.useParams();
   const search = route.useSearch();
@@ -139,7 +138,7 @@ function Head({ checkpoint }: { checkpoint: CheckpointDetail }) {
   );
 }
 
-/** What is said of it beside its contents: the aliases on it, who serves it, and that it must not be used any more. */
+/** Shows the state of a checkpoint: its aliases, the providers that serve it, and whether it is tainted. */
 function Marks({ checkpoint: { step, serving, tainted_at } }: { checkpoint: CheckpointDetail }) {
   const { entity, project, modelId } = route.useParams();
   const { data } = useQuery(aliasesQuery(`${entity}/${project}`, modelId));
@@ -287,6 +286,6 @@ function Files({ checkpoint: { files, step, uri } }: { checkpoint: CheckpointDet
   );
 }
 
-/** Names of files and ids have no quotation marks: the service takes none. */
+/** Needs no escaping of quotation marks: the service allows none in file names and ids. */
 const curlCommand = (path: string, name: string): string =>
   `curl -H "Authorization: Bearer $SKEIN_API_KEY" --create-dirs -o '${name}' '${location.origin}${path}'`;

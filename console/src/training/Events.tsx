@@ -5,7 +5,7 @@ import { Time } from '../ui/Time.tsx';
 import type { JobEvent } from './queries.ts';
 import styles from './training.module.css';
 
-/** So many of the newest have a row; of all of them the charts tell. */
+/** The most events that are listed, newest first. The charts cover all events. */
 const ROWS = 200;
 
 const NAMES: Record<string, string> = {
@@ -15,7 +15,6 @@ const NAMES: Record<string, string> = {
   training_failed: 'Training failed',
 };
 
-/** What was reported, the newest first. */
 export function Events({ events, isOver }: { events: readonly JobEvent[]; isOver: boolean }) {
   if (events.length === 0)
     return (

@@ -12,7 +12,7 @@ import {
 import { CallLink } from './Lineage.tsx';
 import styles from './training.module.css';
 
-/** What became of the units, in the order in which they are looked at. */
+/** Numbers of units by outcome, in the order of the checks. */
 const COUNTS: [name: keyof BuildPreview['counts'], label: string, hint: string][] = [
   ['units', 'Units', 'What the recipe selects'],
   ['waiting', 'Waiting', 'Still running, or not settled yet'],
@@ -27,7 +27,7 @@ const COUNTS: [name: keyof BuildPreview['counts'], label: string, hint: string][
   ['trained_tokens', 'Trained tokens', 'Sampled tokens that are learnt from'],
 ];
 
-/** What one looks at before hours of a GPU are spent on it. */
+/** Shows the numbers of a build that people check before they spend GPU hours on it. */
 export function Facts({
   entity,
   project,

@@ -5,7 +5,7 @@ import { Table } from '../ui/Table.tsx';
 import type { GateResult } from './promotion-queries.ts';
 import styles from './training.module.css';
 
-/** What the comparison found: the verdict, the numbers it rests on, and the rows, the worst first. */
+/** Shows the result of a gate: the verdict, its numbers, and the rows, worst first. */
 export function GateOutcome({ result, action }: { result: GateResult; action: ReactNode }) {
   const { passed, reason, step, against_step, rows, rows_paired } = result;
   return (

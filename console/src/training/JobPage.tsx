@@ -25,7 +25,6 @@ import styles from './training.module.css';
 
 const route = getRouteApi('/p/$entity/$project/training/jobs/$jobId');
 
-/** A training job while it runs: what its trainer reports, as it comes. */
 export function JobPage() {
   const { entity, project, jobId } = route.useParams();
   const search = route.useSearch();
@@ -164,7 +163,7 @@ function Head({ job }: { job: Job }) {
   );
 }
 
-/** The checkpoint that it made, or why it made none. */
+/** Shows the checkpoint that the job made, or why it made none. */
 function MadeStep({ job: { checkpoint, model_id, made_step, no_step_reason } }: { job: Job }) {
   const { entity, project } = route.useParams();
   if (made_step === false)
@@ -189,7 +188,7 @@ function MadeStep({ job: { checkpoint, model_id, made_step, no_step_reason } }: 
   );
 }
 
-/** A job that runs stops when its trainer asks next time. */
+/** Cancels a job. A running job stops at its trainer's next request. */
 function Cancel({ job }: { job: Job }) {
   const client = useQueryClient();
   const me = useMe();

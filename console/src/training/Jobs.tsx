@@ -10,7 +10,6 @@ import { Time } from '../ui/Time.tsx';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
 import { type Job, jobsQuery, type Model } from './queries.ts';
 
-/** The training jobs of a project, or of one model in it, the newest first. */
 export function Jobs({
   entity,
   project,
@@ -26,7 +25,7 @@ export function Jobs({
   const jobs = useInfiniteQuery(jobsQuery(entity, project, modelId));
   const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = jobs;
   useLive(`${entity}/${project}`, ['jobs'], () => {
-    // of a long list that is being read, nothing moves
+    // a long list does not move while it is read
     if (data?.pages.length === 1) return refetch();
   });
   if (error) return <ErrorRetry error={error} onRetry={() => void refetch()} />;
@@ -133,9 +132,12 @@ const jobColumns = (entity: string, project: string, models: readonly Model[]): 
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
-/** The end of an id that begins with its time: those of two things made together differ there. Others stay whole. */
+/**
+ * The end of a UUID. Its beginning is a time, so that only the end distinguishes ids made together. Other ids stay
+ * whole.
+ */
 export const shortId = (id: string) => (UUID.test(id) ? id.slice(-12) : id);
 
-/** Milliseconds from the start of training to its end; null of one that has not come so far. */
+/** Milliseconds from the start of training to its end; null before the end. */
 export const jobDuration = ({ started_at, finished_at }: Job): number | null =>
   started_at && finished_at ? Date.parse(finished_at) - Date.parse(started_at) : null;

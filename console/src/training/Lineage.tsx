@@ -29,7 +29,6 @@ interface ProjectParams {
   project: string;
 }
 
-/** The way from recorded calls to a checkpoint, and to the calls that this made, as a graph. */
 export function Lineage({ entity, project, of }: ProjectParams & { of: LineageRequest }) {
   const project_id = `${entity}/${project}`;
   const { data, error, refetch } = useQuery({
@@ -72,7 +71,7 @@ function LineageGraph({
     [graph, active],
   );
   const box = useRef<HTMLDivElement>(null);
-  /** The nodes before a group was opened: the first that is new gets the focus. */
+  /** The nodes before a group was opened. The first new node gets the focus. */
   const before = useRef<ReadonlySet<string>>(undefined);
   useEffect(() => {
     const added = graph.nodes.find(({ id }) => before.current?.has(id) === false);
@@ -156,15 +155,15 @@ function LineageGraph({
   );
 }
 
-/** Above the nodes, for the headings. */
+/** Height of the headings above the nodes. */
 const HEAD = 28;
-/** From the left end of a layer to that of the next. */
+/** Distance between the left sides of two layers. */
 const COLUMN = 240;
 
 const isBoth = (onWay: ReadonlySet<string> | undefined, from: string, to: string) =>
   onWay !== undefined && onWay.has(from) && onWay.has(to);
 
-/** False where the node has nothing to focus: a call that was deleted is no link. */
+/** Focuses a node. Returns false when it has no link or button: a deleted call has none. */
 function focusNode(box: HTMLElement | null, id: string): boolean {
   const target = box?.querySelector<HTMLElement>(`[data-node="${CSS.escape(id)}"] :is(a, button)`);
   target?.focus();
@@ -287,10 +286,10 @@ function label({ thing, count: n, kind }: GraphNode): string {
     : shortId(thing.id);
 }
 
-/** So many are named to who cannot see the edges. */
+/** Number of targets in the text for screen readers. */
 const NAMED = 3;
 
-/** Where a node leads to, in words. */
+/** Lists the targets of a node in words, for people who cannot see the edges. */
 function leadsToText({ nodes }: Graph, { to }: GraphNode): string {
   if (to.length === 0) return '';
   const named = to.slice(0, NAMED).map((id) => {
@@ -301,7 +300,6 @@ function leadsToText({ nodes }: Graph, { to }: GraphNode): string {
   return ` leads to ${named.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
 }
 
-/** The whole graph in a sentence. */
 function summary({ call, feedback, build, job, checkpoint, made }: Graph['totals']): ReactNode {
   const inputs = [
     call > 0 && amount(call, 'call'),
@@ -317,7 +315,7 @@ function summary({ call, feedback, build, job, checkpoint, made }: Graph['totals
   return parts.join(' → ');
 }
 
-/** A call by its id; a link where its trace is known. One that was deleted has none. */
+/** Shows the id of a call, as a link when its trace is known. A deleted call has no known trace. */
 export function CallLink({
   entity,
   project,

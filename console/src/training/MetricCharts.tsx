@@ -5,11 +5,10 @@ import { number } from '../ui/format.ts';
 import { makeCharts, type MetricRow } from './metrics.ts';
 import styles from './training.module.css';
 
-/** Of more metrics, the others are drawn on request. */
+/** Charts that are shown at first; the others on request. */
 const FIRST_CHARTS = 8;
 const COLOURS = 6;
 
-/** Metrics over steps or events, in their order. */
 export function MetricCharts({ name, rows }: { name: string; rows: readonly MetricRow[] }) {
   const [isWhole, showWhole] = useState(false);
   const buckets = useMemo(() => {
@@ -18,7 +17,7 @@ export function MetricCharts({ name, rows }: { name: string; rows: readonly Metr
   }, [rows, name]);
   const charts = useMemo(() => {
     const found = makeCharts(rows);
-    // a split has its colour, in whichever chart
+    // a split has the same colour in all charts
     const labels = [...new Set(found.flatMap(({ series }) => series.map(({ label }) => label)))];
     return found.map(({ title, series }) => ({
       title,

@@ -21,10 +21,9 @@ import { Trajectories } from './Trajectories.tsx';
 import styles from './training.module.css';
 
 const route = getRouteApi('/p/$entity/$project/training/models/$modelId');
-/** Metrics that have a column; all of them are drawn. */
+/** Metrics with a column in the table. The charts show all metrics. */
 const COLUMNS = 5;
 
-/** A model: how its checkpoints got on, the jobs that made them, and the trajectories that were logged. */
 export function ModelPage() {
   const { entity, project, modelId } = route.useParams();
   const models = useQuery(modelsQuery(entity, project));
@@ -134,7 +133,7 @@ function ModelTabs({ models }: { models: readonly Model[] }) {
   );
 }
 
-/** The checkpoints, the oldest first. */
+/** The metrics of the loaded checkpoints, oldest first. */
 const metricRows = (pages: { data: Checkpoint[] }[] | undefined): MetricRow[] | undefined =>
   pages
     ?.flatMap(({ data }) => data)
@@ -147,7 +146,7 @@ function Checkpoints({
   onOlder,
 }: {
   rows: readonly MetricRow[];
-  /** The steps that were trained on calls that are purged. */
+  /** Steps that were trained on purged calls. */
   tainted: ReadonlySet<number>;
   onOlder: (() => void) | undefined;
 }) {

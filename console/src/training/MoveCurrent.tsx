@@ -6,7 +6,7 @@ import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
 import { aliasesQuery } from './promotion-queries.ts';
 
-/** Makes a step the current one without a gate, once that is confirmed. */
+/** Makes a step the current one without a gate, after a confirmation. */
 export function MoveCurrent({
   entity,
   project,
@@ -18,7 +18,7 @@ export function MoveCurrent({
   project: string;
   modelId: string;
   step: number;
-  /** The words on the button. */
+  /** The label of the button. */
   children: ReactNode;
 }) {
   const project_id = `${entity}/${project}`;

@@ -20,7 +20,6 @@ interface CheckpointParams {
   step: number;
 }
 
-/** Compares a checkpoint with the one that is current, and makes it the current one. */
 export function Promotion(place: CheckpointParams) {
   const { entity, project, modelId, step } = place;
   const project_id = `${entity}/${project}`;
@@ -51,7 +50,7 @@ function currentStepText(step: number, current: number | undefined): string {
     : `Step ${current} is current.`;
 }
 
-/** The gate between a step and the one that it would take the place of. */
+/** Runs the gate between a step and the step that it would replace. */
 function Comparison({
   entity,
   project,
@@ -114,7 +113,7 @@ function refusalText(isPassed: boolean, isOther: boolean): string | undefined {
   return isPassed ? undefined : 'The gate is not passed';
 }
 
-/** A comparison that is asked for; without a step it is with the current one. */
+/** A comparison to run. Without `against_step` it uses the current step. */
 interface GateRequest {
   gate: Gate;
   against_step: number | null;
@@ -126,7 +125,7 @@ const NUMBERS = [
   { name: 'min_difference', label: 'Better by at least', empty: '0' },
 ] as const;
 
-/** What is compared. What is left empty has the default that stands in it. */
+/** Edits a gate. An empty field has the default that its placeholder shows. */
 function GateForm({
   project,
   against,
@@ -266,13 +265,13 @@ function StepField({ value, onChange, against }: TextFieldProps & { against: num
   );
 }
 
-/** The step that a text says; undefined for none, null for what is no number of a step. */
+/** Parses a step. Undefined for an empty text, null for an invalid one. */
 function readStep(text: string): number | undefined | null {
   if (text.trim() === '') return undefined;
   return /^\d{1,9}$/.test(text.trim()) ? Number(text) : null;
 }
 
-/** The object that a text says; undefined for none, null for one that is no object. */
+/** Parses a JSON object. Undefined for an empty text, null for an invalid one. */
 function readFilter(text: string): Record<string, never> | undefined | null {
   if (text.trim() === '') return undefined;
   try {

@@ -25,7 +25,9 @@ import { type EditedRecipe, useRecipeDraft } from './useRecipeDraft.ts';
 
 const route = getRouteApi('/p/$entity/$project/training/recipes');
 
-/** The text is what counts: the form reads it and changes it, and each change is kept in this browser. */
+/**
+ * Edits a recipe as text and as a form. The text is the source of both, and each change of it is kept in this browser.
+ */
 export function RecipeEditor({
   name,
   published,
@@ -168,7 +170,7 @@ function Publish({
     onSuccess: async () => {
       await client.fetchQuery({ ...recipeQuery(id, name), staleTime: 0 });
       await client.invalidateQueries({ queryKey: recipesQuery(id).queryKey });
-      forget(); // only now that the version that took its place is here
+      forget(); // only after the new version is loaded
     },
   });
   return (
@@ -185,7 +187,7 @@ function Publish({
   );
 }
 
-/** An object is found as a recipe by its class, so one that names none gets it. */
+/** Adds the class `Recipe` to a recipe without one, since recipes are found by their class. */
 function withClass(text: string): string {
   const index = jsonIndex(text);
   if (nodeAt(index, '_class_name') !== undefined) return text;

@@ -5,7 +5,7 @@ import { inputClass } from '../ui/Field.tsx';
 import type { FieldKind, FieldSpec } from './recipe-fields.ts';
 import { listJson, numberJson } from './recipe-text.ts';
 
-/** A member of the recipe. An empty field is a member that is absent. */
+/** Edits a member of the recipe. An empty field removes the member. */
 export function RecipeField({
   spec,
   value,
@@ -14,16 +14,16 @@ export function RecipeField({
   onEdit,
 }: {
   spec: FieldSpec;
-  /** As the recipe has it, in the form in which it is typed. */
+  /** The value of the recipe, in the form that a user types. */
   value: string;
-  /** Why the service refuses it. */
+  /** The reason why the service refuses it. */
   fault: string | undefined;
   suggestions: readonly string[] | undefined;
-  /** Null takes the member away. */
+  /** Called with null to remove the member. */
   onEdit: (json: string | null) => void;
 }) {
   const id = useId();
-  /** What is being typed: the recipe may have it in another form, or not yet. */
+  /** The typed text. The recipe may have it in another form, or not yet. */
   const [typed, type] = useState<string>();
   const { label, kind, hint } = spec;
   const shown = typed ?? value;
@@ -69,7 +69,6 @@ export function RecipeField({
   );
 }
 
-/** What one types into. */
 function Control({
   spec: { kind, empty = '', options = [] },
   listId,
@@ -92,7 +91,7 @@ function Control({
     return (
       <select {...shared}>
         <option value="">{empty} (default)</option>
-        {/* what the JSON has is shown, also where the service refuses it */}
+        {/* the current value is offered even if the service refuses it */}
         {[...options, ...(value === '' || options.includes(value) ? [] : [value])].map((option) => (
           <option key={option}>{option}</option>
         ))}
@@ -107,7 +106,7 @@ function Control({
 
 const FLAGS = ['true', 'false'];
 
-/** Null where nothing is typed; undefined for what cannot stand in a recipe. */
+/** The JSON of a typed text. Null for an empty text, undefined for a text that no recipe can contain. */
 function typedJson(kind: FieldKind, typed: string): string | null | undefined {
   if (typed.trim() === '') return null;
   if (kind === 'list') return listJson(typed);

@@ -9,10 +9,10 @@ import { nodeAt, shownValue } from './recipe-text.ts';
 import { RecipeField } from './RecipeField.tsx';
 import styles from './recipe.module.css';
 
-/** The most that a recipe may have. */
+/** The most terms that a recipe may have. */
 const MOST_TERMS = 16;
 
-/** The members that most recipes have. What it does not show stays as it is in the JSON. */
+/** Edits the members that most recipes have. Other members stay unchanged in the JSON. */
 export function RecipeForm({
   entity,
   project,
@@ -23,12 +23,12 @@ export function RecipeForm({
 }: {
   entity: string;
   project: string;
-  /** Of the JSON as it was last valid. */
+  /** Index of the last valid JSON. */
   index: JsonIndex;
   violations: readonly Violation[];
-  /** While the JSON is not valid, there is nothing to edit. */
+  /** The JSON is invalid, so the form cannot be edited. */
   isBroken: boolean;
-  /** Null takes the member away. */
+  /** Called with null to remove the member. */
   onEdit: (path: string, json: string | null) => void;
 }) {
   const { data: terms = [] } = useQuery(termsQuery(`${entity}/${project}`));

@@ -6,7 +6,7 @@ import { inputClass } from '../ui/Field.tsx';
 import { nodeAt } from './recipe-text.ts';
 import styles from './recipe.module.css';
 
-/** The recipe to the letter, and what the service refuses in it. */
+/** Edits the JSON of a recipe, and lists the service's faults in it. */
 export function RecipeJson({
   text,
   index,
@@ -15,7 +15,7 @@ export function RecipeJson({
   onEdit,
 }: {
   text: string;
-  /** Of the text; undefined while it is not valid. */
+  /** Index of the text; undefined while it is invalid. */
   index: JsonIndex | undefined;
   broken: string | undefined;
   violations: readonly Violation[];
@@ -63,7 +63,7 @@ export function RecipeJson({
   );
 }
 
-/** The value at a path, or the one that it is missing in. */
+/** The node at a path, or its nearest existing ancestor. */
 function nearestNode(index: JsonIndex, path: string): number {
   for (let at = path; at !== ''; at = at.replace(/(^|\.|\[)[^.[]*$/, '')) {
     const node = nodeAt(index, at);

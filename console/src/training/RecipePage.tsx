@@ -18,7 +18,7 @@ import styles from './recipe.module.css';
 
 const route = getRouteApi('/p/$entity/$project/training/recipes');
 
-/** A recipe that is edited while its outcome is in sight, or the choice of one. */
+/** Edits a recipe beside its preview, or chooses a recipe to edit. */
 export function RecipePage() {
   const { recipe } = route.useSearch();
   return recipe === undefined ? <Chooser /> : <OpenedRecipe key={recipe} name={recipe} />;
@@ -111,7 +111,7 @@ function Chooser() {
   );
 }
 
-/** The service puts other characters in their places, and the recipe would have another name than it was begun with. */
+/** Names that the service keeps unchanged. It replaces other characters, so the recipe would get another name. */
 const NAME = /^[\w.-]{1,128}$/;
 
 function NewRecipe({ taken }: { taken: readonly string[] }) {

@@ -28,12 +28,15 @@ import { useLastKnown } from './useLastKnown.ts';
 
 const route = getRouteApi('/p/$entity/$project/training/recipes');
 
-/** Shorter pauses are between the strokes of one word. */
+/** Pause after the last key before a preview is requested. */
 const PAUSE_MS = 400;
 
 const NONE: readonly Violation[] = [];
 
-/** What the recipe would make now; it follows the text at a distance, and shows the last outcome until there is another. */
+/**
+ * Shows the trajectories that the recipe would make now. It follows the text with a delay, and keeps the last result
+ * until the next one.
+ */
 export function RecipePreview({
   name,
   text,
@@ -43,7 +46,7 @@ export function RecipePreview({
   onHint,
 }: {
   name: string;
-  /** Undefined while it is no JSON. */
+  /** Undefined while the text is no JSON. */
   text: string | undefined;
   published: PublishedRecipe | null;
   isChanged: boolean;
@@ -105,7 +108,7 @@ function Bar({
   );
 }
 
-/** The outcome of what is tried once that stays the same, and until then the one before. */
+/** Requests a preview when the recipe has not changed for a moment. Returns the previous result until then. */
 function usePreview({
   name,
   text,
@@ -133,19 +136,19 @@ function usePreview({
   });
   const isStale = isFetching || isPlaceholderData || error !== null;
   return {
-    /** The last text that was JSON. */
+    /** The last text that was valid JSON. */
     valid,
     of: { project_id, recipe_ref, mode },
     shown: useLastKnown(data),
     error,
     isFetching,
-    /** What is shown is not of what is edited. */
+    /** The shown result does not belong to the current text. */
     isLate: isStale || settled !== tried || text === undefined,
     refetch: () => void refetch(),
   };
 }
 
-/** A draft that was not valid yet when the page was opened. */
+/** Stands for a draft that was invalid when the page was opened: no preview is requested. */
 const NOTHING = JSON.stringify({ text: '' } satisfies RecipeSource);
 
 function refusalText(isChanged: boolean, isLate: boolean): string | undefined {
@@ -190,7 +193,7 @@ function Outcome({
   );
 }
 
-/** The value once it has stayed the same for a while; the first one at once. */
+/** Returns a value after it has not changed for `PAUSE_MS`; the first value at once. */
 function useSettled(value: string): string {
   const [settled, settle] = useState(value);
   useEffect(() => {
@@ -201,7 +204,7 @@ function useSettled(value: string): string {
   return settled;
 }
 
-/** The one setting that would change the outcome. */
+/** Offers to change the setting that leaves out the most units. */
 function HintNote({
   hint: { setting, value, units },
   isLate,
@@ -226,7 +229,7 @@ function HintNote({
   );
 }
 
-/** Keeps what is shown and nothing else: when the data has changed since, it says so. */
+/** Stores the shown result as a build. The service refuses it when the data has changed since. */
 function CreateBuild({
   of,
   made,
@@ -234,7 +237,7 @@ function CreateBuild({
 }: {
   of: Omit<RequestBody<'/build/create'>, 'expected_digest' | 'accept'>;
   made: BuildPreview;
-  /** It cannot be kept now. */
+  /** The reason why the build cannot be created now. */
   why: string | undefined;
 }) {
   const { entity, project } = route.useParams();

@@ -6,7 +6,6 @@ import type { Sample, Trajectory } from './queries.ts';
 import { TrajectoryView } from './TrajectoryView.tsx';
 import styles from './training.module.css';
 
-/** Some groups, the rewards in each beside each other, and one trajectory as a conversation. */
 export function Samples({ groups }: { groups: readonly Sample[][] }) {
   const [place, choose] = useState('0/0');
   const all = groups.flatMap((samples, group) =>

@@ -9,7 +9,6 @@ import { ErrorNote } from '../ui/Notice.tsx';
 import { type Build, modelsQuery } from './queries.ts';
 import styles from './training.module.css';
 
-/** Makes a build a training job of a model. */
 export function SubmitBuild({
   entity,
   project,

@@ -23,7 +23,7 @@ interface ProjectParams {
 type Checkpoint = Schema<'TaintedCheckpointDto'>;
 type Job = Schema<'TaintedJobDto'>;
 
-/** What purging would reach: of a user, or of calls; without both what is marked. */
+/** The scope of a purge to check: a user or some calls. Empty lists what is already tainted. */
 interface PurgeScope {
   user_id?: string;
   call_ids?: string[];
@@ -41,7 +41,10 @@ const OUTCOMES: Record<Schema<'RetrainedJobDto'>['outcome'], string> = {
   nothing_left: 'has nothing left to train on',
 };
 
-/** What was trained on calls that were purged, or would be: builds, jobs and checkpoints, which may be trained again without them. */
+/**
+ * Lists builds, jobs and checkpoints trained on purged calls, or on calls to be purged. Jobs can be repeated without
+ * them.
+ */
 export function Tainted(place: ProjectParams) {
   const project_id = `${place.entity}/${place.project}`;
   const [reached, reach] = useState<PurgeScope>({});
@@ -83,7 +86,7 @@ export function Tainted(place: ProjectParams) {
   );
 }
 
-/** Asks before a purge what it would reach. */
+/** Chooses the scope of a purge, to see its effect before it is done. */
 function PurgeForm({ onReach }: { onReach: (reached: PurgeScope) => void }) {
   const [user, setUser] = useState('');
   const [calls, setCalls] = useState('');
@@ -165,7 +168,7 @@ function Checkpoints({ entity, project, rows }: ProjectParams & { rows: readonly
   );
 }
 
-/** Queues the training of a checkpoint again, once that is confirmed. */
+/** Queues a new training job for a checkpoint, after a confirmation. */
 function Retrain({
   entity,
   project,

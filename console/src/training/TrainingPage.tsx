@@ -17,7 +17,6 @@ import styles from './training.module.css';
 
 const route = getRouteApi('/p/$entity/$project/training');
 
-/** What is trained in a project: its models, their jobs, and the builds that these are made of. */
 export function TrainingPage() {
   const { entity, project } = route.useParams();
   const { tab = 'models' } = route.useSearch();

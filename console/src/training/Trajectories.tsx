@@ -11,10 +11,10 @@ import { firstWords, TrajectoryView } from './TrajectoryView.tsx';
 import { type Order, ORDERS, type TrajectoriesSearch } from './search.ts';
 import styles from './training.module.css';
 
-/** Each may have hundreds of kilobytes. */
+/** Small, because a trajectory may have hundreds of kilobytes. */
 const PAGE = 25;
 
-/** A trajectory, and what the service says of it beside what was sent. */
+/** A trajectory with the members that the service adds to the logged ones. */
 type StoredTrajectory = Schema<'StoredTrajectoryDto'>;
 
 interface Row {
@@ -22,7 +22,6 @@ interface Row {
   kept: StoredTrajectory;
 }
 
-/** Trajectories of a model or of one of its jobs, and one of them as a conversation. */
 export function Trajectories({
   modelId,
   jobId,
@@ -165,7 +164,7 @@ function without(search: TrajectoriesSearch): TrajectoriesSearch {
   return rest;
 }
 
-/** One more than a page when there are more. */
+/** Reads one row more than a page when more exist. */
 async function findTrajectories(
   of: object,
   { split, step, sort, page = 1 }: TrajectoriesSearch,

@@ -17,7 +17,6 @@ import styles from './training.module.css';
 
 const MOST_FACTS = 24;
 
-/** A trajectory: what it was worth, and what was said in each of its histories. */
 export function TrajectoryView({
   id,
   trajectory,
@@ -25,7 +24,7 @@ export function TrajectoryView({
 }: {
   id: string;
   trajectory: Trajectory;
-  /** The JSON of it, as it is kept. */
+  /** The stored JSON of the trajectory. */
   text: string;
 }) {
   const [tab, show] = useState<'chat' | 'data'>('chat');
@@ -80,7 +79,7 @@ function Histories({ trajectory }: { trajectory: Trajectory }) {
   );
 }
 
-/** Every digit as it was sent, but for the logprobs, which are not kept for reading. */
+/** Shows the JSON with every digit as it was sent. Logprobs are not included. */
 function Data({ id, text }: { id: string; text: string }) {
   const [shown, show] = useState<number>();
   const { data: index, error } = useQuery({
@@ -109,7 +108,7 @@ function Data({ id, text }: { id: string; text: string }) {
 const historyMessages = (history: unknown): unknown =>
   (history as { messages_and_choices?: unknown } | null)?.messages_and_choices;
 
-/** Numbers, and other scalars as their text. */
+/** Scalars as text, numbers formatted. */
 function factsIn(values: unknown): [name: string, value: string][] {
   if (typeof values !== 'object' || values === null) return [];
   return Object.entries(values).map(([name, value]) => [
@@ -118,7 +117,7 @@ function factsIn(values: unknown): [name: string, value: string][] {
   ]);
 }
 
-/** What a trajectory begins with, as far as a line of a list has room: what the user said, as a rule. */
+/** The first message of the user, or else the first message, cut to the length of a table cell. */
 export function firstWords({ messages_and_choices }: Trajectory): string {
   const said = readTrajectoryMessages(messages_and_choices);
   const first = said.find(({ role }) => role === 'user') ?? said[0];

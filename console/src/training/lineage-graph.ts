@@ -3,35 +3,35 @@ import type { Schema } from '../api/client.ts';
 export type Edge = Schema<'LineageEdgeDto'>;
 type LineageItem = Edge['from'];
 
-/** What stands below each other, from left to right. */
+/** The layers from left to right. Nodes of a layer are placed below each other. */
 export const LAYERS = ['inputs', 'builds', 'jobs', 'checkpoints', 'made'] as const;
 type Layer = (typeof LAYERS)[number];
 
 export const WIDTH = 176;
 export const HEIGHT = 32;
 const GAP = 8;
-/** Between two layers, for the edges. */
+/** Space between two layers, for the edges. */
 const SPACE = 64;
 export const MARGIN = 16;
 
-/** So many things that lead from and to the same are drawn one by one; more are one node. */
+/** At most this many things with the same edges are drawn one by one; more share a node. */
 const MOST_ALONE = 4;
-/** Things of a group that are shown when it is opened, and each time more are asked for. */
+/** Things that each click on a group adds to the drawing. */
 export const MORE = 20;
-/** Nodes of a layer. What goes beyond them is counted. */
+/** The most nodes of a layer. The last node stands for all further ones. */
 const MOST_NODES = 60;
 
-/** What a node stands for: one thing, or several of a kind that lead from and to the same. */
+/** A node for one thing, or for several things of a kind with the same edges. */
 export interface GraphNode {
-  /** Stays the same while the graph is drawn anew. */
+  /** Does not change when the graph is drawn again. */
   id: string;
   kind: LineageItem['type'];
   layer: Layer;
-  /** One of a group that is closed, and of the rest of one that is open, is none of them. */
+  /** Null for a node of several things. */
   thing: LineageItem | null;
-  /** How many things it stands for. */
+  /** Number of things in the node. */
   count: number;
-  /** The group that a click opens, or shows more of; null for a thing, and where no more is drawn. */
+  /** The group that a click opens further; null for a single thing, and for the last node of a full layer. */
   opens: string | null;
   x: number;
   y: number;
@@ -42,13 +42,13 @@ export interface GraphNode {
 export interface Graph {
   nodes: GraphNode[];
   edges: { id: string; from: string; to: string; path: string }[];
-  /** Of all things, also of those that are not drawn one by one. */
+  /** Numbers of all things, including those not drawn one by one. */
   totals: Record<LineageItem['type'] | 'made', number>;
   width: number;
   height: number;
 }
 
-/** How many things of a group are shown one by one; none where it is not named. */
+/** Number of things of a group that are drawn one by one; 0 for a group without an entry. */
 export type OpenedGroups = Readonly<Record<string, number>>;
 
 interface GraphMember {
@@ -59,11 +59,13 @@ interface GraphMember {
   to: Set<string>;
 }
 
-/** The edges as a graph in layers; a call that was trained on and was made by a checkpoint stands in both. */
+/**
+ * Draws the edges as a graph in layers. A call that a checkpoint made and that was trained on is in both call layers.
+ */
 export function layOut(edges: readonly Edge[], opened: OpenedGroups): Graph {
   const members = findMembers(edges);
   const nodes = new Map<string, GraphNode>();
-  /** The node that a thing is drawn in. */
+  /** The node of each thing. */
   const drawnIn = new Map<string, string>();
   for (const layer of LAYERS) {
     const drawn = drawLayer(
@@ -137,7 +139,10 @@ interface Drawn {
   keys: string[];
 }
 
-/** Those that lead from and to the same are a group. Of more nodes than a layer has room for, the last are one. */
+/**
+ * Groups the things of a layer that have the same edges. When the layer has too many nodes, the last one stands for the
+ * rest.
+ */
 function drawLayer(members: readonly GraphMember[], opened: OpenedGroups): Drawn[] {
   const groups = new Map<string, GraphMember[]>();
   for (const member of members) {
@@ -174,13 +179,13 @@ const aNode = (
   node: Omit<GraphNode, 'x' | 'y' | 'from' | 'to' | 'opens'> & { opens?: string },
 ): GraphNode => ({ opens: null, ...node, x: 0, y: 0, from: [], to: [] });
 
-/** Each layer in the order of what it comes from, so that few edges cross, and in the middle of the height. */
+/** Sorts each layer by the position of its sources, so that few edges cross, and centres it vertically. */
 function placeNodes(nodes: ReadonlyMap<string, GraphNode>): { width: number; height: number } {
   const layers = LAYERS.map((layer) => [...nodes.values()].filter((node) => node.layer === layer));
   const most = Math.max(1, ...layers.map((layer) => layer.length));
   const inner = most * (HEIGHT + GAP) - GAP;
   layers.forEach((layer, column) => {
-    // what comes from nothing stands last
+    // nodes without a source come last
     const middle = ({ from }: GraphNode) =>
       from.length === 0 ? inner : from.reduce((sum, id) => sum + nodes.get(id)!.y, 0) / from.length;
     if (column > 0) layer.sort((a, b) => middle(a) - middle(b));
@@ -196,7 +201,7 @@ function placeNodes(nodes: ReadonlyMap<string, GraphNode>): { width: number; hei
   };
 }
 
-/** From the right end of a node to the left end of another one. */
+/** The path of an edge, from the right side of a node to the left side of another. */
 function curve(from: GraphNode, to: GraphNode): string {
   const [x1, y1] = [from.x + WIDTH, from.y + HEIGHT / 2];
   const [x2, y2] = [to.x, to.y + HEIGHT / 2];
@@ -204,7 +209,7 @@ function curve(from: GraphNode, to: GraphNode): string {
   return `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`;
 }
 
-/** The node that an arrow key leads to; undefined at the end of a way. */
+/** The node that an arrow key moves to; undefined at the end of the graph. */
 export function nextNode({ nodes }: Graph, id: string, key: string): string | undefined {
   const node = nodes.find((one) => one.id === id);
   if (!node) return undefined;
@@ -215,7 +220,7 @@ export function nextNode({ nodes }: Graph, id: string, key: string): string | un
   return step === 0 ? undefined : column[column.indexOf(node) + step]?.id;
 }
 
-/** A node, and all on the ways that lead to it and from it. */
+/** A node with all its ancestors and descendants. */
 export function nodesOnWay({ nodes }: Graph, id: string): Set<string> {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const found = new Set([id]);

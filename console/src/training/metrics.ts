@@ -1,6 +1,5 @@
 import type { Metrics } from './queries.ts';
 
-/** The metrics at a step, or of an event. */
 export interface MetricRow {
   at: number;
   metrics: Metrics | Record<string, unknown>;
@@ -8,23 +7,23 @@ export interface MetricRow {
 
 export interface MetricChart {
   title: string;
-  /** By the split that it was computed of; `trainer` where it has none. One value a row. */
+  /** One series per split; `trainer` for metrics without a split. One value per row. */
   series: { label: string; values: (number | null)[] }[];
 }
 
 const TRAINER = 'trainer';
-/** What is drawn first; how much there was comes last. */
+/** Metrics that are drawn first. Sizes (`num_…`) come last. */
 const FIRST = ['reward', 'loss'];
 const SIZES = /^num_/;
 
-/** The splits that trajectories were logged of: the service says of each how many there were. */
+/** The splits of the logged trajectories. The service adds `<split>/num_trajectories` for each. */
 export function listSplits(rows: readonly MetricRow[]): string[] {
   const names = rows.flatMap(({ metrics }) => Object.keys(metrics));
   const found = names.flatMap((name) => /^([^/]+)\/num_trajectories$/.exec(name)?.[1] ?? []);
   return [...new Set(found)].toSorted();
 }
 
-/** One chart a metric, with a line for each split that has it. */
+/** Makes one chart per metric, with a line for each split. */
 export function makeCharts(rows: readonly MetricRow[]): MetricChart[] {
   const splits = new Set(listSplits(rows));
   const charts = new Map<string, Map<string, (number | null)[]>>();

@@ -5,10 +5,10 @@ export type Gate = NonNullable<RequestBody<'/models/promote'>['gate']>;
 export type GateResult = Schema<'GateResultDto'>;
 export type Move = Schema<'AliasMoveDto'>;
 
-/** The alias that promoting moves. */
+/** The alias that a promotion moves. */
 export const CURRENT = 'current';
 
-/** Where the aliases of a model stand, and how they came there, the newest move first. */
+/** Reads the aliases of a model and their history, newest move first. */
 export const aliasesQuery = (project_id: string, model_id: string) =>
   queryOptions({
     queryKey: ['aliases', project_id, model_id],

@@ -18,15 +18,15 @@ type List =
 type Item<P extends List> = Answer<P, 'get'> extends { data: (infer T)[] } ? T : never;
 type Page<P extends List> = Omit<Answer<List, 'get'>, 'data'> & { data: Item<P>[] };
 
-/** What a list is asked for: the id in its path, and its query. */
+/** Parameters of a list: the id in its path, and its query. */
 interface ListRequest {
   id?: string;
   [name: string]: string | undefined;
 }
 
-/** The most that a list answers at once. */
+/** The most items that a list returns at once. */
 const PAGE = 100;
-/** Nobody trains so many models in one project; of more, the oldest are known. */
+/** The most models that are read, oldest first. */
 const MOST_MODELS = 1000;
 
 async function pageQuery<P extends List>(
@@ -41,7 +41,7 @@ async function pageQuery<P extends List>(
   return (await response.json()) as Page<P>;
 }
 
-/** The pages of a list from the beginning, or from behind an item, to the end. */
+/** Reads all pages of a list, from the beginning or from behind an item. */
 async function* readPages<P extends List>(
   path: P,
   asked: ListRequest,
@@ -55,7 +55,7 @@ async function* readPages<P extends List>(
   }
 }
 
-/** Pages of a list whose newest items come first. */
+/** Reads pages of a list, newest items first. */
 const newestFirst = <P extends List>(path: P, asked: ListRequest) =>
   infiniteQueryOptions({
     queryKey: ['training', path, asked],
@@ -87,7 +87,7 @@ export type CheckpointFile = Schema<'ManifestFileDto'>;
 const checkpointPath = (modelId: string, step: number) =>
   `/v1/preview/models/${modelId}/checkpoints/${step}`;
 
-/** A checkpoint with its files, and what its trainer said of it as the text that it sent. */
+/** Reads a checkpoint with its files. Its config stays the text that the trainer sent. */
 export const checkpointQuery = (modelId: string, step: number) =>
   queryOptions({
     queryKey: ['checkpoint', modelId, step],
@@ -102,11 +102,10 @@ export const checkpointQuery = (modelId: string, step: number) =>
     },
   });
 
-/** Where the bytes of a file are; with a header `Range`, a part of them. */
+/** The path of a file's bytes. A `Range` header selects a part. */
 export const filePath = (modelId: string, step: number, name: string) =>
   `${checkpointPath(modelId, step)}/file?name=${encodeURIComponent(name)}`;
 
-/** Of a project, or of a model in it. */
 export const jobsQuery = (entity: string, project: string, model_id?: string) =>
   newestFirst('/v1/preview/training-jobs', { entity, project, ...(model_id && { model_id }) });
 
@@ -118,8 +117,8 @@ export const jobQuery = (id: string) =>
   });
 
 /**
- * All events of a job, the oldest first; asked again, only those that have come since. What an attempt reported that is tried
- * again counts no more, so that each attempt begins anew.
+ * Reads all events of a job, oldest first. Later reads add only new events. Each attempt begins with an empty list,
+ * since the reports of a repeated attempt no longer count.
  */
 export const eventsQuery = (job: Job | undefined) =>
   queryOptions({
@@ -143,14 +142,12 @@ export type Lint = Schema<'LintDto'>;
 export type Rewards = Schema<'RewardFactsDto'>;
 export type Facts = Schema<'PreviewFactsDto'>;
 export type Build = Schema<'BuildDto'>;
-/** What a recipe makes of the calls. */
 export type BuildPreview = Omit<Schema<'BuildPreviewedDto'>, 'samples' | 'hint'>;
-/** The setting of a recipe that leaves out the most. */
+/** The setting of a recipe that leaves out the most units. */
 export type Hint = Schema<'BuildPreviewedDto'>['hint'];
 
 const BUILDS = 100;
 
-/** The newest builds first. */
 export const buildsQuery = (project_id: string, buildId?: string) =>
   infiniteQueryOptions({
     queryKey: ['builds', project_id, buildId],
@@ -172,10 +169,10 @@ export const buildsQuery = (project_id: string, buildId?: string) =>
     getNextPageParam: (page, pages) => (page.length < BUILDS ? undefined : pages.length * BUILDS),
   });
 
-/** Bytes of a group that is shown as a sample. */
+/** Characters that are read for samples at most. */
 const MOST_SAMPLE = 8_000_000;
 
-/** The first groups of a build, as far as they are of a size to be read. */
+/** Reads the first groups of a build, as far as they fit into `MOST_SAMPLE`. */
 export const samplesQuery = (project_id: string, build_id: string, groups: number) =>
   queryOptions({
     queryKey: ['samples', project_id, build_id],
@@ -197,13 +194,13 @@ export const samplesQuery = (project_id: string, build_id: string, groups: numbe
         text += value;
         ends += value.split('\n').length - 1;
       }
-      end.abort(); // of the rest, nothing is asked for
+      end.abort(); // ends the download
       const lines = text.split('\n').slice(0, -1).slice(0, groups);
       return Promise.all(lines.map(async (line) => readGroup(await indexJson(line, signal), 0)));
     },
   });
 
-/** A trajectory, and its JSON as it is kept: every digit as it was recorded. */
+/** A trajectory with its stored JSON, in which every digit is as recorded. */
 export interface Sample {
   text: string;
   trajectory: Trajectory;
@@ -220,7 +217,7 @@ export const readGroup = (index: JsonIndex, group: number): Sample[] => {
 
 export type Trajectory = Schema<'TrajectoryDto'>;
 
-/** The traces of calls that are known by their ids only. */
+/** Reads the trace ids of calls. */
 export const tracesQuery = (project_id: string, ids: readonly string[]) =>
   queryOptions({
     queryKey: ['traces of', project_id, ids],

@@ -1,13 +1,13 @@
-/** A recipe that is not published as it stands, kept in this browser. */
+/** An unpublished change of a recipe, kept in this browser. */
 export interface RecipeDraft {
   text: string;
-  /** The digest of the version that it was begun from; null for a recipe that is new. */
+  /** The digest of the version that the draft is based on; null for a new recipe. */
   base: string | null;
 }
 
 const prefix = (user: string, project: string) => `skein.recipe ${user} ${project} `;
 
-/** Null where there is none, and where it cannot be read. */
+/** Null without a readable draft. */
 export function readDraft(user: string, project: string, name: string): RecipeDraft | null {
   try {
     const kept = JSON.parse(
@@ -20,7 +20,7 @@ export function readDraft(user: string, project: string, name: string): RecipeDr
   }
 }
 
-/** False where the browser has no room for it, or keeps nothing. */
+/** Returns false when the browser cannot store it. */
 export function keepDraft(
   user: string,
   project: string,
@@ -38,7 +38,6 @@ export function keepDraft(
 export const dropDraft = (user: string, project: string, name: string): void =>
   localStorage.removeItem(prefix(user, project) + name);
 
-/** The names of the recipes that have one. */
 export function draftNames(user: string, project: string): string[] {
   const before = prefix(user, project);
   return Object.keys(localStorage)

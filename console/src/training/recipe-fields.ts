@@ -1,16 +1,15 @@
-/** How the value of a field is typed, and written into the recipe. */
+/** The input and the JSON form of a field's value. */
 export type FieldKind = 'text' | 'number' | 'list' | 'json' | 'choice';
 
 export interface FieldSpec {
-  /** Where the value stands in the recipe, as the service names it when it refuses it. */
+  /** The path of the value in the recipe, as the service names it in its errors. */
   path: string;
   label: string;
   kind: FieldKind;
-  /** What counts while it is empty. */
+  /** The default that applies while the field is empty. */
   empty?: string;
   hint?: string;
   options?: readonly string[];
-  /** What is offered while one types. */
   suggest?: 'feedback' | 'models';
 }
 
@@ -18,7 +17,7 @@ const PURPOSES = ['rl', 'sft', 'dpo', 'kto'];
 const UNITS = ['trace', 'turn', 'thread', 'call'];
 const FLAGS = ['true', 'false'];
 
-/** The members that most recipes have, in the order in which they are thought of. All else is edited as JSON. */
+/** The members that most recipes have, in the order in which people decide them. Other members are edited as JSON. */
 export const SECTIONS: readonly { title: string; fields: readonly FieldSpec[] }[] = [
   {
     title: 'What it is for',
@@ -170,7 +169,6 @@ export const SECTIONS: readonly { title: string; fields: readonly FieldSpec[] }[
   },
 ];
 
-/** Of each term of the reward. */
 export const termFields = (place: number): readonly FieldSpec[] => {
   const at = `reward.sum[${place}]`;
   return [

@@ -7,7 +7,6 @@ import { indexJson } from '../json/json-indexer.ts';
 import { type Hint, type BuildPreview, readGroup, type Sample } from './queries.ts';
 import type { RewardTerm } from './recipe-templates.ts';
 
-/** The names of the recipes of a project, the newest first. */
 export const recipesQuery = (project_id: string) =>
   queryOptions({
     queryKey: ['recipes', project_id],
@@ -28,13 +27,13 @@ export const recipesQuery = (project_id: string) =>
   });
 
 export interface PublishedRecipe {
-  /** Laid out for reading; names and scalars are as they were sent. */
+  /** The recipe, formatted for reading. Names and scalars are as they were sent. */
   text: string;
   digest: string;
   version: number;
 }
 
-/** The newest version of a recipe; null where there is none. */
+/** Reads the newest version of a recipe; null when none exists. */
 export const recipeQuery = (project_id: string, object_id: string) =>
   queryOptions({
     queryKey: ['recipe', project_id, object_id],
@@ -57,7 +56,7 @@ export const recipeQuery = (project_id: string, object_id: string) =>
     },
   });
 
-/** Publishes the text to the letter. */
+/** Publishes the text unchanged. */
 export async function publishRecipe(
   project_id: string,
   object_id: string,
@@ -73,7 +72,7 @@ export const recipeRef = (project: string, name: string, digest: string): string
 
 export type Mode = 'all' | 'new';
 
-/** A published recipe by its ref, or the text of one that is not. */
+/** A published recipe by its ref, or the text of an unpublished one. */
 export type RecipeSource = { recipe_ref: string } | { text: string };
 
 export interface PreviewResult {
@@ -84,7 +83,7 @@ export interface PreviewResult {
 
 const SAMPLES = 1;
 
-/** What a recipe would make now. Nothing is stored. A request that is not wanted any more is ended. */
+/** Reads a preview of a recipe without storing anything. A request that is no longer needed is aborted. */
 export const previewQuery = (project_id: string, tried: RecipeSource, mode: Mode) =>
   queryOptions({
     queryKey: ['preview', project_id, tried, mode],
@@ -121,7 +120,7 @@ export const previewQuery = (project_id: string, tried: RecipeSource, mode: Mode
     },
   });
 
-/** What the service refuses in a recipe, by the paths in it. */
+/** The service's faults in a recipe, with their paths. */
 export const recipeViolations = (error: unknown): readonly Violation[] =>
   error instanceof Problem
     ? error.violations.map(({ path, message }) => ({
@@ -130,17 +129,17 @@ export const recipeViolations = (error: unknown): readonly Violation[] =>
       }))
     : [];
 
-/** Of so much of the newest feedback, the types and the paths are offered. */
+/** The newest feedback entries that suggestions are made from. */
 const FEEDBACK = 200;
 const MOST_TERMS = 100;
 const MOST_DEPTH = 6;
 
-/** A place in feedback where a value stands, and whether it is a number or a boolean. */
+/** A path in feedback with a value, and whether that is a number or a boolean. */
 export interface FeedbackTerm extends RewardTerm {
   isScore: boolean;
 }
 
-/** What a reward can be made of: the types of the newest feedback of a project, and where values stand in them. */
+/** Reads the possible terms of a reward: types of the newest feedback, and the paths of values in it. */
 export const termsQuery = (project_id: string) =>
   queryOptions({
     queryKey: ['terms', project_id],

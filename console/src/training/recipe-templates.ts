@@ -5,7 +5,7 @@ export type Purpose = 'rl' | 'sft' | 'dpo' | 'kto';
 export interface Template {
   purpose: Purpose;
   title: string;
-  /** What it is for, and what it expects of the recorded calls. */
+  /** The purpose of the template, and its requirements on the recorded calls. */
   hint: string;
 }
 
@@ -32,13 +32,13 @@ export const TEMPLATES: readonly Template[] = [
   },
 ];
 
-/** Where the reward of a recipe that is begun comes from. */
+/** A type of feedback and a path in it, which a new recipe takes its reward from. */
 export interface RewardTerm {
   feedback: string;
   path: string;
 }
 
-/** Of what a project has, the term that a recipe of a purpose begins with: thumbs for answers by themselves, else a score. */
+/** The first reward term of a new recipe. Purposes that compare answers prefer a score, others prefer thumbs. */
 export function firstTerm(
   purpose: Purpose,
   found: readonly (RewardTerm & { isScore: boolean })[],
@@ -57,7 +57,7 @@ const score = (): RewardTerm => ({
   path: 'output.score',
 });
 
-/** The value of a recipe of a purpose, with a term that the project has feedback for. */
+/** Makes a recipe for a purpose. `given` is a term that the project has feedback for. */
 export function templateRecipe(purpose: Purpose, given?: RewardTerm): object {
   const isScored = isCompared(purpose);
   const term = given ?? (isScored ? score() : thumbs());

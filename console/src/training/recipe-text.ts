@@ -2,14 +2,14 @@ import { formatJson } from '../json/json-format.ts';
 import { type JsonIndex, jsonIndex } from '../json/json-index.ts';
 import { decoded } from '../json/visible-text.ts';
 
-/** Names of members, and places in lists. */
+/** Names of members and indexes of items. */
 type TextPath = (string | number)[];
 
-/** The way to a value, as the service names it: `reward.sum[0].path`. */
+/** Parses a path in the service's spelling: `reward.sum[0].path`. */
 const readPath = (path: string): TextPath =>
   Array.from(path.matchAll(/([^.[\]]+)|\[(\d+)\]/g), ([, name, place]) => name ?? Number(place));
 
-/** The node at a path; undefined where there is none. */
+/** The node at a path; undefined without one. */
 export function nodeAt(index: JsonIndex, path: string): number | undefined {
   let node: number | undefined = 0;
   for (const part of readPath(path)) {
@@ -25,7 +25,11 @@ function childAt(index: JsonIndex, node: number, part: string | number): number 
   return kind === 'array' ? [...index.children(node)][part] : undefined;
 }
 
-/** The text with a value at a path, laid out anew; what else there is stays to the letter. @throws BadJson */
+/**
+ * Sets the value at a path and formats the text again. All other values keep their text.
+ *
+ * @throws InvalidJson
+ */
 export function withValue(text: string, path: string, value: string): string {
   const index = jsonIndex(text);
   const parts = readPath(path);
@@ -38,7 +42,11 @@ export function withValue(text: string, path: string, value: string): string {
   return reformat(replaceNode(index, node, value));
 }
 
-/** The text without the value at a path. @throws BadJson */
+/**
+ * Removes the value at a path.
+ *
+ * @throws InvalidJson
+ */
 export function withoutValue(text: string, path: string): string {
   const index = jsonIndex(text);
   const parts = readPath(path);
@@ -67,12 +75,12 @@ const reformat = (text: string) => formatJson(jsonIndex(text));
 const replaceNode = ({ text, nodes }: JsonIndex, node: number, value: string) =>
   text.slice(0, nodes.start[node]) + value + text.slice(nodes.end[node]);
 
-/** Where a value begins, its name included. */
+/** Offset of a value, including its name. */
 function beginning(index: JsonIndex, node: number): number {
   return index.nodeKey(node) === undefined ? index.nodes.start[node]! : index.nodes.key[node]!;
 }
 
-/** Adds what is missing below a node; a node that cannot hold it is replaced. */
+/** Adds the missing members below a node. A node that cannot have members is replaced. */
 function withMember(index: JsonIndex, node: number, missing: TextPath, value: string): string {
   const [part, ...below] = missing as [string | number, ...TextPath];
   const inside = below.reduceRight<string>((inner, name) => container(name, inner), value);
@@ -89,11 +97,11 @@ const container = (part: string | number, inside: string) =>
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
-/** What is typed into a field that takes a number: another text stays one, so that the service says what is wrong with it. */
+/** The JSON for a typed number. Any other text becomes a string, so that the service reports what is wrong. */
 export const numberJson = (typed: string): string =>
   NUMBER.test(typed.trim()) ? typed.trim() : JSON.stringify(typed);
 
-/** One item a line. */
+/** The JSON list of a text with one item per line. */
 export const listJson = (typed: string): string =>
   JSON.stringify(
     typed
@@ -102,7 +110,9 @@ export const listJson = (typed: string): string =>
       .filter((line) => line !== ''),
   );
 
-/** What a field shows of a value: a text without its quotation marks, a list a line each, all else as it is written. */
+/**
+ * The text that a field shows: a string without quotation marks, a list with one item per line, other values unchanged.
+ */
 export function shownValue(index: JsonIndex, node: number | undefined): string {
   if (node === undefined) return '';
   const kind = index.kind(node);

@@ -3,7 +3,6 @@ import { textIn } from '../api/search.ts';
 const TABS = ['models', 'jobs', 'builds', 'tainted'] as const;
 type TrainingTab = (typeof TABS)[number];
 
-/** What stands in the address of the page of all models. */
 export interface TrainingSearch {
   tab?: TrainingTab;
 }
@@ -21,14 +20,13 @@ export const ORDERS = {
 } as const;
 export type Order = keyof typeof ORDERS;
 
-/** Which trajectories are read, and in which order. */
 export interface TrajectoriesSearch {
   split?: string;
   step?: number;
-  /** By groups when absent, those that came last first. */
+  /** Latest groups first when absent. */
   sort?: Order;
   page?: number;
-  /** The id of the one that is read; the first one when absent. */
+  /** The id of the shown trajectory; the first one when absent. */
   read?: string;
 }
 
@@ -86,7 +84,7 @@ export function buildSearch({ tab }: Record<string, unknown>): BuildSearch {
   return tab === 'samples' || tab === 'lineage' ? { tab } : {};
 }
 
-/** The recipe that is edited, and whether its preview is of what was not trained yet only. */
+/** The edited recipe, and whether its preview is limited to calls that were not trained on. */
 export interface RecipeSearch {
   recipe?: string;
   mode?: 'new';

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 
-/** The value, or while there is none the last one that there was. */
+/** Returns the value, or the last defined one while it is undefined. */
 export function useLastKnown<T>(value: T | undefined): T | undefined {
   const [known, know] = useState(value);
   if (value !== undefined && value !== known) know(value);

@@ -5,7 +5,7 @@ import type { PublishedRecipe } from './recipe-queries.ts';
 import { type RecipeDraft, dropDraft, keepDraft } from './recipe-drafts.ts';
 import { useLastKnown } from './useLastKnown.ts';
 
-/** The text that is edited: that of the published version until something is changed, and from then on the one of this browser. */
+/** Keeps the edited text of a recipe: the published text until the first change, then the draft of this browser. */
 export function useRecipeDraft({
   project,
   name,
@@ -30,14 +30,14 @@ export function useRecipeDraft({
   return {
     text,
     isChanged: text !== published?.text,
-    /** Another version was published since the changes were begun. */
+    /** Another version was published after the changes were begun. */
     isBehind: draft !== null && published !== null && draft.base !== published.digest,
-    /** The browser has no room for the changes. */
+    /** The browser could not store the changes. */
     isUnkept,
-    /** Of the text; undefined while it is no JSON. */
+    /** Index of the text; undefined while it is no JSON. */
     index: parsed.index,
     broken: parsed.broken,
-    /** Of the text as it was last valid. */
+    /** Index of the last valid text. */
     lastIndex: useLastKnown(parsed.index) ?? EMPTY,
     forget,
     edit: (next: string) => {

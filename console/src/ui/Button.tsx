@@ -3,7 +3,7 @@ import styles from './controls.module.css';
 
 type Look = 'primary' | 'quiet' | 'danger';
 
-/** The class of a button, also for links that look like one. */
+/** The class of a button, also used for links that look like one. */
 export const buttonClass = (look?: Look): string =>
   look ? `${styles['button']} ${styles[look]}` : styles['button']!;
 

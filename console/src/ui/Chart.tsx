@@ -5,15 +5,15 @@ import styles from './chart.module.css';
 
 export interface Series {
   label: string;
-  /** A colour of tokens.css, such as `--series-1`. */
+  /** The name of a colour in tokens.css, such as `--series-1`. */
   colour: string;
-  /** One a bucket; null where there is nothing to show. */
+  /** One value per bucket; null for a gap. */
   values: readonly (number | null)[];
-  /** What the legend says when no bucket is pointed at. */
+  /** The text in the legend while no bucket is pointed at. */
   whole: string;
 }
 
-/** Buckets of time, in seconds; or, where they have a name, numbers of that name: step 0, step 1. */
+/** Time buckets in seconds. With a `name` they are numbers instead: step 0, step 1, …. */
 interface Buckets {
   starts: readonly number[];
   until: number;
@@ -24,17 +24,18 @@ interface ChartProps {
   title: string;
   buckets: Buckets;
   series: readonly Series[];
-  /** Bars upon each other, bars in front of each other, or lines. */
+  /** Stacked bars, bars in front of each other, or lines. */
   look: 'stacked' | 'bars' | 'lines';
   format: (value: number | null) => string;
-  /** Is told the window that was dragged over, in seconds. */
+  /** Called with the window that the user dragged over, in seconds. */
   onZoom?: (from: number, to: number) => void;
 }
 
 const HEIGHT = 150;
 
 /**
- * Series over time. All charts of a page point at the same bucket; the arrow keys move it, and the legend has its values.
+ * Draws series over time. All charts of a page point at the same bucket. The arrow keys move it, and the legend shows
+ * its values.
  */
 export function Chart({ title, buckets, series, look, format, onZoom }: ChartProps) {
   const holder = useRef<HTMLDivElement>(null);
@@ -145,7 +146,10 @@ const WHOLE_NUMBERS = Array.from({ length: 9 }, (_, n) =>
   [1, 2, 5].map((by) => by * 10 ** n),
 ).flat();
 
-/** The middles of the buckets, or the numbers, and the series; stacked ones from the outermost in, so that each is drawn over its sum. */
+/**
+ * The x values (bucket centres or numbers) and the series. Stacked series are sums, the largest first, so that each is
+ * drawn over the one behind it.
+ */
 function chartData(
   { starts, until, name }: Buckets,
   series: readonly Series[],
@@ -175,7 +179,7 @@ function bucketName({ starts, until, name }: Buckets, index: number): string {
   });
 }
 
-/** A day where one begins, and else the time, so far as the ticks are apart. */
+/** A date at midnight and for long steps, else the time with seconds if the step needs them. */
 function printTick(at: number, step: number): string {
   const date = new Date(at * 1000);
   if (step > 300 * DAY_S) return String(date.getFullYear());
@@ -191,7 +195,7 @@ function printTick(at: number, step: number): string {
   });
 }
 
-/** What a name of tokens.css stands for now: a canvas takes no names. */
+/** Resolves a name of tokens.css to a colour, since a canvas does not know CSS variables. */
 function resolveColour(element: HTMLElement, name: string): string {
   element.style.color = `var(${name})`;
   const { color } = getComputedStyle(element);
@@ -210,7 +214,7 @@ function whenThemeChanges(listener: () => void): () => void {
   };
 }
 
-/** A line is drawn between two values: one that has none beside it would not be seen. */
+/** Indexes of values next to a gap. They are drawn as points, since a line needs two values. */
 function besideGaps(u: uPlot, series: number): number[] {
   const values = u.data[series]!;
   return [...values.keys()].filter(
@@ -256,7 +260,7 @@ function chartOptions({
     padding: [8, 20, 0, 0],
     scales: {
       x: { time: !isNumbered, range },
-      // what is learnt may be below zero, or change a little far above it
+      // training metrics may be negative, or vary little far above zero
       y: isNumbered ? {} : { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] },
     },
     axes: [
@@ -293,7 +297,7 @@ function chartOptions({
       y: false,
       points: { show: look === 'lines' },
       drag: { x: !isNumbered, y: false, setScale: false },
-      // what is dragged over in one chart is not dragged over in each of them
+      // only pointing is shared between charts, not dragging
       sync: {
         key: isNumbered ? 'number' : 'time',
         filters: { pub: (event) => /^mouse(move|leave)$/.test(event) },

@@ -2,7 +2,6 @@ import { useId } from 'react';
 import controls from './controls.module.css';
 import { inputClass } from './Field.tsx';
 
-/** The choice of a role, by the words that each is shown with. */
 export function ChooseRole<Role extends string>({
   value,
   roles,

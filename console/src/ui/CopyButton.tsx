@@ -3,7 +3,7 @@ import { Button } from './Button.tsx';
 
 const SHOWN_MS = 1500;
 
-/** Copies a text as it is, and says so in its own width. */
+/** Copies a text unchanged. The confirmation does not change the button's width. */
 export function CopyButton({
   text,
   label = 'Copy',

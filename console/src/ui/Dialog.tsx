@@ -2,7 +2,6 @@ import { Dialog as Base } from '@base-ui/react/dialog';
 import type { ReactNode } from 'react';
 import styles from './controls.module.css';
 
-/** A question that has to be answered first. */
 export function Dialog({
   title,
   isOpen,

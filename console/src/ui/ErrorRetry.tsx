@@ -2,7 +2,6 @@ import { Button } from './Button.tsx';
 import { ErrorNote } from './Notice.tsx';
 import styles from './page.module.css';
 
-/** What went wrong, and a way to try again. */
 export const ErrorRetry = ({
   error,
   onRetry,

@@ -3,7 +3,6 @@ import styles from './controls.module.css';
 
 export const inputClass = styles['input']!;
 
-/** A text box with its label above it. */
 export function Field({
   label,
   hint,

@@ -1,6 +1,5 @@
 import styles from './controls.module.css';
 
-/** What a call does, as far as it says so. */
 export type CallKind =
   | 'llm'
   | 'tool'
@@ -31,13 +30,13 @@ const KIND_BY_OPERATION: Record<string, CallKind> = {
   event: 'event',
 };
 
-/** By the operation that a span names; a call with tokens and nothing below it is that of a model. */
+/** The kind by the operation of a span. Without one, a call with tokens and no calls below it is a model's. */
 export function kindOf(operation: string | null, isModel: boolean): CallKind | undefined {
   if (operation && Object.hasOwn(KIND_BY_OPERATION, operation)) return KIND_BY_OPERATION[operation];
   return isModel ? 'llm' : undefined;
 }
 
-/** A title, and the lines of a picture of 14 by 14. */
+/** The title and the SVG path (14 by 14) of each kind. */
 const LOOK: Record<CallKind, [title: string, lines: string]> = {
   llm: ['Model', 'M7 1.5 8.4 5.6 12.5 7 8.4 8.4 7 12.5 5.6 8.4 1.5 7 5.6 5.6Z'],
   tool: ['Tool', 'M8.5 2a3 3 0 0 0-2.6 4.4L2 10.3 3.7 12l3.9-3.9A3 3 0 0 0 12 5.5L10 7 7 4l1.5-2Z'],
@@ -51,7 +50,7 @@ const LOOK: Record<CallKind, [title: string, lines: string]> = {
   event: ['Event', 'M8 1.5 3 8h3.5L6 12.5 11 6H7.5Z'],
 };
 
-/** The kind of a call by shape as well as by colour; nothing where it is unknown. */
+/** Shows the kind of a call by shape and colour; nothing for an unknown kind. */
 export function KindIcon({ kind }: { kind: CallKind | undefined }) {
   if (!kind) return null;
   const [title, lines] = LOOK[kind];

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { Problem } from '../api/problem.ts';
 import styles from './controls.module.css';
 
-/** What a list shows that has nothing to show: why, and what to do. */
+/** Shown instead of an empty list: the reason, and what to do. */
 export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className={styles['notice']}>
@@ -12,7 +12,7 @@ export function EmptyState({ title, children }: { title: string; children?: Reac
   );
 }
 
-/** What the service said, with the id that its log knows the request by. */
+/** Shows an error with the id of the request in the service's log. */
 export function ErrorNote({ error }: { error: unknown }) {
   return (
     <div role="alert" className={styles['error']}>
@@ -24,7 +24,7 @@ export function ErrorNote({ error }: { error: unknown }) {
   );
 }
 
-/** Stands where rows will be, as high as they. */
+/** A placeholder as high as the rows that are loading. */
 export function Skeleton({ rows }: { rows: number }) {
   return (
     <div className={styles['skeleton']} role="progressbar" aria-busy="true" aria-label="Loading">

@@ -3,7 +3,7 @@ import { ErrorRetry } from './ErrorRetry.tsx';
 import { useTitle } from './useTitle.ts';
 import styles from './page.module.css';
 
-/** A page that scrolls below its title. An error stands above what there still is to show. */
+/** A page that scrolls below its title. An error is shown above the content. */
 export function Page({
   title,
   note,
@@ -15,11 +15,11 @@ export function Page({
 }: {
   title: string;
   note?: ReactNode;
-  /** At the right of the title. */
+  /** Shown at the right of the title. */
   actions?: ReactNode;
   error?: Error | null;
   onRetry?: () => void;
-  /** As high and wide as the window leaves: what is in it scrolls, and not the page. */
+  /** Fills the window: the content scrolls instead of the page. */
   isFull?: boolean;
   children: ReactNode;
 }) {

@@ -2,7 +2,6 @@ import type { Remarks } from '../api/remarks.ts';
 import styles from './controls.module.css';
 import { Thumb } from './Thumb.tsx';
 
-/** What people thought of a call, in the room of a cell. */
 export function RemarkCounts({ of }: { of: Remarks | undefined }) {
   if (!of) return null;
   return (

@@ -1,7 +1,7 @@
 import { type Source, SOURCES } from '../api/sources.ts';
 import { inputClass } from './Field.tsx';
 
-/** Chooses why the calls were made that a page shows; `usual` needs no word in the address. */
+/** Chooses the source of the shown calls. The address does not contain the source `usual`. */
 export const SourceSelect = ({
   value,
   usual = 'production',

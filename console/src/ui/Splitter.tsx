@@ -6,14 +6,14 @@ const [LEAST, MOST, STEP] = [20, 75, 2];
 
 const within = (share: number) => Math.max(LEAST, Math.min(MOST, share));
 
-/** The share of the right one of two panes, in percent, as it was chosen last in this browser. */
+/** The width of the right pane in percent, as last chosen in this browser. */
 export function useSplit(name: string, usual: number) {
   const [share, keep] = useSetting(`split.${name}`, (kept) => within(Number(kept) || usual));
   const onShare = (next: number) => keep(within(next));
   return { share, usual, onShare };
 }
 
-/** By dragging, by the arrows, and back to the usual share by a double click. */
+/** Resizes two panes by dragging or by the arrow keys. A double click restores the default. */
 export function Splitter({
   label,
   share,

@@ -17,7 +17,7 @@ const LOOK: Record<CallStatus | JobStatus, [className: string, label: string]> =
   cancelled: ['waiting', 'Cancelled'],
 };
 
-/** The state of a call or a job, by shape as well as by colour. */
+/** Shows the state of a call or a job by shape and colour. */
 export function Status({ status, isShort }: { status: CallStatus | JobStatus; isShort?: boolean }) {
   const [className, label] = LOOK[status];
   return (

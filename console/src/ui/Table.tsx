@@ -5,15 +5,15 @@ export interface TableColumn<T> {
   name: string;
   title: string;
   isNumber?: boolean;
-  /** What it is sorted by; without it, it is not. Null comes last. */
+  /** The value to sort by; without it the column cannot be sorted. Null comes last. */
   sortBy?: (row: T) => number | string | null;
   cell: (row: T) => ReactNode;
 }
 
-/** A column, with a minus before it when the largest comes first. */
+/** The name of a column; `-` before it means descending. */
 export type Sort = string;
 
-/** Rows that are all here, in an order that the reader chooses. */
+/** Shows rows that are all loaded, in an order that the reader chooses. */
 export function Table<T>({
   label,
   rows,
@@ -30,7 +30,7 @@ export function Table<T>({
   onSort: (sort: Sort) => void;
 }) {
   return (
-    // focusable: narrow windows scroll it sideways
+    // focusable, because narrow windows scroll it sideways
     <div className={styles['scroll']} tabIndex={0} role="group" aria-label={label}>
       <table className={styles['table']} aria-label={label}>
         <thead>
@@ -74,7 +74,7 @@ function sortOrder(name: string, sort: Sort) {
   return sort === `-${name}` ? 'descending' : undefined;
 }
 
-/** Of numbers the largest are wanted first. */
+/** The order after a click. Numbers begin with the largest. */
 const nextSort = (name: string, sort: Sort, isNumber?: boolean): Sort => {
   if (sort === name) return `-${name}`;
   if (sort === `-${name}`) return name;

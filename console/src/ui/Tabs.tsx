@@ -8,7 +8,6 @@ export interface Tab<T extends string> {
   content: ReactNode;
 }
 
-/** Panels of which one is shown. */
 export function Tabs<T extends string>({
   tabs,
   value,
@@ -18,7 +17,7 @@ export function Tabs<T extends string>({
   tabs: Tab<T>[];
   value: T;
   onChange: (value: T) => void;
-  /** As high as there is room: what is in a panel scrolls. */
+  /** Fills the available height: the content of a panel scrolls. */
   isFull?: boolean;
 }) {
   return (

@@ -1,4 +1,4 @@
-/** Drawn, since not every machine has a font with the signs. */
+/** Drawn as SVG, since not every machine has a font with these emoji. */
 export const Thumb = ({ isUp, label }: { isUp: boolean; label?: string }) => (
   <svg
     width="14"

@@ -1,6 +1,6 @@
 import { localTime } from './format.ts';
 
-/** In the viewer's zone, with the exact time in UTC on hover. */
+/** Shows a time in the viewer's time zone, with the exact time in UTC on hover. */
 export function Time({ at }: { at: string }) {
   return (
     <time dateTime={at} title={at.replace('T', ' ').replace('Z', ' UTC')}>

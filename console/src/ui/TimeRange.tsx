@@ -19,7 +19,7 @@ const shortTime = (iso: string) =>
     minute: '2-digit',
   });
 
-/** A range that ends now, or a window of one's own. */
+/** Chooses a range that ends now, or a window with begin and end. */
 export function TimeRange<Range extends string>({
   ranges,
   value: { range, from, to },
@@ -28,7 +28,7 @@ export function TimeRange<Range extends string>({
 }: {
   ranges: Record<Range, readonly [label: string, seconds: number]>;
   value: ChosenRange<Range>;
-  /** What no range is called, where it may be chosen. */
+  /** The label of the choice without a range. Absent when a range is required. */
   all?: string;
   onChoose: (chosen: ChosenRange<Range>) => void;
 }): ReactNode {

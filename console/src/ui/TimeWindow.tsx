@@ -5,13 +5,12 @@ import { Field } from './Field.tsx';
 
 const HOUR_MS = 3_600_000;
 
-/** As a box for times takes it, in the viewer's zone. */
+/** A time in the viewer's time zone, as an input of type `datetime-local` takes it. */
 function boxTime(time: number): string {
   const date = new Date(time);
   return new Date(time - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-/** Asks from when to when. */
 export function TimeWindow({
   from,
   to,

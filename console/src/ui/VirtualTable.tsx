@@ -9,15 +9,15 @@ const ROW_HEIGHT = 32;
 export interface Column<T> {
   name: string;
   title: ReactNode;
-  /** A track of the grid: `120px`, `minmax(160px, 1fr)`. */
+  /** A track of the CSS grid, such as `120px` or `minmax(160px, 1fr)`. */
   width: string;
   isNumber?: boolean;
   cell: (row: T) => ReactNode;
 }
 
 /**
- * Rows of one height, of which only those in sight are in the document. `j` and `k` or the arrows move the selection, Enter
- * opens it. `onEnd` is called when the last rows come into sight.
+ * Shows rows of one height. Only those in view are in the document. `j` and `k` or the arrow keys move the selection,
+ * Enter opens it. `onEnd` is called when the last rows come into view.
  */
 export function VirtualTable<T>({
   label,
@@ -36,11 +36,11 @@ export function VirtualTable<T>({
   columns: Column<T>[];
   onOpen: (row: T) => void;
   onEnd?: () => void;
-  /** Is told how far from the top the rows are, in pixels. */
+  /** Called with the scroll offset in pixels. */
   onScrolledTo?: (top: number) => void;
-  /** Is told which rows are in sight, or nearly. */
+  /** Called with the first and the last row in view, including some rows around them. */
   onView?: (first: number, last: number) => void;
-  /** Of all rows, where it is known. */
+  /** The number of all rows, if it is known. */
   total?: number | undefined;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
@@ -69,7 +69,7 @@ export function VirtualTable<T>({
     selected.current = to;
     virtual.scrollToIndex(to);
     const link = () => scroller.current?.querySelector<HTMLElement>(`[data-index="${to}"] a`);
-    // at once where it can be: the next key may come before the next frame
+    // synchronously if the row is drawn: the next key may come before the next frame
     const here = link();
     if (here) here.focus();
     else requestAnimationFrame(() => link()?.focus());
@@ -110,7 +110,7 @@ export function VirtualTable<T>({
             <span
               role="columnheader"
               key={name}
-              // without the handle
+              // excludes the label of the width handle
               aria-label={typeof title === 'string' ? title : undefined}
               className={isNumber ? styles['number'] : undefined}
             >
@@ -172,11 +172,11 @@ export function VirtualTable<T>({
 const GAP = 10;
 const PADDING = 32;
 
-/** What the columns need, of those that grow their least width. */
+/** The least width of all columns together. */
 const leastWidth = (widths: readonly string[]): number =>
   widths.reduce((sum, width) => sum + pixels(width) + GAP, PADDING);
 
 const pixels = (width: string): number => Number(/(\d+)px/.exec(width)?.[1] ?? 0);
 
-/** Marks and boxes have the width that they need. */
+/** Columns up to this width, such as checkboxes, cannot be resized. */
 const LEAST_TO_CHANGE = 20;

@@ -6,7 +6,7 @@ const [LEAST, MOST, STEP] = [40, 2000, 10];
 
 type Widths = Readonly<Record<string, number>>;
 
-/** The widths of columns that were chosen last in this browser, by the names of the columns. */
+/** The column widths last chosen in this browser, keyed by column name. */
 export function useColumnWidths(table: string) {
   const [widths, keep] = useSetting(`widths.${table}`, widthsIn);
   const set = (name: string, width: number | undefined) => {
@@ -22,12 +22,11 @@ const widthsIn = (kept: unknown): Widths =>
     Object.entries(kept ?? {}).filter(([, width]) => typeof width === 'number' && width >= LEAST),
   );
 
-/** The width that a column has on the screen. */
 const widthNow = (handle: Element) => handle.parentElement!.getBoundingClientRect().width;
 
 /**
- * The right edge of the head of a column: dragged, or moved by the arrows, it changes the width; a double click or Enter gives back
- * the usual one.
+ * The right edge of a column's header. Dragging it or the arrow keys change the width; a double click or Enter restores
+ * the default.
  */
 export function WidthHandle({
   title,

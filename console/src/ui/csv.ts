@@ -1,4 +1,7 @@
-/** A cell as RFC 4180 has it. One that begins like a formula gets an apostrophe, so that no spreadsheet runs it; numbers stay. */
+/**
+ * A cell of RFC 4180. A cell that begins like a formula gets an apostrophe, so that no spreadsheet runs it. Numbers
+ * stay unchanged.
+ */
 export function csvCell(value: string): string {
   const isFormula = /^[=+\-@\t\r]/.test(value) && !/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(value);
   const text = isFormula ? `'${value}` : value;

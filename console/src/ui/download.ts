@@ -1,7 +1,7 @@
-/** Long enough for a browser to begin. */
+/** Time that the object URL is kept, long enough for the browser to begin the download. */
 const KEPT_MS = 60_000;
 
-/** Puts bytes into a file of the viewer's; they are never opened here, whatever they are. */
+/** Saves bytes as a file on the viewer's machine. The browser never opens them, whatever they contain. */
 export function downloadFile(name: string, blob: Blob): void {
   const url = URL.createObjectURL(new Blob([blob], { type: 'application/octet-stream' }));
   const link = document.createElement('a');

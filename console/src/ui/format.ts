@@ -1,4 +1,4 @@
-/** Milliseconds as a person reads them: `840 µs`, `12 ms`, `3.42 s`, `2 m 05 s`, `3 h 12 m`. */
+/** Formats milliseconds: `840 µs`, `12 ms`, `3.42 s`, `2 m 05 s`, `3 h 12 m`. */
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return '–';
   if (ms < 0) return `−${duration(-ms)}`;
@@ -13,7 +13,7 @@ export function duration(ms: number | null | undefined): string {
   return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
 }
 
-/** The time that a call took. One whose end lies before its start, by clocks that differ, took nobody knows how long. */
+/** The duration of a call. It is unknown for an end before the start, which happens when clocks differ. */
 export function callDuration(
   { status, latency_ms }: { status: string; latency_ms: number | null },
   running = '–',
@@ -25,7 +25,7 @@ export function callDuration(
 const padded = (n: number) => String(n).padStart(2, '0');
 const trimmed = (n: number, digits: number) => String(Number(n.toFixed(digits)));
 
-/** `1,234`; from 100,000 on `123 k`, `1.2 M`. */
+/** Formats a count: `1,234`; from 100,000 on `123 k`, `1.2 M`. */
 export function count(n: number | null | undefined): string {
   if (n === null || n === undefined) return '–';
   if (n < 100_000) return n.toLocaleString('en-US');
@@ -34,7 +34,7 @@ export function count(n: number | null | undefined): string {
   return `${trimmed(n / 1e9, 2)} G`;
 }
 
-/** Money with as many digits as say something: `$0.000042`, `$0.0123`, `$1.20`, `$1,204`. */
+/** Formats money with enough digits for small amounts: `$0.000042`, `$0.0123`, `$1.20`, `$1,204`. */
 export function money(amount: number | null | undefined, unit = 'USD'): string {
   if (amount === null || amount === undefined) return '–';
   const sign = unit === 'USD' ? '$' : `${unit} `;
@@ -47,7 +47,7 @@ export function money(amount: number | null | undefined, unit = 'USD'): string {
 const fractionDigits = (amount: number) =>
   Math.min(12, Math.max(2, 1 - Math.floor(Math.log10(amount))));
 
-/** Any number, with as many digits as tell it apart: `0.4137`, `-1.25`, `12,400`, `5e-7`. */
+/** Formats any number with four significant digits: `0.4137`, `-1.25`, `12,400`, `5e-7`. */
 export function number(value: number | null | undefined): string {
   if (value === null || value === undefined) return '–';
   const rounded = Number(value.toPrecision(4));
@@ -57,7 +57,7 @@ export function number(value: number | null | undefined): string {
 
 const DAY_MS = 86_400_000;
 
-/** In the viewer's zone; the day only where it is not today. */
+/** The time in the viewer's time zone; with the day when it is not today. */
 export function localTime(iso: string, now = Date.now()): string {
   const date = new Date(iso);
   const time = date.toLocaleTimeString('en-GB');
@@ -71,7 +71,7 @@ export function localTime(iso: string, now = Date.now()): string {
   return `${day} ${time}`;
 }
 
-/** The name of an op without the ref around it. */
+/** The name of an op in its ref; other names stay unchanged. */
 export const opName = (name: string): string =>
   /^[a-z]+:\/\/\/[^/]+\/[^/]+\/op\/([^:]+):/.exec(name)?.[1] ?? name;
 

@@ -1,4 +1,4 @@
-/** Where the lists of this tab stood, by the entry of the history that showed them: who goes back finds what was left. */
+/** Scroll positions of this tab's lists, keyed by history entry and list. Going back restores them. */
 const places = new Map<string, number>();
 const MAX_POSITIONS = 200;
 
@@ -7,10 +7,13 @@ const placeKey = (label: string): string => {
   return `${entry} ${label}`;
 };
 
-/** How far a list of the current entry was scrolled, in pixels. */
+/** The scroll position of a list in the current history entry, in pixels. */
 export const scrollPosition = (label: string): number => places.get(placeKey(label)) ?? 0;
 
-/** Notes it for the entry that is current now, which may be another one when the list is taken away. */
+/**
+ * Returns a function that stores the position for the entry that is current now. When the list is removed, another
+ * entry may be current.
+ */
 export function scrollKeeper(label: string): (top: number) => void {
   const key = placeKey(label);
   return (top) => {
@@ -22,7 +25,9 @@ export function scrollKeeper(label: string): (top: number) => void {
 
 const times = new Map<string, number>();
 
-/** The present as the current entry of the history saw it first: who goes back finds the rows of then, and what is newer above. */
+/**
+ * The time at which the current history entry was first shown. Going back shows the same rows, with newer ones above.
+ */
 export function historyNow(): number {
   const key = placeKey('now');
   const kept = times.get(key) ?? Date.now();

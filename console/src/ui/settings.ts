@@ -1,6 +1,6 @@
 import { useState } from 'react';
 
-/** What was chosen last in this browser, under a name; undefined where nothing that can be read is kept. */
+/** The value stored in this browser under a name; undefined when none can be read. */
 export function readSetting(name: string): unknown {
   try {
     return JSON.parse(localStorage.getItem(`skein.${name}`) ?? 'null') ?? undefined;
@@ -9,13 +9,13 @@ export function readSetting(name: string): unknown {
   }
 }
 
-/** Undefined is nothing to keep. */
+/** Undefined removes the value. */
 export function storeSetting(name: string, value: unknown): void {
   if (value === undefined) localStorage.removeItem(`skein.${name}`);
   else localStorage.setItem(`skein.${name}`, JSON.stringify(value));
 }
 
-/** A choice of this browser. `read` makes one of whatever is kept. */
+/** A value stored in this browser. `read` validates the stored one. */
 export function useSetting<T>(name: string, read: (kept: unknown) => T) {
   const [value, set] = useState(() => read(readSetting(name)));
   const choose = (next: T) => {

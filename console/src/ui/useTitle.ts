@@ -1,7 +1,6 @@
 import { useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
 
-/** Names the tab: what is shown, of which project. */
 export function useTitle(title: string): void {
   const { entity, project } = useParams({ strict: false });
   const parts = [title, ...(entity && project ? [`${entity}/${project}`] : []), 'Skein'];
