@@ -183,42 +183,42 @@ const training = createRoute({
   getParentRoute: () => project,
   path: '/training',
   validateSearch: onlyKnown(trainingSearch),
-  component: lazyPage(() => import('./training/TrainingPage.tsx'), 'TrainingPage'),
+  component: lazyPage(() => import('./training/overview/TrainingPage.tsx'), 'TrainingPage'),
 });
 
 const model = createRoute({
   getParentRoute: () => project,
   path: '/training/models/$modelId',
   validateSearch: onlyKnown(modelSearch),
-  component: lazyPage(() => import('./training/ModelPage.tsx'), 'ModelPage'),
+  component: lazyPage(() => import('./training/models/ModelPage.tsx'), 'ModelPage'),
 });
 
 const checkpoint = createRoute({
   getParentRoute: () => project,
   path: '/training/models/$modelId/checkpoints/$step',
   validateSearch: onlyKnown(checkpointSearch),
-  component: lazyPage(() => import('./training/CheckpointPage.tsx'), 'CheckpointPage'),
+  component: lazyPage(() => import('./training/models/CheckpointPage.tsx'), 'CheckpointPage'),
 });
 
 const job = createRoute({
   getParentRoute: () => project,
   path: '/training/jobs/$jobId',
   validateSearch: onlyKnown(jobSearch),
-  component: lazyPage(() => import('./training/JobPage.tsx'), 'JobPage'),
+  component: lazyPage(() => import('./training/jobs/JobPage.tsx'), 'JobPage'),
 });
 
 const build = createRoute({
   getParentRoute: () => project,
   path: '/training/builds/$buildId',
   validateSearch: onlyKnown(buildSearch),
-  component: lazyPage(() => import('./training/BuildPage.tsx'), 'BuildPage'),
+  component: lazyPage(() => import('./training/builds/BuildPage.tsx'), 'BuildPage'),
 });
 
 const recipes = createRoute({
   getParentRoute: () => project,
   path: '/training/recipes',
   validateSearch: onlyKnown(recipeSearch),
-  component: lazyPage(() => import('./training/RecipePage.tsx'), 'RecipePage'),
+  component: lazyPage(() => import('./training/recipes/RecipePage.tsx'), 'RecipePage'),
 });
 
 const routeTree = root.addChildren([

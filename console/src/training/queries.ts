@@ -1,14 +1,10 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import { allLines, type Answer, get, post, type Schema, send } from '../api/client.ts';
-import { formatJson } from '../json/json-format.ts';
-import { indexJson } from '../json/json-indexer.ts';
+import { allLines, type Answer, post, type Schema, send } from '../api/client.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 
 export type Model = Schema<'ModelDto'>;
-export type Checkpoint = Schema<'ModelCheckpointDto'>;
 export type Job = Schema<'TrainingJobDto'>;
-export type JobEvent = Schema<'TrainingJobEventDto'>;
-export type Metrics = Checkpoint['metrics'];
+export type Metrics = Schema<'ModelCheckpointDto'>['metrics'];
 
 type List =
   | '/v1/preview/models'
@@ -42,7 +38,7 @@ async function pageQuery<P extends List>(
 }
 
 /** Reads all pages of a list, from the beginning or from behind an item. */
-async function* readPages<P extends List>(
+export async function* readPages<P extends List>(
   path: P,
   asked: ListRequest,
   signal: AbortSignal,
@@ -56,7 +52,7 @@ async function* readPages<P extends List>(
 }
 
 /** Reads pages of a list, newest items first. */
-const newestFirst = <P extends List>(path: P, asked: ListRequest) =>
+export const newestFirst = <P extends List>(path: P, asked: ListRequest) =>
   infiniteQueryOptions({
     queryKey: ['training', path, asked],
     initialPageParam: undefined as string | undefined,
@@ -78,65 +74,8 @@ export const modelsQuery = (entity: string, project: string) =>
     },
   });
 
-export const checkpointsQuery = (modelId: string) =>
-  newestFirst('/v1/preview/models/{id}/checkpoints', { id: modelId });
-
-export type CheckpointDetail = Schema<'CheckpointWithFilesDto'>;
-export type CheckpointFile = Schema<'ManifestFileDto'>;
-
-const checkpointPath = (modelId: string, step: number) =>
-  `/v1/preview/models/${modelId}/checkpoints/${step}`;
-
-/** Reads a checkpoint with its files. Its config stays the text that the trainer sent. */
-export const checkpointQuery = (modelId: string, step: number) =>
-  queryOptions({
-    queryKey: ['checkpoint', modelId, step],
-    queryFn: async ({ signal }) => {
-      const response = await send('GET', checkpointPath(modelId, step), { signal });
-      const index = await indexJson(await response.text(), signal);
-      const config = index.member(0, 'config')!;
-      return {
-        checkpoint: JSON.parse(index.text) as CheckpointDetail,
-        config: index.kind(config) === 'object' ? formatJson(index, config) : null,
-      };
-    },
-  });
-
-/** The path of a file's bytes. A `Range` header selects a part. */
-export const filePath = (modelId: string, step: number, name: string) =>
-  `${checkpointPath(modelId, step)}/file?name=${encodeURIComponent(name)}`;
-
 export const jobsQuery = (entity: string, project: string, model_id?: string) =>
   newestFirst('/v1/preview/training-jobs', { entity, project, ...(model_id && { model_id }) });
-
-export const jobQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['job', id],
-    queryFn: ({ signal }) =>
-      get('/v1/preview/training-jobs/{id}', { to: `/v1/preview/training-jobs/${id}`, signal }),
-  });
-
-/**
- * Reads all events of a job, oldest first. Later reads add only new events. Each attempt begins with an empty list,
- * since the reports of a repeated attempt no longer count.
- */
-export const eventsQuery = (job: Job | undefined) =>
-  queryOptions({
-    queryKey: ['events', job?.id, job?.attempt, job?.status === 'queued'],
-    enabled: job !== undefined,
-    structuralSharing: false,
-    queryFn: async ({ signal, client, queryKey }) => {
-      const before = client.getQueryData<JobEvent[]>(queryKey) ?? [];
-      const added: JobEvent[] = [];
-      const asked = { id: job!.id, after: before.at(-1)?.id };
-      for await (const page of readPages('/v1/preview/training-jobs/{id}/events', asked, signal))
-        added.push(...page);
-      return added.length > 0 ? [...before, ...added] : before;
-    },
-  });
-
-export const hasEnded = ({ status }: Job): boolean =>
-  status === 'succeeded' || status === 'failed' || status === 'cancelled';
 
 export type Lint = Schema<'LintDto'>;
 export type Rewards = Schema<'RewardFactsDto'>;
@@ -167,37 +106,6 @@ export const buildsQuery = (project_id: string, buildId?: string) =>
       return builds;
     },
     getNextPageParam: (page, pages) => (page.length < BUILDS ? undefined : pages.length * BUILDS),
-  });
-
-/** Characters that are read for samples at most. */
-const MOST_SAMPLE = 8_000_000;
-
-/** Reads the first groups of a build, as far as they fit into `MOST_SAMPLE`. */
-export const samplesQuery = (project_id: string, build_id: string, groups: number) =>
-  queryOptions({
-    queryKey: ['samples', project_id, build_id],
-    staleTime: Infinity,
-    gcTime: 60_000,
-    structuralSharing: false,
-    queryFn: async ({ signal }) => {
-      const body = { project_id, build_id, format: 'art', split: 'all' };
-      const end = new AbortController();
-      const response = await send('POST', '/build/export', {
-        body,
-        signal: AbortSignal.any([signal, end.signal]),
-      });
-      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-      let text = '';
-      for (let ends = 0; ends < groups && text.length < MOST_SAMPLE;) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        text += value;
-        ends += value.split('\n').length - 1;
-      }
-      end.abort(); // ends the download
-      const lines = text.split('\n').slice(0, -1).slice(0, groups);
-      return Promise.all(lines.map(async (line) => readGroup(await indexJson(line, signal), 0)));
-    },
   });
 
 /** A trajectory with its stored JSON, in which every digit is as recorded. */
@@ -232,3 +140,49 @@ export const tracesQuery = (project_id: string, ids: readonly string[]) =>
       return new Map(calls.map(({ id, trace_id }) => [id, trace_id]));
     },
   });
+
+/** The newest feedback entries that suggestions are made from. */
+const FEEDBACK = 200;
+const MOST_TERMS = 100;
+const MOST_DEPTH = 6;
+
+/** A path in feedback with a value, and whether that is a number or a boolean. */
+export interface FeedbackTerm {
+  feedback: string;
+  path: string;
+  isScore: boolean;
+}
+
+/** Reads the possible terms of a reward: types of the newest feedback, and the paths of values in it. */
+export const termsQuery = (project_id: string) =>
+  queryOptions({
+    queryKey: ['terms', project_id],
+    queryFn: async ({ signal }): Promise<FeedbackTerm[]> => {
+      const { result } = await post(
+        '/feedback/query',
+        {
+          project_id,
+          fields: ['feedback_type', 'payload'],
+          sort_by: [{ field: 'created_at', direction: 'desc' }],
+          limit: FEEDBACK,
+        },
+        { signal },
+      );
+      const terms = new Map<string, FeedbackTerm>();
+      for (const row of result as { feedback_type: string; payload: object }[])
+        for (const [path, isScore] of valuePaths(row.payload)) {
+          const key = `${row.feedback_type} ${path}`;
+          if (terms.size < MOST_TERMS)
+            terms.set(key, { feedback: row.feedback_type, path, isScore });
+        }
+      return [...terms.values()];
+    },
+  });
+
+function* valuePaths(value: unknown, path: string[] = []): Generator<[string, boolean]> {
+  if (typeof value !== 'object' || value === null) {
+    const isScore = typeof value === 'number' || typeof value === 'boolean';
+    if (path.length > 0 && value !== null) yield [path.join('.'), isScore];
+  } else if (!Array.isArray(value) && path.length < MOST_DEPTH)
+    for (const [name, inner] of Object.entries(value)) yield* valuePaths(inner, [...path, name]);
+}

@@ -1,20 +1,15 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useLive } from '../api/live.ts';
-import type { Violation } from '../api/problem.ts';
-import { mayActAs, useMe } from '../api/session.ts';
-import { jsonIndex } from '../json/json-index.ts';
-import { Button } from '../ui/Button.tsx';
-import { inputClass } from '../ui/Field.tsx';
-import { ErrorNote } from '../ui/Notice.tsx';
-import { Page } from '../ui/Page.tsx';
-import {
-  type PublishedRecipe,
-  publishRecipe,
-  recipeQuery,
-  recipesQuery,
-} from './recipe-queries.ts';
+import { useLive } from '../../api/live.ts';
+import type { Violation } from '../../api/problem.ts';
+import { mayActAs, useMe } from '../../api/session.ts';
+import { jsonIndex } from '../../json/json-index.ts';
+import { Button } from '../../ui/Button.tsx';
+import { inputClass } from '../../ui/Field.tsx';
+import { ErrorNote } from '../../ui/Notice.tsx';
+import { Page } from '../../ui/Page.tsx';
+import { type PublishedRecipe, publishRecipe, recipeQuery, recipesQuery } from './queries.ts';
 import type { RecipeDraft } from './recipe-drafts.ts';
 import { nodeAt, withoutValue, withValue } from './recipe-text.ts';
 import { RecipeForm } from './RecipeForm.tsx';

@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useLive } from '../api/live.ts';
-import { mayActAs, useMe } from '../api/session.ts';
-import { visible } from '../json/visible-text.ts';
-import { ErrorRetry } from '../ui/ErrorRetry.tsx';
-import { number } from '../ui/format.ts';
-import { EmptyState, Skeleton } from '../ui/Notice.tsx';
-import { Table } from '../ui/Table.tsx';
-import { Time } from '../ui/Time.tsx';
+import { useLive } from '../../api/live.ts';
+import { mayActAs, useMe } from '../../api/session.ts';
+import { visible } from '../../json/visible-text.ts';
+import { ErrorRetry } from '../../ui/ErrorRetry.tsx';
+import { number } from '../../ui/format.ts';
+import { EmptyState, Skeleton } from '../../ui/Notice.tsx';
+import { Table } from '../../ui/Table.tsx';
+import { Time } from '../../ui/Time.tsx';
 import { MoveCurrent } from './MoveCurrent.tsx';
-import { aliasesQuery, CURRENT, type Move } from './promotion-queries.ts';
-import styles from './training.module.css';
+import { aliasesQuery, CURRENT, type Move } from './queries.ts';
+import styles from '../training.module.css';
 
 /** Shows the history of a model's aliases, newest move first. Every earlier step can be restored. */
 export function AliasMoves({

@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { post } from '../api/client.ts';
-import { Button } from '../ui/Button.tsx';
-import { Dialog, DialogActions } from '../ui/Dialog.tsx';
-import { ErrorNote } from '../ui/Notice.tsx';
-import { aliasesQuery } from './promotion-queries.ts';
+import { post } from '../../api/client.ts';
+import { Button } from '../../ui/Button.tsx';
+import { Dialog, DialogActions } from '../../ui/Dialog.tsx';
+import { ErrorNote } from '../../ui/Notice.tsx';
+import { aliasesQuery } from './queries.ts';
 
 /** Makes a step the current one without a gate, after a confirmation. */
 export function MoveCurrent({

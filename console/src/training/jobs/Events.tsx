@@ -1,9 +1,9 @@
-import { visible } from '../json/visible-text.ts';
-import { count, number } from '../ui/format.ts';
-import { Table } from '../ui/Table.tsx';
-import { Time } from '../ui/Time.tsx';
+import { visible } from '../../json/visible-text.ts';
+import { count, number } from '../../ui/format.ts';
+import { Table } from '../../ui/Table.tsx';
+import { Time } from '../../ui/Time.tsx';
 import type { JobEvent } from './queries.ts';
-import styles from './training.module.css';
+import styles from '../training.module.css';
 
 /** The most events that are listed, newest first. The charts cover all events. */
 const ROWS = 200;

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react';
-import { InvalidJson, type JsonIndex, jsonIndex } from '../json/json-index.ts';
-import { useMe } from '../api/session.ts';
-import type { PublishedRecipe } from './recipe-queries.ts';
+import { InvalidJson, type JsonIndex, jsonIndex } from '../../json/json-index.ts';
+import { useMe } from '../../api/session.ts';
+import type { PublishedRecipe } from './queries.ts';
 import { type RecipeDraft, dropDraft, keepDraft } from './recipe-drafts.ts';
 import { useLastKnown } from './useLastKnown.ts';
 

@@ -1,19 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { useLive } from '../api/live.ts';
-import { noteProject } from '../api/recent-projects.ts';
-import { buttonClass } from '../ui/Button.tsx';
-import { count } from '../ui/format.ts';
-import { EmptyState, Skeleton } from '../ui/Notice.tsx';
-import { Page } from '../ui/Page.tsx';
-import { Table } from '../ui/Table.tsx';
-import { Tabs } from '../ui/Tabs.tsx';
+import { useLive } from '../../api/live.ts';
+import { noteProject } from '../../api/recent-projects.ts';
+import { buttonClass } from '../../ui/Button.tsx';
+import { count } from '../../ui/format.ts';
+import { EmptyState, Skeleton } from '../../ui/Notice.tsx';
+import { Page } from '../../ui/Page.tsx';
+import { Table } from '../../ui/Table.tsx';
+import { Tabs } from '../../ui/Tabs.tsx';
 import { Builds } from './Builds.tsx';
-import { type Model, modelsQuery } from './queries.ts';
-import { Jobs } from './Jobs.tsx';
+import { type Model, modelsQuery } from '../queries.ts';
+import { Jobs } from '../Jobs.tsx';
 import { Tainted } from './Tainted.tsx';
-import styles from './training.module.css';
+import styles from '../training.module.css';
 
 const route = getRouteApi('/p/$entity/$project/training');
 

@@ -1,14 +1,14 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useLive } from '../api/live.ts';
-import { ErrorRetry } from '../ui/ErrorRetry.tsx';
-import { count, number } from '../ui/format.ts';
-import { EmptyState, Skeleton } from '../ui/Notice.tsx';
-import { Time } from '../ui/Time.tsx';
-import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
-import { BeginRecipeLink } from './BeginRecipeLink.tsx';
-import { type Build, buildsQuery } from './queries.ts';
-import styles from './training.module.css';
+import { useLive } from '../../api/live.ts';
+import { ErrorRetry } from '../../ui/ErrorRetry.tsx';
+import { count, number } from '../../ui/format.ts';
+import { EmptyState, Skeleton } from '../../ui/Notice.tsx';
+import { Time } from '../../ui/Time.tsx';
+import { type Column, VirtualTable } from '../../ui/VirtualTable.tsx';
+import { BeginRecipeLink } from '../BeginRecipeLink.tsx';
+import { type Build, buildsQuery } from '../queries.ts';
+import styles from '../training.module.css';
 
 export function Builds({ entity, project }: { entity: string; project: string }) {
   const navigate = useNavigate();

@@ -1,4 +1,4 @@
-import { jsonIndex } from '../json/json-index.ts';
+import { jsonIndex } from '../../json/json-index.ts';
 import {
   listJson,
   nodeAt,

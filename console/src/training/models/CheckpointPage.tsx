@@ -1,31 +1,32 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { send } from '../api/client.ts';
-import { useLive } from '../api/live.ts';
-import { Problem } from '../api/problem.ts';
-import { visible } from '../json/visible-text.ts';
-import { Button } from '../ui/Button.tsx';
-import { Code } from '../ui/Code.tsx';
-import { CopyButton } from '../ui/CopyButton.tsx';
-import { bytes, count, number } from '../ui/format.ts';
-import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
-import { Page } from '../ui/Page.tsx';
-import { downloadFile } from '../ui/download.ts';
-import { Table } from '../ui/Table.tsx';
-import { Tabs } from '../ui/Tabs.tsx';
-import { Time } from '../ui/Time.tsx';
+import { send } from '../../api/client.ts';
+import { useLive } from '../../api/live.ts';
+import { Problem } from '../../api/problem.ts';
+import { visible } from '../../json/visible-text.ts';
+import { Button } from '../../ui/Button.tsx';
+import { Code } from '../../ui/Code.tsx';
+import { CopyButton } from '../../ui/CopyButton.tsx';
+import { bytes, count, number } from '../../ui/format.ts';
+import { EmptyState, ErrorNote, Skeleton } from '../../ui/Notice.tsx';
+import { Page } from '../../ui/Page.tsx';
+import { downloadFile } from '../../ui/download.ts';
+import { Table } from '../../ui/Table.tsx';
+import { Tabs } from '../../ui/Tabs.tsx';
+import { Time } from '../../ui/Time.tsx';
+import { modelsQuery } from '../queries.ts';
+import { shortId } from '../Jobs.tsx';
+import { Lineage } from '../Lineage.tsx';
+import { Promotion } from './Promotion.tsx';
 import {
+  aliasesAt,
+  aliasesQuery,
   type CheckpointDetail,
   type CheckpointFile,
   checkpointQuery,
   filePath,
-  modelsQuery,
 } from './queries.ts';
-import { shortId } from './Jobs.tsx';
-import { Lineage } from './Lineage.tsx';
-import { Promotion } from './Promotion.tsx';
-import { aliasesAt, aliasesQuery } from './promotion-queries.ts';
-import styles from './training.module.css';
+import styles from '../training.module.css';
 
 const route = getRouteApi('/p/$entity/$project/training/models/$modelId/checkpoints/$step');
 

@@ -1,17 +1,17 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { post } from '../api/client.ts';
-import { mayActAs, useMe } from '../api/session.ts';
-import { Button } from '../ui/Button.tsx';
-import { ErrorRetry } from '../ui/ErrorRetry.tsx';
-import { Field } from '../ui/Field.tsx';
-import { ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { post } from '../../api/client.ts';
+import { mayActAs, useMe } from '../../api/session.ts';
+import { Button } from '../../ui/Button.tsx';
+import { ErrorRetry } from '../../ui/ErrorRetry.tsx';
+import { Field } from '../../ui/Field.tsx';
+import { ErrorNote, Skeleton } from '../../ui/Notice.tsx';
 import { GateOutcome } from './GateOutcome.tsx';
 import { AliasMoves } from './AliasMoves.tsx';
 import { MoveCurrent } from './MoveCurrent.tsx';
-import { aliasesQuery, CURRENT, type Gate } from './promotion-queries.ts';
-import { termsQuery } from './recipe-queries.ts';
-import styles from './training.module.css';
+import { aliasesQuery, CURRENT, type Gate } from './queries.ts';
+import { termsQuery } from '../queries.ts';
+import styles from '../training.module.css';
 
 interface CheckpointParams {
   entity: string;

@@ -1,8 +1,8 @@
 import { useRef } from 'react';
-import type { Violation } from '../api/problem.ts';
-import type { JsonIndex } from '../json/json-index.ts';
-import { CopyButton } from '../ui/CopyButton.tsx';
-import { inputClass } from '../ui/Field.tsx';
+import type { Violation } from '../../api/problem.ts';
+import type { JsonIndex } from '../../json/json-index.ts';
+import { CopyButton } from '../../ui/CopyButton.tsx';
+import { inputClass } from '../../ui/Field.tsx';
 import { nodeAt } from './recipe-text.ts';
 import styles from './recipe.module.css';
 

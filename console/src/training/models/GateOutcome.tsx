@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
-import { visible } from '../json/visible-text.ts';
-import { count, number } from '../ui/format.ts';
-import { Table } from '../ui/Table.tsx';
-import type { GateResult } from './promotion-queries.ts';
-import styles from './training.module.css';
+import { visible } from '../../json/visible-text.ts';
+import { count, number } from '../../ui/format.ts';
+import { Table } from '../../ui/Table.tsx';
+import type { GateResult } from './queries.ts';
+import styles from '../training.module.css';
 
 /** Shows the result of a gate: the verdict, its numbers, and the rows, worst first. */
 export function GateOutcome({ result, action }: { result: GateResult; action: ReactNode }) {

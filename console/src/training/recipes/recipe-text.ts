@@ -1,6 +1,6 @@
-import { formatJson } from '../json/json-format.ts';
-import { type JsonIndex, jsonIndex } from '../json/json-index.ts';
-import { decoded } from '../json/visible-text.ts';
+import { formatJson } from '../../json/json-format.ts';
+import { type JsonIndex, jsonIndex } from '../../json/json-index.ts';
+import { decoded } from '../../json/visible-text.ts';
 
 /** Names of members and indexes of items. */
 type TextPath = (string | number)[];

@@ -1,7 +1,7 @@
 import { useId, useState } from 'react';
-import { InvalidJson, jsonIndex } from '../json/json-index.ts';
-import controls from '../ui/controls.module.css';
-import { inputClass } from '../ui/Field.tsx';
+import { InvalidJson, jsonIndex } from '../../json/json-index.ts';
+import controls from '../../ui/controls.module.css';
+import { inputClass } from '../../ui/Field.tsx';
 import type { FieldKind, FieldSpec } from './recipe-fields.ts';
 import { listJson, numberJson } from './recipe-text.ts';
 

@@ -1,4 +1,5 @@
-import { wire } from '../api/wire.ts';
+import { wire } from '../../api/wire.ts';
+import type { FeedbackTerm } from '../queries.ts';
 
 export type Purpose = 'rl' | 'sft' | 'dpo' | 'kto';
 
@@ -33,10 +34,7 @@ export const TEMPLATES: readonly Template[] = [
 ];
 
 /** A type of feedback and a path in it, which a new recipe takes its reward from. */
-export interface RewardTerm {
-  feedback: string;
-  path: string;
-}
+export type RewardTerm = Omit<FeedbackTerm, 'isScore'>;
 
 /** The first reward term of a new recipe. Purposes that compare answers prefer a score, others prefer thumbs. */
 export function firstTerm(

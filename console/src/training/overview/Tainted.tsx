@@ -1,19 +1,19 @@
 import { queryOptions, useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
-import { post, type Schema } from '../api/client.ts';
-import { useLive } from '../api/live.ts';
-import { mayActAs, useMe } from '../api/session.ts';
-import { Button } from '../ui/Button.tsx';
-import { Dialog, DialogActions } from '../ui/Dialog.tsx';
-import { ErrorRetry } from '../ui/ErrorRetry.tsx';
-import { Field } from '../ui/Field.tsx';
-import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
-import { Status } from '../ui/Status.tsx';
-import { Table } from '../ui/Table.tsx';
-import { Time } from '../ui/Time.tsx';
-import { shortId } from './Jobs.tsx';
-import styles from './training.module.css';
+import { post, type Schema } from '../../api/client.ts';
+import { useLive } from '../../api/live.ts';
+import { mayActAs, useMe } from '../../api/session.ts';
+import { Button } from '../../ui/Button.tsx';
+import { Dialog, DialogActions } from '../../ui/Dialog.tsx';
+import { ErrorRetry } from '../../ui/ErrorRetry.tsx';
+import { Field } from '../../ui/Field.tsx';
+import { EmptyState, ErrorNote, Skeleton } from '../../ui/Notice.tsx';
+import { Status } from '../../ui/Status.tsx';
+import { Table } from '../../ui/Table.tsx';
+import { Time } from '../../ui/Time.tsx';
+import { shortId } from '../Jobs.tsx';
+import styles from '../training.module.css';
 
 interface ProjectParams {
   entity: string;

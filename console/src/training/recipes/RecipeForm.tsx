@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import type { Violation } from '../api/problem.ts';
-import type { JsonIndex } from '../json/json-index.ts';
-import { Button } from '../ui/Button.tsx';
-import { modelsQuery } from './queries.ts';
-import { termsQuery } from './recipe-queries.ts';
+import type { Violation } from '../../api/problem.ts';
+import type { JsonIndex } from '../../json/json-index.ts';
+import { Button } from '../../ui/Button.tsx';
+import { modelsQuery, termsQuery } from '../queries.ts';
 import { type FieldSpec, SECTIONS, termFields } from './recipe-fields.ts';
 import { nodeAt, shownValue } from './recipe-text.ts';
 import { RecipeField } from './RecipeField.tsx';

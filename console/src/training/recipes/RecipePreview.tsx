@@ -1,18 +1,18 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
-import { post, type RequestBody } from '../api/client.ts';
-import type { Violation } from '../api/problem.ts';
-import { mayActAs, useMe } from '../api/session.ts';
-import { diffJson } from '../json/diff.ts';
-import { Differences } from '../json/Differences.tsx';
-import { jsonIndex } from '../json/json-index.ts';
-import { Button } from '../ui/Button.tsx';
-import { count } from '../ui/format.ts';
-import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
-import { Tabs } from '../ui/Tabs.tsx';
-import type { Hint, BuildPreview } from './queries.ts';
-import { Facts } from './Facts.tsx';
+import { post, type RequestBody } from '../../api/client.ts';
+import type { Violation } from '../../api/problem.ts';
+import { mayActAs, useMe } from '../../api/session.ts';
+import { diffJson } from '../../json/diff.ts';
+import { Differences } from '../../json/Differences.tsx';
+import { jsonIndex } from '../../json/json-index.ts';
+import { Button } from '../../ui/Button.tsx';
+import { count } from '../../ui/format.ts';
+import { EmptyState, ErrorNote, Skeleton } from '../../ui/Notice.tsx';
+import { Tabs } from '../../ui/Tabs.tsx';
+import type { Hint, BuildPreview } from '../queries.ts';
+import { Facts } from '../Facts.tsx';
 import {
   type Mode,
   previewQuery,
@@ -21,8 +21,8 @@ import {
   recipeRef,
   recipeViolations,
   type RecipeSource,
-} from './recipe-queries.ts';
-import { Samples } from './Samples.tsx';
+} from './queries.ts';
+import { Samples } from '../Samples.tsx';
 import styles from './recipe.module.css';
 import { useLastKnown } from './useLastKnown.ts';
 

@@ -1,11 +1,10 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
-import { post, type Schema, send } from '../api/client.ts';
-import { Problem, type Violation } from '../api/problem.ts';
-import { wire } from '../api/wire.ts';
-import { formatJson } from '../json/json-format.ts';
-import { indexJson } from '../json/json-indexer.ts';
-import { type Hint, type BuildPreview, readGroup, type Sample } from './queries.ts';
-import type { RewardTerm } from './recipe-templates.ts';
+import { post, type Schema, send } from '../../api/client.ts';
+import { Problem, type Violation } from '../../api/problem.ts';
+import { wire } from '../../api/wire.ts';
+import { formatJson } from '../../json/json-format.ts';
+import { indexJson } from '../../json/json-indexer.ts';
+import { type Hint, type BuildPreview, readGroup, type Sample } from '../queries.ts';
 
 export const recipesQuery = (project_id: string) =>
   queryOptions({
@@ -128,47 +127,3 @@ export const recipeViolations = (error: unknown): readonly Violation[] =>
         message,
       }))
     : [];
-
-/** The newest feedback entries that suggestions are made from. */
-const FEEDBACK = 200;
-const MOST_TERMS = 100;
-const MOST_DEPTH = 6;
-
-/** A path in feedback with a value, and whether that is a number or a boolean. */
-export interface FeedbackTerm extends RewardTerm {
-  isScore: boolean;
-}
-
-/** Reads the possible terms of a reward: types of the newest feedback, and the paths of values in it. */
-export const termsQuery = (project_id: string) =>
-  queryOptions({
-    queryKey: ['terms', project_id],
-    queryFn: async ({ signal }): Promise<FeedbackTerm[]> => {
-      const { result } = await post(
-        '/feedback/query',
-        {
-          project_id,
-          fields: ['feedback_type', 'payload'],
-          sort_by: [{ field: 'created_at', direction: 'desc' }],
-          limit: FEEDBACK,
-        },
-        { signal },
-      );
-      const terms = new Map<string, FeedbackTerm>();
-      for (const row of result as { feedback_type: string; payload: object }[])
-        for (const [path, isScore] of valuePaths(row.payload)) {
-          const key = `${row.feedback_type} ${path}`;
-          if (terms.size < MOST_TERMS)
-            terms.set(key, { feedback: row.feedback_type, path, isScore });
-        }
-      return [...terms.values()];
-    },
-  });
-
-function* valuePaths(value: unknown, path: string[] = []): Generator<[string, boolean]> {
-  if (typeof value !== 'object' || value === null) {
-    const isScore = typeof value === 'number' || typeof value === 'boolean';
-    if (path.length > 0 && value !== null) yield [path.join('.'), isScore];
-  } else if (!Array.isArray(value) && path.length < MOST_DEPTH)
-    for (const [name, inner] of Object.entries(value)) yield* valuePaths(inner, [...path, name]);
-}

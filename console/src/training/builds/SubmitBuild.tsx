@@ -1,13 +1,13 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { post } from '../api/client.ts';
-import { Button } from '../ui/Button.tsx';
-import { Dialog, DialogActions } from '../ui/Dialog.tsx';
-import { inputClass } from '../ui/Field.tsx';
-import { ErrorNote } from '../ui/Notice.tsx';
-import { type Build, modelsQuery } from './queries.ts';
-import styles from './training.module.css';
+import { post } from '../../api/client.ts';
+import { Button } from '../../ui/Button.tsx';
+import { Dialog, DialogActions } from '../../ui/Dialog.tsx';
+import { inputClass } from '../../ui/Field.tsx';
+import { ErrorNote } from '../../ui/Notice.tsx';
+import { type Build, modelsQuery } from '../queries.ts';
+import styles from '../training.module.css';
 
 export function SubmitBuild({
   entity,
