@@ -2,8 +2,8 @@
 //
 //     npm run build && node bench/document-memory.mjs [--mib 30] [--paths 1,3,4,10]
 import { parseArgs } from 'node:util';
-import { AT, Client, PROJECT, times } from './attack/client.mjs';
-import { Service } from './attack/service.mjs';
+import { AT, Client, PROJECT, times } from '../test/attack/client.mjs';
+import { Service } from '../test/attack/service.mjs';
 
 const { values } = parseArgs({
   options: {

@@ -50,7 +50,8 @@ function checkScript(file, text) {
   }
 }
 
-const isExportedType = (node) =>
+/** @returns {node is ts.InterfaceDeclaration | ts.TypeAliasDeclaration | ts.ClassDeclaration} */
+const isExportedType = (/** @type {ts.Statement} */ node) =>
   (ts.isInterfaceDeclaration(node) ||
     ts.isTypeAliasDeclaration(node) ||
     ts.isClassDeclaration(node)) &&

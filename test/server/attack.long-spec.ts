@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
  */
 it('survives what a key holder may send, and answers it as declared', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [
-    'bench/attack.mjs',
+    'test/attack/attack.mjs',
     '--quick',
     '--health-ms',
     '30000',

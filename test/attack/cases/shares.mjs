@@ -1,4 +1,5 @@
-// What the keys of one entity may take of what it shares with others: an admin of it can make as many keys as the limit allows.
+// Attacks with all keys of one entity on resources that it shares with other entities. An admin can make as many keys
+// as the limit allows.
 import { setTimeout as pause } from 'node:timers/promises';
 import { aBatch, AT, Client, many, PROJECT, times } from '../client.mjs';
 import { QUICK_KEYS, Service } from '../service.mjs';
@@ -6,13 +7,13 @@ import { QUICK_KEYS, Service } from '../service.mjs';
 const OTHERS = 'other/project';
 const JSON_BODY = { 'content-type': 'application/json' };
 
-/** Secrets of so many keys of the attacker's entity. */
+/** Makes keys of the attacker's entity. Returns their secrets. */
 const keysOf = async (it, count, role = 'writer') =>
   (await Promise.all(times(count, () => it.service.makeKey(role, 'acme/*')))).map(
     ({ secret }) => secret,
   );
 
-/** Asks for the victim while `work` goes on, three times at least, notes each answer that is not 200, and returns how long the asking took at p99. */
+/** Sends requests of the victim while `work` runs, at least three. Returns their p99. Each answer must be 200. */
 async function victimMeanwhile(it, work, ask) {
   const times_ms = [];
   const refused = [];
@@ -34,8 +35,8 @@ async function victimMeanwhile(it, work, ask) {
 }
 
 /**
- * The same with nothing going on, and with the attack: at most three times as long, or as many milliseconds, more
- * where `--health-ms` says that the machine is slow.
+ * Compares the victim's p99 during the attack with its p99 alone. It may grow to three times, or to `allowedMs`. On a
+ * slow machine (`--health-ms`) it may take longer.
  */
 async function mustNotDelay(it, allowedMs, work, ask, aloneMs = 1000) {
   const alone = await victimMeanwhile(it, () => pause(aloneMs), ask);
@@ -45,7 +46,7 @@ async function mustNotDelay(it, allowedMs, work, ask, aloneMs = 1000) {
   it.must(beside <= Math.max(3 * alone, allowedMs * it.options.slowness), said);
 }
 
-/** The limit of a key; an entity has twice as much. */
+/** The limit of a key. An entity has twice as much. */
 const perMinute = ({ options }) => (options.isQuick ? 60 : 300);
 
 const read = (it) =>
@@ -178,7 +179,7 @@ export const cases = [
     answers: [200, 503],
   },
   {
-    // behind those that make keys: the entity may have no more
+    // after the cases that make keys, because the entity can have no more keys
     name: 'shares: 1,500 large keys of one entity, and lists of them that nobody reads',
     isQuick: true,
     async attack(it) {
@@ -293,7 +294,7 @@ export const cases = [
         for (let i = 0; !isOver; i++, wrong++)
           await login(`Code ${String(1000 * i + lane).padStart(43, 'x')}`);
       });
-      // the address has no attempt left while the good ones come
+      // the address has no attempt left when the valid requests come
       for (const code of codes) {
         const before = wrong;
         while (wrong < before + 200) await pause(10);

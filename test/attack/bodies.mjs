@@ -1,9 +1,9 @@
-// Requests made from the OpenAPI document, each from its number alone: a small valid body, of which one or two parts are
-// pushed to a limit (many, deep, long, wide, repeated, odd), and which may be compressed.
+// Makes requests from the OpenAPI document. The number of a request decides all of it. The body is small and valid, but
+// one or two parts are pushed to a limit (many, deep, long, wide, repeated, odd). It may be compressed.
 import { AT, COMPRESS, field, multipart, times } from './client.mjs';
 import { oddRequestOf } from './odd.mjs';
 
-/** Random numbers from 0 to 1 that follow from the seed (mulberry32). */
+/** Returns a generator of random numbers from 0 to 1. The seed decides the numbers (mulberry32). */
 function randomFrom(seed) {
   let state = seed >>> 0;
   return () => {
@@ -14,10 +14,10 @@ function randomFrom(seed) {
   };
 }
 
-/** Fields of which a made-up value is refused. */
+/** Fields that refuse an invented value. */
 const RARE = /^(expected_digest|annotation_ref|sha256)$/;
 
-/** JSON text that stands in a body as it is: no parser or printer of ours has to survive it. */
+/** JSON text that is put into a body unchanged, so that our own parser and printer need not support it. */
 class Raw {
   constructor(text) {
     this.text = text;
@@ -35,7 +35,7 @@ function print(value) {
   return `{${members.join()}}`;
 }
 
-/** What may be asked for, by the first word of the path. */
+/** Field names that a query may use, keyed by the first word of the path. */
 const FIELDS = {
   calls: [
     'id',
@@ -53,7 +53,7 @@ const FIELDS = {
   table: ['a', 'a.0.b', 'value', 'text'],
   v1: ['reward', 'start_time', 'created_at', 'step', 'metrics.a', 'metadata.b'],
 };
-/** What is asked of a project that holds something. */
+/** Paths that read stored data, so they need a project with data. */
 const READS = /^\/(table\/(query|update|create_from)|files?\/content|obj\/read|refs)/;
 const OBJECT_SHAPES = {
   messages_and_choices: { role: 'user', content: 'x1' },
@@ -129,10 +129,10 @@ class Maker {
   below = (count) => Math.floor(this.random() * count);
   one = (list) => list[this.below(list.length)];
   isIn = (share) => this.random() < share;
-  /** Mostly up to a thousand; one of a hundred up to 10⁵, one of two thousand up to 2·10⁶. */
+  /** Returns a count: usually up to 1,000, in 1 % of cases up to 10⁵, in 0.05 % up to 2·10⁶. */
   size() {
     const kind = this.random();
-    if (this.stored.large) return Math.floor(2 ** (this.random() * 6)); // what is stored is large, not what is sent
+    if (this.stored.large) return Math.floor(2 ** (this.random() * 6)); // the stored data is large, the request is small
     const top = kind < 0.0005 ? 21 : kind < 0.01 ? 17 : kind < 0.2 ? 12 : 9;
     return Math.floor(2 ** (this.random() * top));
   }
@@ -238,7 +238,7 @@ class Maker {
     );
   }
 
-  /** What stands in the batch of an upsert. */
+  /** One item of the batch of an upsert. */
   item() {
     const mode = this.one(['start', 'end']);
     const dto = this.document.components.schemas[mode === 'start' ? 'CallStartDto' : 'CallEndDto'];
@@ -279,7 +279,7 @@ class Maker {
     };
   }
 
-  /** Pushes one part of the body, found on the way down from its root, to a limit. */
+  /** Walks down from the root of the body to a random part, and pushes this part to a limit. */
   pushed(value, depth = 0) {
     const isInner = typeof value === 'object' && value !== null && !(value instanceof Raw);
     const names = isInner ? Object.keys(value) : [];
@@ -333,7 +333,10 @@ class Maker {
   }
 }
 
-/** What may be asked, as `{method, path, schema}`. Keys are the admins', and a claim would only wait; the model is needed. */
+/**
+ * Returns the operations to attack as `{method, path, schema}`. It leaves out the routes of keys, which are for admins,
+ * of claims, which only wait, and of the model, which other requests need.
+ */
 export function operationsOf(document) {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
@@ -353,12 +356,12 @@ export function operationsOf(document) {
   );
 }
 
-/** Every so many requests one has odd members of what real clients send (odd.mjs). */
+/** One of this many requests is an odd request (odd.mjs). */
 const ODD_EVERY = 20;
 
 /**
- * The request with the number: method, path, body, headers, and how it was made; of an odd one also what it expects. With `isOdd` all are
- * odd ones.
+ * Returns the request with this number: method, path, body, headers, and how it was made. An odd request also has the
+ * answer that it expects. With `isOdd` every request is odd.
  */
 export function requestOf(document, operations, { seed, number, stored, isOdd }) {
   const random = randomFrom(seed * 0x9e3779b1 + number * 0x85ebca6b);
@@ -469,7 +472,7 @@ function otlp(maker, headers) {
       ],
     });
   headers['content-type'] = 'application/x-protobuf';
-  // from the inside out, each level a field of the next, one of them many times
+  // from the inside out: each level is a field of the next one, and one level is repeated many times
   let bytes = maker.one([
     Buffer.alloc(0),
     Buffer.from([0x0a, 1, 0x61]),

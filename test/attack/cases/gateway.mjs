@@ -1,9 +1,9 @@
-// The gateway: providers that answer as badly as they can, and requests that ask for more than they send.
+// Attacks on the gateway: providers with bad answers, and small requests that ask for much work.
 import { many, PROJECT, times } from '../client.mjs';
 import { PROVIDER_KEY, RAW_NAMES, STREAMS, WHOLE } from '../models.mjs';
 
 const CHAT = '/v1/chat/completions';
-/** 502 is the provider's fault. */
+/** 502 means that the provider failed. */
 const ANSWERS = [200, 400, 404, 413, 429, 502, 503, 'cut'];
 
 const chat = (it, mode, more = {}) =>
@@ -15,7 +15,7 @@ const chat = (it, mode, more = {}) =>
 
 const create = (it, inputs) => it.send('/completions/create', { project_id: PROJECT, inputs });
 
-/** A call of the gateway as it is stored. */
+/** Reads the stored call of a gateway request. */
 const stored = (it, { headers }, columns) =>
   it.send('/calls/query', {
     project_id: PROJECT,

@@ -1,4 +1,4 @@
-// What one may ask about agents: groups, chats, conversations and searches over spans that somebody has made for it.
+// Queries about agents: groups, chats, conversations and searches over spans that were made to be expensive.
 import { many, PROJECT, times } from '../client.mjs';
 
 const MIB = 1024 * 1024;
@@ -13,7 +13,7 @@ const valueOf = (value) =>
 const messages = (role, content) => JSON.stringify([{ role, content }]);
 
 /**
- * A span of an agent in a trace of its own, unless it is told another.
+ * Returns a span of an agent. It has its own trace unless `place` names one.
  * @param {object} attributes
  * @param {{ trace?: number, parent?: number, id?: number }} [place]
  */
@@ -31,7 +31,7 @@ function aSpan(attributes, { trace = ++made + 1e9, parent, id = ++made + 5e9 } =
   };
 }
 
-/** Stores `count` spans that `make(i)` makes, so many at once. */
+/** Stores `count` spans from `make(i)`, in batches. */
 async function store(it, count, make, { atOnce = 500, as = 'attacker', project = PROJECT } = {}) {
   for (let from = 0; from < count; from += atOnce) {
     const spans = times(Math.min(atOnce, count - from), (i) => make(from + i));
@@ -48,12 +48,12 @@ async function store(it, count, make, { atOnce = 500, as = 'attacker', project =
   }
 }
 
-/** A statement is stopped after READ_TIMEOUT_SECONDS, and may wait for others as long. */
+/** A statement stops after READ_TIMEOUT_SECONDS, and may wait as long before it starts. */
 const PATIENCE = { timeoutMs: 150_000 };
 /** @param {{ timeoutMs?: number, as?: string }} [options] */
 const ask = (it, operation, more = {}, options = PATIENCE) =>
   it.send(`/agents/${operation}`, { project_id: PROJECT, ...more }, options);
-/** The same question, many times at once. */
+/** Sends one query many times at once. */
 const askMany = (it, operation, more) =>
   Promise.all(times(ASKED_AT_ONCE, () => ask(it, operation, more)));
 

@@ -7,12 +7,12 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { newSecret } from '../../dist/src/platform/auth/secret.js';
-import { dataFolder, freePort, started } from '../support.mjs';
+import { dataFolder, freePort, started } from '../../bench/support.mjs';
 import { HostileModels } from './models.mjs';
 import { SignInProvider } from './provider.mjs';
 
 const STOP_MS = 10_000;
-/** So many keys an entity may have in a quick run, where 1,000 would take a minute to make. */
+/** Most keys of an entity in a quick run. Making 1,000 keys takes a minute. */
 export const QUICK_KEYS = 200;
 
 export class Service {
@@ -24,25 +24,25 @@ export class Service {
   child;
   /** @type {string} */
   url;
-  /** OTLP over gRPC is taken there. */
+  /** The port of OTLP over gRPC. */
   grpcPort = 0;
-  /** People sign in with it. */
+  /** The identity provider of people. */
   provider = /** @type {SignInProvider | undefined} */ (undefined);
-  /** The gateway asks it. */
+  /** The provider behind the gateway. */
   models = /** @type {HostileModels | undefined} */ (undefined);
-  /** Its last lines. */
+  /** The last lines of the log. */
   log = /** @type {string[]} */ ([]);
 
   /**
-   * @param {number} [restMs] between two questions of the probe; it writes a fourth as often as it asks for /health
-   * @param {Record<string, string>} [env] settings beside the usual ones
+   * @param {number} [restMs] the probe waits so long between requests to /health, and four times between calls
+   * @param {Record<string, string>} [env] additional settings
    */
   constructor(restMs = 5, env = {}) {
     this.restMs = restMs;
     this.env = env;
   }
 
-  /** Starts the process. A port that was free may be taken by then, so it is tried three times. */
+  /** Starts the process. Another process may take the free port first, so it tries three times. */
   async launch(tries = 3) {
     const port = await freePort();
     this.grpcPort = await freePort();
@@ -79,7 +79,6 @@ export class Service {
     return this;
   }
 
-  /** A key of its own for what is to be revoked. */
   async makeKey(role, scope) {
     return this.asAdmin('/keys/create', { user: role, role, scopes: [scope] });
   }
@@ -95,7 +94,7 @@ export class Service {
     return answer.json();
   }
 
-  /** A login code, as the command prints it in its link. */
+  /** Returns a login code, from the link that the command prints. */
   async loginCode() {
     const file = fileURLToPath(
       new URL('../../dist/src/server/commands/keys.cli.js', import.meta.url),
@@ -109,7 +108,7 @@ export class Service {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** What /proc says of the process, in MiB: `VmRSS` now, `VmHWM` at most since the last `resetPeak`. */
+  /** Memory of the process in MiB: `VmRSS` is the current size, `VmHWM` the peak since the last `resetPeak`. */
   mebibytes(name) {
     const status = readFileSync(`/proc/${this.child.pid}/status`, 'utf8');
     return Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)[1]) / 1024);
@@ -119,7 +118,7 @@ export class Service {
     writeFileSync(`/proc/${this.child.pid}/clear_refs`, '5');
   }
 
-  /** Memory of the processes of its PostgreSQL in MiB, without what they share: of all, and of the largest one. */
+  /** Memory of the PostgreSQL processes in MiB without shared memory: of all, and of the largest one. */
   get postgres() {
     const found = { all: 0, largest: 0 };
     for (const id of descendants(this.child.pid)) {
@@ -137,7 +136,7 @@ export class Service {
     return secondsOf(`/proc/${this.child.pid}/stat`);
   }
 
-  /** The same of the thread that runs the event loop. */
+  /** CPU seconds of the thread that runs the event loop. */
   loopSeconds() {
     return secondsOf(`/proc/${this.child.pid}/task/${this.child.pid}/stat`);
   }
@@ -166,7 +165,7 @@ export class Service {
   }
 }
 
-/** What /proc has of a process: nothing when it has ended. */
+/** Reads a file of a process in /proc. Returns an empty text when the process has ended. */
 function readProc(id, file) {
   try {
     return readFileSync(`/proc/${id}/${file}`, 'utf8');
@@ -175,7 +174,7 @@ function readProc(id, file) {
   }
 }
 
-/** The processes that a process has started, and those that these have. */
+/** Returns all descendants of a process. */
 function descendants(id) {
   const children = readProc(id, `task/${id}/children`).match(/\d+/g) ?? [];
   return children.flatMap((child) => [child, ...descendants(child)]);
@@ -190,7 +189,7 @@ function secondsOf(file) {
   return (Number(user) + Number(system)) / 100;
 }
 
-/** `/health`, and `/call/start` of the victim, asked in a thread of its own all the time. */
+/** Sends `/health` and the victim's `/call/start` all the time, in its own thread. */
 class Probe {
   constructor(url, authorization, restMs) {
     this.worker = new Worker(new URL('probe.mjs', import.meta.url), {
@@ -198,7 +197,7 @@ class Probe {
     });
   }
 
-  /** What was seen since the last report. */
+  /** Returns the measurements since the last report. */
   async report() {
     this.worker.postMessage('report');
     const [seen] = await once(this.worker, 'message');

@@ -1,4 +1,4 @@
-// What a case attacks with.
+// The client that a case attacks with.
 import http from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,14 +9,14 @@ const KEPT_BYTES = 8_000_000;
 export const PROJECT = 'acme/attack';
 export const AT = '2026-01-31T12:00:00Z';
 
-/** How a body is compressed, by the word that stands in `Content-Encoding`. */
+/** Functions that compress a body, keyed by `Content-Encoding`. */
 export const COMPRESS = {
   gzip: gzipSync,
   deflate: deflateSync,
   br: (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
 };
 
-/** `count` calls of `work(i)`, `width` of them at a time. */
+/** Calls `work(i)` `count` times, `width` at a time. */
 export async function many(count, width, work) {
   let next = 0;
   const lane = async () => {
@@ -27,7 +27,7 @@ export async function many(count, width, work) {
 
 export const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
 
-/** One attack on a service. It counts the answers by status, and what did not hold. */
+/** One attack on a service. It counts the answers by status and collects the problems. */
 export class Client {
   /** @type {Record<string, number>} */
   statuses = {};
@@ -47,7 +47,7 @@ export class Client {
     this.statuses[status] = (this.statuses[status] ?? 0) + 1;
   }
 
-  /** Notes what does not hold. */
+  /** Records a problem unless the condition holds. */
   must(holds, problem) {
     if (!holds && !this.problems.includes(problem)) this.problems.push(problem);
   }
@@ -58,7 +58,7 @@ export class Client {
   }
 
   /**
-   * Sends a request and answers status, headers, the first bytes as text and how many there were.
+   * Sends a request. Returns the status, the headers, the first bytes as text, and the number of bytes.
    * @param {string} path
    * @param {unknown} [body]
    * @param {{ method?: string, headers?: object, as?: string, compress?: string, timeoutMs?: number }} [options]
@@ -104,7 +104,7 @@ export class Client {
     });
   }
 
-  /** A bare connection; `seen` is what came back. It is closed at the end of the case at the latest. */
+  /** Opens a TCP connection. `seen` is the received text. The end of the case closes it. */
   open(localAddress, port = this.port) {
     const at = { port, host: this.host, localAddress };
     const socket = Object.assign(connect(at), { seen: '' });
@@ -115,7 +115,7 @@ export class Client {
     return socket;
   }
 
-  /** Writes bytes on a connection of their own, and counts the statuses of what comes back within the time. */
+  /** Writes bytes on a new connection, and counts the statuses that come back in time. */
   async raw(bytes, ms = 2000) {
     const socket = this.open();
     socket.write(bytes);
@@ -126,7 +126,7 @@ export class Client {
     return { statuses: found, text: socket.seen };
   }
 
-  /** The head of a request with a body to be written by hand. */
+  /** Returns the head of a request. The caller writes the body. */
   head(path, headers, as) {
     const all = { host: 'attacked', authorization: this.authorization(path, as), ...headers };
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -139,7 +139,7 @@ export class Client {
   }
 }
 
-/** The text of a call's start. */
+/** Returns the start of a call as JSON text. */
 export const aStart = (more = {}) => ({
   project_id: PROJECT,
   op_name: 'attack',
@@ -147,7 +147,7 @@ export const aStart = (more = {}) => ({
   ...more,
 });
 
-/** What `/call/upsert_batch` takes for starts. */
+/** Returns a body of `/call/upsert_batch` with these starts. */
 export const aBatch = (starts) => ({
   batch: starts.map((start) => ({ mode: 'start', req: { start: aStart(start) } })),
 });
@@ -162,7 +162,7 @@ export function field(number, bytes) {
   return Buffer.concat([Buffer.from([number * 8 + 2, ...length]), bytes]);
 }
 
-/** A multipart body: `[name, value]` pairs, a value that is a Buffer is a file. */
+/** Returns a multipart body from `[name, value]` pairs. A value that is a Buffer becomes a file. */
 export function multipart(parts, boundary = 'attack') {
   const chunks = parts.map(([name, value]) =>
     Buffer.concat([

@@ -1,13 +1,17 @@
-// Attacks the built service with the cases of bench/attack/cases, each of which may end, starve or mislead a service
-// that is not prepared for it, and prints what it took: the worst /health and /call/start of another key meanwhile and before, the
-// peak of resident memory, that of PostgreSQL without its cache, the answers.
-//   npm run attack [-- [--quick] [--health-ms 1000] [--memory-mib 1024] [--postgres-mib 4096] [--seconds 60] <words of a case>]
-// exits 1 when something does not hold; another key's /call/start may take five times as long as /health. It listens and sends on loopback only.
+// Runs the cases of test/attack/cases against the built service. Each case tries to stop, starve or mislead it.
+//
+//   npm run attack [-- [--quick] [--health-ms 1000] [--memory-mib 1024] [--postgres-mib 4096]
+//                      [--seconds 60] <words of a case>]
+//
+// For each case it prints the slowest /health, and the slowest /call/start of another key before and during the attack.
+// It also prints the peak of resident memory, the memory of PostgreSQL without its cache, and the answers.
+// It exits with 1 when a limit is exceeded or an answer is wrong. Another key's /call/start may take five times as long
+// as /health. All connections are on loopback.
 import { readdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Client } from './attack/client.mjs';
-import { QUICK_KEYS, Service } from './attack/service.mjs';
+import { Client } from './client.mjs';
+import { QUICK_KEYS, Service } from './service.mjs';
 
 const { values: options, positionals: words } = parseArgs({
   allowPositionals: true,
@@ -19,16 +23,16 @@ const { values: options, positionals: words } = parseArgs({
     seconds: { type: 'string', default: '60' },
   },
 });
-/** A service this large after a case is started anew, so that the next peak is its own. */
+/** A service that is larger than this after a case is restarted, so that the next case has its own peak. */
 const RESTART_MIB = 350;
 const DEADLINE_MS = 90_000;
-/** So long another key's /call/start is timed before a case, to compare with. */
+/** How long another key's /call/start is measured before a case, for comparison. */
 const QUIET_MS = 2000;
-/** What the service declares; a 5xx among them is 503 only. */
+/** Statuses that the API document declares. 503 is the only 5xx. */
 const DECLARED = [200, 204, 400, 401, 403, 404, 405, 408, 409, 413, 415, 429, 431, 503];
 
 async function allCases() {
-  const folder = new URL('attack/cases/', import.meta.url);
+  const folder = new URL('cases/', import.meta.url);
   const files = readdirSync(folder).filter((name) => name.endsWith('.mjs'));
   const modules = await Promise.all(
     files.toSorted().map((name) => import(new URL(name, folder).href)),
@@ -38,7 +42,7 @@ async function allCases() {
 const isWanted = ({ name, isQuick }) =>
   words.every((word) => name.includes(word)) && (!options.quick || isQuick);
 
-/** Runs one case, and says what was seen and what did not hold. */
+/** Runs one case. Returns the measurements and the problems found. */
 async function outcome(service, { attack, answers, deadlineMs, healthMs = 0, memoryMiB = 0 }) {
   const client = new Client(service, {
     seconds: Number(options.seconds),
@@ -62,7 +66,7 @@ async function outcome(service, { attack, answers, deadlineMs, healthMs = 0, mem
   ]);
   patience.abort();
   clearInterval(watch);
-  await pause(100); // a probe that waited is answered
+  await pause(100); // so that a waiting probe gets its answer
   const { health, start } = await service.probe.report();
   client.close();
   const { problems } = client;

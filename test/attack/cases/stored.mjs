@@ -1,4 +1,4 @@
-// Small requests about something large that was stored before.
+// Small requests about large stored data.
 import { AT, PROJECT, times } from '../client.mjs';
 
 const DEEP = 570;

@@ -1,4 +1,4 @@
-// Queries whose cost lies in what they are compiled to, or in what they answer.
+// Queries that compile to expensive SQL or have large answers.
 import { AT, aBatch, aStart, PROJECT, times } from '../client.mjs';
 
 const path = (i, length = 1000) => `inputs.${`${'abcdefgh'[i % 8]}.`.repeat(length / 2 - 8)}${i}`;
@@ -6,7 +6,7 @@ const query = (condition) => ({ project_id: PROJECT, query: { $expr: condition }
 const equal = (name) => ({ $eq: [{ $getField: name }, { $literal: 1 }] });
 const paths = (count, length) => query({ $and: times(count, (i) => equal(path(i, length))) });
 const ROUTES = ['/calls/query', '/calls/stream_query', '/calls/query_stats'];
-/** `count` different letters that have another case, again and again. */
+/** Returns `count` characters: 500 letters that have an upper and a lower case, repeated. */
 const letters = (count) =>
   String.fromCodePoint(...times(500, (i) => 0x100 + (i % 0x240))).repeat(count / 500);
 
@@ -131,7 +131,7 @@ export const cases = [
     name: 'queries: numbers and times at their ends',
     isQuick: true,
     async attack(it) {
-      const project_id = 'acme/ends'; // what other cases have stored is large, and would be compared and answered each time
+      const project_id = 'acme/ends'; // its own project, because other cases have stored large data
       for (const a of [1, '1', '9'.repeat(1000)])
         await it.send('/call/start', { start: aStart({ project_id, inputs: { a } }) });
       const compared = (name, value) =>

@@ -1,4 +1,4 @@
-// What a caller is believed, and what a repeated request does.
+// Forged and guessed credentials, and repeated requests.
 import { randomUUID } from 'node:crypto';
 import { newSecret } from '../../../dist/src/platform/auth/secret.js';
 import { aStart, FORM, many, multipart, PROJECT, times } from '../client.mjs';

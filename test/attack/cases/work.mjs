@@ -1,11 +1,11 @@
-// Small requests that may ask for much work: client-given patterns, chains, lists that are edited item by item.
+// Small requests that can cause much work: patterns from the client, chains, lists that are edited item by item.
 import { setTimeout as pause } from 'node:timers/promises';
 import { aBatch, AT, aStart, many, PROJECT, times } from '../client.mjs';
 
 const MIB = 1024 * 1024;
 const CATASTROPHIC = '^(([a-z])+.)+[A-Z]([a-z])+$';
 
-/** Publishes a schema, and answers what judges a value by it. */
+/** Publishes a schema of annotations. Returns a function that makes feedback with a value of this schema. */
 async function annotation(it, name, field_schema) {
   const { text } = await it.send('/obj/create', {
     obj: { project_id: PROJECT, object_id: name, val: { field_schema } },

@@ -1,4 +1,4 @@
-// OTLP over gRPC: streams, frames and heads of HTTP/2 that no exporter sends.
+// Attacks on OTLP over gRPC: HTTP/2 streams, frames and headers that no exporter sends.
 import { connect } from 'node:http2';
 import { setTimeout as pause } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
@@ -6,7 +6,7 @@ import { field, many, PROJECT, times } from '../client.mjs';
 
 const MIB = 1024 * 1024;
 const EXPORT = '/opentelemetry.proto.collector.trace.v1.TraceService/Export';
-/** What exporters may be told, `cut` for a stream without an answer. */
+/** Allowed answers to an export. `cut` is a stream that ended without an answer. */
 const ANSWERS = [200, ...[0, 3, 4, 8, 14, 16].map((code) => `grpc ${code}`), 'grpc cut'];
 const PATIENCE_MS = 30_000;
 
@@ -42,14 +42,14 @@ const headersOf = (it, as) => ({
   ...(as && { authorization: it.authorization(EXPORT, as) }),
 });
 
-/** Waits for an event, or for so long; an error is none of its business. */
+/** Waits for an event, or until the timeout. Ignores errors. */
 const sees = (emitter, event, ms = PATIENCE_MS) =>
   Promise.race([new Promise((resolve) => emitter.once(event, resolve)), pause(ms)]);
 
-/** What it may hold to be sent: the library refuses answers beyond its usual 10 MB. */
+/** Memory of a session. The library refuses answers beyond its default of 10 MB. */
 const CLIENT = { maxSessionMemory: 100_000 };
 
-/** What `use` does with so many connections, which are closed then. */
+/** Opens `count` connections, runs `use` with them, and closes them. */
 async function withSessions(it, count, use) {
   const sessions = times(count, () =>
     connect(`http://${it.host}:${it.service.grpcPort}`, CLIENT).on('error', () => {}),
@@ -61,7 +61,7 @@ async function withSessions(it, count, use) {
   }
 }
 
-/** A stream that is begun; `answer` becomes its code, or `cut`. */
+/** Opens a stream. `answer` becomes its gRPC code or `cut`. */
 function begin(it, session, { as = 'attacker', headers = {}, ms = PATIENCE_MS } = {}) {
   const dead = { stream: null, answer: Promise.resolve('cut') };
   if (session.closed || session.destroyed) return dead;
@@ -86,7 +86,7 @@ function call(it, session, bytes, options = {}) {
   return answer;
 }
 
-/** Another key exports, and goes on. */
+/** Exports with another key all the time. */
 async function victimExports(it, count = 1) {
   await withSessions(it, 1, async ([session]) => {
     for (let i = 0; i < count; i++) {
@@ -97,7 +97,7 @@ async function victimExports(it, count = 1) {
   });
 }
 
-/** Nothing of an attack stays: the memory of bodies is free, and another key exports. */
+/** Checks that the attack left nothing: the memory for bodies is free, and another key can export. */
 async function mustRecover(it) {
   let free = false;
   for (let i = 0; i < 100 && !free; i++) {
@@ -109,7 +109,7 @@ async function mustRecover(it) {
   await victimExports(it);
 }
 
-// Frames, as they are on the wire.
+// HTTP/2 frames as bytes.
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const DATA = 0;
@@ -138,7 +138,7 @@ const number = (value) => {
   bytes.writeUInt32BE(value);
   return bytes;
 };
-/** A whole number with a prefix of so many bits, as HPACK writes it. */
+/** Encodes an integer for HPACK with a prefix of this many bits. */
 function whole(value, bits, flags = 0) {
   const most = 2 ** bits - 1;
   if (value < most) return Buffer.from([flags | value]);
@@ -148,13 +148,13 @@ function whole(value, bits, flags = 0) {
   return Buffer.from([...bytes, rest]);
 }
 const text = (value) => Buffer.concat([whole(Buffer.byteLength(value), 7), Buffer.from(value)]);
-/** A header; an `isKept` one gets the index 62 of the table, and moves the others. */
+/** Encodes a header. With `isKept` the table keeps it as index 62, and earlier headers move up. */
 const header = ([name, value], isKept = false) =>
   Buffer.concat([Buffer.from([isKept ? 0x40 : 0]), text(name), text(value)]);
 const block = (headers) =>
   Buffer.concat(Object.entries({ ':scheme': 'http', ...headers }).map((one) => header(one)));
 
-/** A connection of frames that are made by hand. */
+/** Opens a connection for frames that the case builds itself. */
 async function wire(it, settings = Buffer.alloc(0)) {
   const socket = it.open(undefined, it.service.grpcPort);
   socket.write(Buffer.concat([PREFACE, frame(SETTINGS, 0, 0, settings)]));
@@ -162,7 +162,7 @@ async function wire(it, settings = Buffer.alloc(0)) {
   return socket;
 }
 
-/** Writes until all is taken or the connection has ended; says how many parts were written. */
+/** Writes until everything is sent or the connection has ended. Returns the number of written parts. */
 async function flood(socket, count, part, isRead = true) {
   if (!isRead) socket.pause();
   const together = 500;
@@ -172,7 +172,7 @@ async function flood(socket, count, part, isRead = true) {
     sent += parts.length;
     if (!socket.write(Buffer.concat(parts)))
       await Promise.race([sees(socket, 'drain', 5000), sees(socket, 'close', 5000)]);
-    if (socket.writableLength > 64 * MIB) break; // nobody reads it
+    if (socket.writableLength > 64 * MIB) break; // the service does not read
   }
   return sent;
 }
@@ -266,7 +266,7 @@ export const cases = [
         const empty = await wire(it);
         empty.write(frame(HEADERS, 0, 1, block(own)));
         await flood(empty, 200_000, () => frame(CONTINUATION, 0, 1));
-        // one header of 4,000 bytes is kept by the table, and named by a byte 16,000 times
+        // the table keeps one header of 4,000 bytes, and 16,000 bytes refer to it
         const bombs = await wire(it);
         const seed = Buffer.concat([block(own), header(['x', 'y'.repeat(4000)], true)]);
         bombs.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, seed));
@@ -371,7 +371,7 @@ export const cases = [
       );
       await victimExports(it, 10);
       for (const socket of unread) socket.destroy();
-      // a part of a message, then the word that no more streams follow, a reset, or nothing at all
+      // a part of a message, then GOAWAY, a reset, or nothing
       const part = frame(DATA, 0, 1, message(SPAN, { length: 20 * MIB }));
       for (const last of [
         frame(GOAWAY, 0, 0, Buffer.alloc(8)),

@@ -1,4 +1,4 @@
-// Bodies that are small on the wire and large, deep or numerous inside.
+// Bodies that are small on the wire, but large, deep or with very many values after decoding.
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -9,7 +9,7 @@ const PROTOBUF = { 'content-type': 'application/x-protobuf', project_id: PROJECT
 const DOCUMENT = JSON.parse(
   readFileSync(new URL('../../../openapi.json', import.meta.url), 'utf8'),
 );
-/** Every POST that takes JSON, with made-up names in its path. An admin may call each. */
+/** Every POST route that takes JSON, with invented names in its path. An admin may call each. */
 const ROUTES = Object.entries(DOCUMENT.paths)
   .filter(([, { post }]) => post?.requestBody?.content['application/json'])
   .map(([path]) =>
@@ -366,7 +366,7 @@ export const cases = [
         times(64, async (lane) => {
           for (let i = lane; performance.now() < until; i++) {
             const [path, body, options] = worst[i % worst.length];
-            // a query ends after READ_TIMEOUT_SECONDS
+            // a query stops after READ_TIMEOUT_SECONDS
             const { status, headers } = await it.send(path, body, {
               ...options,
               timeoutMs: 90_000,

@@ -1,15 +1,15 @@
-// Clients that are slow, many, or do not speak as they should.
+// Clients that are slow, that are many, or that break the protocol.
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { aBatch, FORM, many, PROJECT, times } from '../client.mjs';
 
 const JSON_BODY = { 'content-type': 'application/json' };
-/** Connections that one process may open, with room for its own. */
+/** Connections that this process may open. Some file descriptors stay free for its other work. */
 const MAX_OPEN = 10_000;
 const CLAIM = '/v1/preview/trainer/claims';
 const STREAM = { project_id: PROJECT };
 
-/** Rows for streams that are too large for the buffers on the way. */
+/** Stores rows whose stream is too large for the buffers between service and client. */
 async function fillProject(it) {
   const text = 'z'.repeat(100_000);
   for (let i = 0; i < 4; i++)
@@ -19,7 +19,7 @@ async function fillProject(it) {
     );
 }
 
-/** Streams that are begun and not read. */
+/** Starts streams and does not read them. */
 async function unreadStreams(it, count, as) {
   const body = JSON.stringify(STREAM);
   const sockets = times(count, () => {
@@ -34,7 +34,7 @@ async function unreadStreams(it, count, as) {
   return sockets;
 }
 
-/** Uploads that send a little every 100 ms after a first part that is larger than one chunk. */
+/** Starts uploads. After a first part larger than one chunk they send a little every 100 ms. */
 function tricklingUploads(it, count, as) {
   return times(count, () => {
     const socket = it.open();

@@ -1,4 +1,4 @@
-// Training data, checkpoint files and gates.
+// Attacks on training data, checkpoint files and gates.
 import { createHash } from 'node:crypto';
 import { aBatch, AT, many, PROJECT, times } from '../client.mjs';
 
@@ -25,7 +25,7 @@ async function aModel(it, name) {
   return JSON.parse((await it.send(`${PREVIEW}/models`, body)).text).id;
 }
 
-/** A job that a trainer holds and has begun, and how to speak for it. */
+/** Makes a job that a trainer has started. Returns its id, and a function that sends requests with its lease. */
 async function aHeldJob(it, model, url) {
   const { text } = await it.send(`${PREVIEW}/sft-training-jobs`, {
     model_id: model,

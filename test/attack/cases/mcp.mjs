@@ -1,9 +1,9 @@
-// What one may ask through the door of agents.
+// Attacks on the MCP door.
 import { aBatch, AT, many, PROJECT, times } from '../client.mjs';
 
 const MIB = 1024 * 1024;
 
-/** Calls a tool, and returns the answer. */
+/** Calls a tool. Returns the answer. */
 const tool = (it, name, args, options = {}) =>
   it.send(
     '/mcp',
@@ -16,7 +16,7 @@ const tool = (it, name, args, options = {}) =>
     { ...options, headers: { accept: 'application/json, text/event-stream', ...options.headers } },
   );
 
-/** A document of about so many bytes, of as many values as fit. */
+/** Returns a document of about this many bytes with as many values as fit. */
 const manyValues = (bytes, seed) =>
   `{${times(bytes / 16, (i) => `"k${i}":${(i + seed) % 1e6}`).join(',')}}`;
 

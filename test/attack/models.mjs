@@ -1,4 +1,4 @@
-// A provider of models that answers as badly as the first message of a request asks for.
+// A provider of models. The first message of a request names the bad answer that the provider gives.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
@@ -7,13 +7,13 @@ import { pipeline } from 'node:stream/promises';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const EVENTS = { 'content-type': 'text/event-stream' };
 const MIB = 1024 * 1024;
-/** The key that the service sends it. */
+/** The key that the service sends to the provider. */
 export const PROVIDER_KEY = 'sk-key-of-the-operator-0123456789';
 
 const choice = (content) =>
   `data: ${JSON.stringify({ model: 'm', choices: [{ index: 0, delta: { content } }] })}\n\n`;
 
-/** Writes pieces for as long as somebody reads. */
+/** Writes pieces as long as the client reads. */
 async function write(answer, pieces) {
   await pipeline(Readable.from(pieces), answer, { end: false });
   answer.end('data: [DONE]\n\n');
@@ -23,7 +23,7 @@ function* repeated(piece, count) {
   for (let i = 0; i < count; i++) yield piece;
 }
 
-/** Events of the beginning and the end of an object whose list is made. */
+/** Yields `count` events of a stream. Each has 4,000 choices, which `item` makes. */
 function* chunks(count, item) {
   for (let i = 0; i < count; i++) {
     const items = Array.from({ length: 4000 }, (_, k) => item(i * 4000 + k + 1));
@@ -31,7 +31,7 @@ function* chunks(count, item) {
   }
 }
 
-/** Whole answers, as texts. */
+/** Whole answers, as text. */
 export const WHOLE = {
   levels: () => `{"a":${'['.repeat(8 * MIB)}${']'.repeat(8 * MIB)}}`,
   'open levels': () => '['.repeat(30 * MIB),
@@ -44,7 +44,7 @@ export const WHOLE = {
   'no JSON': () => 'null,"weave_call_id":"of another"',
 };
 
-/** Parts of tool calls of one stream, which share indexes and ids, or have none. */
+/** Parts of tool calls of one stream that share indexes and ids, or lack them. */
 export const ODD_TOOL_CALLS = {
   'tool calls at one index': [
     { index: 0, id: 'a', function: { name: 'f', arguments: '{' } },
@@ -69,7 +69,7 @@ export const ODD_TOOL_CALLS = {
   })),
 };
 
-/** Streams, as pieces. */
+/** Streamed answers, in pieces. */
 export const STREAMS = {
   ...Object.fromEntries(
     Object.entries(ODD_TOOL_CALLS).map(([name, calls]) => [
@@ -94,7 +94,7 @@ export const STREAMS = {
   'no UTF-8': () => repeated(Buffer.alloc(65_536, 0xff), 200),
 };
 
-/** What needs the connection itself. */
+/** Answers that are written to the socket without an HTTP library. */
 const RAW = {
   upgrade: 'HTTP/1.1 101 x\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
   'long head': `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(100_000)}\r\n`,
@@ -141,7 +141,7 @@ export class HostileModels {
     return this;
   }
 
-  /** Of the service. */
+  /** Settings of the service for this provider. */
   get settings() {
     const { port } = /** @type {import('node:net').AddressInfo} */ (this.server.address());
     const base_url = `http://127.0.0.1:${port}/v1`;

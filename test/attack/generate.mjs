@@ -1,13 +1,19 @@
-// Looks for requests that cost the service much: 10⁵ bodies made from its own OpenAPI document (bodies.mjs), sent a few
-// at a time to the built service. The groups in which the event loop was blocked longest, or memory grew most for what was sent, are sent
-// again request by request; the ten worst of each kind are printed, and each 5xx that is not a 503.
-// One of twenty requests has odd members of what real clients send (odd.mjs); with --odd all have. What such a write acknowledges is read back.
-// With --pairs each body is small, and asks about one of the large things that were stored before.
+// Searches for expensive requests. It makes 10⁵ bodies from the service's OpenAPI document (bodies.mjs), and sends them
+// to the built service in small groups. Then it takes the groups that blocked the event loop longest, and those for
+// which memory grew most. It sends their requests again one by one, and prints the ten worst and each 5xx except 503.
+//
 //   npm run attack:generate -- [--cases 100000] [--minutes 600] [--seed 1] [--odd] [--pairs [--mib 8]]
-//   [--state FILE] keeps in a file what was found so far, and goes on behind it: many short runs are one long run, and each
-//   prints the worst of all; with --minutes 0 it only prints
-//   [--case N] sends one again and prints it; exits 1 on a 5xx, on a delay above 1 s (with --pairs 0.5 s), above 1 GB, and
-//   above 4 GB of PostgreSQL
+//     [--state FILE] [--case N]
+//
+// --odd         every request has odd variants of what real clients send (odd.mjs), otherwise one of twenty. Calls that
+//               such a write acknowledges are read back.
+// --pairs       each body is small and asks about one of the large documents that were stored before.
+// --state FILE  keeps the results in a file and continues there. Many short runs make one long run, and each prints the
+//               worst requests of all runs. With --minutes 0 it only prints.
+// --case N      sends one request again and prints it.
+//
+// It exits with 1 on a 5xx, on a delay above 1 s (0.5 s with --pairs), and on too much memory: more than 1 GB, or 4 GB
+// in PostgreSQL.
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -30,25 +36,25 @@ const { values: options } = parseArgs({
 const WIDTH = options.pairs ? 16 : 8;
 const SUSPECTS = options.pairs ? 10 : 20;
 const WORST = 10;
-/** No request, sent alone, may delay the others for longer, nor make the process larger. */
+/** Limits of one request that is sent alone: the delay of other requests, and the size of the process. */
 const MOST_BLOCKED_MS = options.pairs ? 500 : 1000;
 const MOST_MIB = 1024;
-/** Nor that of PostgreSQL, without its cache. */
+/** Memory of PostgreSQL without its cache. */
 const MOST_POSTGRES_MIB = 4096;
-/** Groups for which one line is printed, and the state is kept. */
+/** Number of groups after which a line is printed and the state is saved. */
 const LINE_EVERY = options.pairs ? 50 : 1000;
-/** Less growth than this is the garbage that any request leaves. */
+/** Any request leaves garbage, so smaller growth does not count. */
 const GARBAGE_MIB = 16;
-/** One that takes longer beside others is sent again alone, where it may take longer than any statement. */
+/** A request that takes longer beside others is sent again alone, with the limit below. */
 const TIMEOUT_MS = 10_000;
 const ALONE_TIMEOUT_MS = 75_000;
 
-// the rarer the questions of the probe, the more of the time is left for cases: a delay of 1 s is seen in any case
+// a probe that asks rarely leaves more time for the cases, and still sees a delay of 1 s
 const service = await new Service(options.pairs ? 25 : 5).start();
 process.on('exit', () => service.child.kill('SIGKILL'));
 let client = new Client(service);
 const document = await (await fetch(`${service.url}/openapi.json`)).json();
-/** What would take the large things away, or make them small. */
+/** Operations that would delete or shrink the large documents. */
 const REPLACES = /delete|purge|erase|retention|call\/(start|end|upsert)|complete|obj\/create/;
 const operations = operationsOf(document).filter(
   ({ path, method }) => !options.pairs || !(REPLACES.test(path) || method === 'DELETE'),
@@ -60,11 +66,11 @@ const seed = Number(options.seed);
 const makers = ['bodies.mjs', 'odd.mjs'].map((name) =>
   readFileSync(new URL(name, import.meta.url), 'utf8'),
 );
-/** Of the same requests for the same numbers. */
+/** Two runs with the same version make the same request for a number. */
 const version = createHash('sha256')
   .update(JSON.stringify([document, seed, options.odd, options.pairs && options.mib, makers]))
   .digest('hex');
-/** What was found so far. Of groups only the numbers and what they cost are kept, of the worst requests what is printed. */
+/** Results so far. For a group only its numbers and costs are kept, for the worst requests also the printed text. */
 const found = {
   next: 0,
   seconds: 0,
@@ -84,7 +90,7 @@ if (found.version !== version)
   Object.assign(found, { version, late: [], slow: [], large: [], lasting: [], heavy: [] });
 const { failures, seen } = found;
 
-/** What the bodies refer to. */
+/** Stores a model, a table, a file and objects that the bodies refer to. */
 async function store(project) {
   const post = async (path, body, more) => JSON.parse((await client.send(path, body, more)).text);
   const [entity, name] = project.split('/');
@@ -115,7 +121,7 @@ async function store(project) {
   };
 }
 
-/** How a client of Langfuse signs in, and media that are announced. */
+/** Announces media as a Langfuse client. Returns the media and the credentials. */
 async function storeMedia(project) {
   const [, secret] = Buffer.from(basic(service.keys.attacker).slice(6), 'base64')
     .toString()
@@ -139,7 +145,7 @@ async function storeMedia(project) {
   return { authorization, media };
 }
 
-/** Large documents, each in every place where one may be stored, and what leads to them. */
+/** Stores each large document in every place that can hold one. Returns how to find them. */
 async function storeLarge(project) {
   const bytes = Number(options.mib) * 1024 * 1024;
   const many = (text, length = text.length) => text.repeat(Math.floor(bytes / length / 4) * 4);
@@ -195,7 +201,7 @@ async function storeLarge(project) {
   return large;
 }
 
-/** Sends the requests together; what /health, memory and the answers were meanwhile. */
+/** Sends the requests together. Returns the delay of /health, the memory and the answers meanwhile. */
 async function cost(numbers) {
   const timeoutMs = numbers.length === 1 ? ALONE_TIMEOUT_MS : TIMEOUT_MS;
   const requests = numbers.map((number) => ({
@@ -223,7 +229,7 @@ async function cost(numbers) {
   const ms = performance.now() - begun;
   const { worst } = (await service.probe.report()).health;
   const isAlive = service.isAlive;
-  // a loop is not blocked for longer than its thread has run: the rest is a machine with other work
+  // The loop is not blocked for longer than its thread has run. The rest of the delay is other work of the machine.
   const blocked = isAlive ? Math.min(worst, (service.loopSeconds() - cpuBefore) * 1000) : worst;
   const grown = isAlive ? service.mebibytes('VmHWM') - before : NaN;
   const sent =
@@ -231,10 +237,10 @@ async function cost(numbers) {
   return { requests, blocked, grown, sent, isAlive, ms, postgres };
 }
 
-/** Longer answers are not kept as a whole. */
+/** Longer answers are cut. */
 const READ_CHARACTERS = 7_000_000;
 
-/** Reads an acknowledged call: it is to have the text as it was sent. */
+/** Reads an acknowledged call, and checks that it has the text as it was sent. */
 async function readBack(request) {
   const { id, text } = request.returned;
   const body = JSON.parse(request.body);
@@ -247,7 +253,7 @@ async function readBack(request) {
   if (!isThere) request.status = `${request.status}, and read back ${answer.status} another text`;
 }
 
-/** One that was late beside others may have had no turn: it is sent again alone. */
+/** A request that was late beside others may have waited for its turn, so it is sent again alone. */
 const isFailure = ({ status, answers = [] }, isAlone) => {
   if (status === 'timeout') return isAlone;
   return typeof status === 'string' || (status >= 500 && ![503, ...answers].includes(status));
@@ -268,7 +274,7 @@ function note({ requests }) {
   }
 }
 
-/** Starts anew after a death; finds who of a group it was. */
+/** Restarts the service after a crash, and finds the request of the group that caused it. */
 async function revive() {
   client.close();
   await service.restart();
@@ -283,7 +289,7 @@ const keepWorst = (list, one, count, of) => {
 const byDelay = ({ blocked }) => blocked;
 const byTime = ({ ms }) => ms;
 const byPostgres = ({ postgres }) => postgres;
-/** Where everything is small that is sent, the memory itself. */
+/** Ranks by growth per byte sent. With --pairs all requests are small, so it ranks by growth alone. */
 const byMemory = ({ grown, sent }) =>
   grown > GARBAGE_MIB ? (options.pairs ? grown : grown / sent) : 0;
 
@@ -349,7 +355,7 @@ if (options.case) {
   const worst = new Set(
     measures.flatMap((of) => found.alone.toSorted((a, b) => of(b) - of(a)).slice(0, 2 * WORST)),
   );
-  // the better of two: what else the machine does is not its doing
+  // the better of two, because other work of the machine also delays
   for (const one of worst) {
     if (one.isSure) continue;
     const again = await costAlone(one.number);

@@ -1,5 +1,5 @@
-// A thread that asks the service all the time and keeps what it saw until it is asked for a report. What has not been
-// answered yet counts with the time it has waited so far.
+// A thread that sends requests to the service all the time and collects the answers until the next report. A request
+// without an answer counts with its waiting time so far.
 import http from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -44,7 +44,7 @@ class Question {
             .on('error', () => resolve('cut')),
       );
       request.on('timeout', () => request.destroy());
-      // a connection that was closed while idle is no failure of the service
+      // the service may close an idle connection, so this is no failure
       request.on('error', () => resolve(request.reusedSocket ? 'closed' : 'cut'));
       request.end(body);
     });

@@ -3,7 +3,7 @@ import { AT, PROJECT, times } from '../client.mjs';
 
 const MIB = 1024 * 1024;
 
-/** Stores calls that have ended, each with a document of that text. */
+/** Stores ended calls. Each has a document with this text. */
 const storeCalls = (it, ids, name, text) =>
   Promise.all(
     ids.map((id) => {
@@ -32,7 +32,7 @@ const field = (name) => ({ $getField: name });
 export const cases = [
   {
     name: 'documents: 12 requests of Langfuse that name calls of 30 MiB',
-    answers: [200, 207, 413, 503, 'timeout'], // they are done one after the other, which takes the sender's own time
+    answers: [200, 207, 413, 503, 'timeout'], // they run one after the other, so only the sender waits
     async attack(it) {
       const ids = times(20, (i) => `large-${i}`);
       const text = `{"a":"${'x'.repeat(30 * MIB)}"}`;

@@ -1,6 +1,6 @@
-// Requests with odd members of what real clients send: each through its own door, by a number alone as in bodies.mjs.
-// An entry answers what is sent. `answers` are statuses that are right although they are 5xx, and `returned` is the id of a call and a text
-// that `/call/read` must answer with once the write is acknowledged.
+// Makes requests with odd variants of what real clients send. Each uses the route of that client, and its number
+// decides all of it, as in bodies.mjs. `answers` are 5xx statuses that are right. `returned` is the id of a call and a
+// text: after an acknowledged write, `/call/read` must return this text.
 import { createHash } from 'node:crypto';
 import { aStart, AT, field, times } from './client.mjs';
 import { ODD_TOOL_CALLS } from './models.mjs';
@@ -32,7 +32,7 @@ const NAMES = [
   true,
   null,
 ];
-/** Numbers, and what is taken for some. */
+/** Numbers, and values that look like numbers. */
 const COUNTS = [
   0,
   -1,
@@ -128,7 +128,7 @@ const WAYS = [
 
 const string = (key, stringValue) => ({ key, value: { stringValue } });
 
-/** A value as exporters print it. */
+/** Returns a value as OpenTelemetry exporters print it. */
 function anyValue(value) {
   if (typeof value === 'string') return { stringValue: value };
   if (typeof value === 'boolean') return { boolValue: value };
@@ -192,7 +192,7 @@ class Requests {
     return { path: '/v1/logs', body, headers: { project_id: this.project } };
   }
 
-  /** A start whose inputs are this text, and come back as it. */
+  /** Returns a start whose inputs are this text and must be read back unchanged. */
   inputs(text) {
     const start = JSON.stringify(
       aStart({ project_id: this.project, id: this.id, trace_id: this.id }),
@@ -227,7 +227,7 @@ class Requests {
   }
 }
 
-/** JSON in a string of JSON, so many times. Each level doubles its signs of escape, so it stops at a megabyte. */
+/** Nests JSON in JSON strings. Each level doubles the backslashes, so it stops at one megabyte. */
 function nested(levels) {
   let text = '{"a":"needle"}';
   for (let i = 0; i < levels && text.length < MIB; i++)
@@ -237,7 +237,11 @@ function nested(levels) {
 
 const isBlind = { $getField: 'inputs' };
 
-/** @type {Record<string, (it: Requests) => { path: string, method?: string, body?: string | Buffer, headers?: object, answers?: number[], returned?: { id: string, text: string } }>} */
+/**
+ * @typedef {{ path: string, method?: string, body?: string | Buffer, headers?: object, answers?: number[],
+ *   returned?: { id: string, text: string } }} OddRequest
+ * @type {Record<string, (it: Requests) => OddRequest>}
+ */
 const ODD_REQUESTS = {
   'tool calls of a stream': (it) => it.chat(it.one(Object.keys(ODD_TOOL_CALLS)), { stream: true }),
   'session in a header': (it) => {
@@ -724,7 +728,7 @@ const ODD_REQUESTS = {
   },
 };
 
-/** The odd request with the number, in the order of the table. */
+/** Returns the odd request with this number, in the order of the table. */
 export function oddRequestOf(maker, index) {
   const names = Object.keys(ODD_REQUESTS);
   const name = names[index % names.length];

@@ -1,4 +1,4 @@
-// Who may call themselves a person, or a workload.
+// Attacks on the sign-in of people and workloads.
 import { generateKeyPair, exportJWK, SignJWT, UnsecuredJWT } from 'jose';
 import { aStart, many } from '../client.mjs';
 import { Browser } from '../provider.mjs';
@@ -7,7 +7,7 @@ const CALLBACK = /\/auth\/\d\/callback/;
 
 const aBrowser = (it) => new Browser(it.service.provider.publicUrl);
 
-/** The way back of a sign-in that is not gone yet. */
+/** Signs in up to the callback address, but does not open it. */
 const upToCallback = (browser, login = 'ada') => browser.signIn(login, { until: CALLBACK });
 
 function attemptOf(browser) {
@@ -25,7 +25,7 @@ export const cases = [
       const copied = aBrowser(it);
       for (const [name, value] of victim.cookies) copied.cookies.set(name, value);
       const thief = aBrowser(it);
-      await thief.follow(callback); // no attempt of its own
+      await thief.follow(callback); // this browser has no sign-in attempt
       await thief.request(`${thief.publicUrl}/auth/0/sign-in`);
       await thief.follow(callback.replace(/state=[^&]+/, `state=${attemptOf(thief).state}`));
       it.must(!thief.isSignedIn, 'a stolen code let another browser in');
@@ -37,7 +37,7 @@ export const cases = [
       const named = await upToCallback(lying);
       await lying.follow(named.replace(/iss=[^&]+/, 'iss=http%3A%2F%2F127.0.0.1%3A9'));
       it.must(!lying.isSignedIn, 'an answer that names another issuer was taken');
-      const own = await upToCallback(victim); // the one before may be spent
+      const own = await upToCallback(victim); // the earlier callback may be used up
       for (const [name, value] of victim.cookies) copied.cookies.set(name, value);
       await victim.follow(own);
       it.must(victim.isSignedIn, 'the person herself was not let in');
@@ -59,7 +59,7 @@ export const cases = [
         headers: { cookie: `skein_session_${port}=${planted}`, 'x-skein-console': '1' },
       });
       it.count(thief.status);
-      // 429 when cases before it have used up the attempts of the address
+      // 429 when earlier cases have used up the attempts of the address
       it.must(
         thief.status === 401 || thief.status === 429,
         `the planted session was answered ${thief.status}`,

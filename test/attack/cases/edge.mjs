@@ -1,4 +1,4 @@
-// What needs no key: connections, and the two questions of operators.
+// Attacks without a key: connections, and the two routes for operators.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -6,7 +6,7 @@ import { PROJECT, times } from '../client.mjs';
 
 const ASK = ['/ready', '/metrics'].map((path) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
 
-/** Opens half heads in a process of its own, since this one may have too few files, until it is ended. */
+/** Opens half request heads in its own process, because this one may have too few file descriptors. */
 const HALF_HEADS = `
 const [count, port, host, localAddress] = process.argv.slice(1);
 for (let i = 0; i < count; i++) setTimeout(() => require('net').connect({ port, host, localAddress })
@@ -46,7 +46,7 @@ export const cases = [
       );
       for (let i = 0; i < 16; i++) {
         await pause(1000);
-        const socket = it.open(); // a new connection each
+        const socket = it.open(); // a new connection each time
         socket.write('GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
         await Promise.race([once(socket, 'close'), pause(3000)]);
         it.must(socket.seen.includes(' 200 '), `a new connection saw ${socket.seen.slice(0, 20)}`);

@@ -1,12 +1,12 @@
-// A provider of OpenID Connect for the attacks, and a browser as far as redirects, cookies and forms go.
+// A provider of OpenID Connect for the attacks, and a browser that knows redirects, cookies and forms only.
 import { createServer } from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 
 const SECRET = 'a client secret of the attacks';
-/** What it tells of people, by their subjects. `ada` is an admin, `mallory` would like to be one. */
+/** Claims of each account, keyed by subject. `ada` is an admin; `mallory` tries to become one. */
 const ACCOUNTS = {
   ada: { email: 'Ada@example.com', email_verified: true },
-  // the Kelvin sign, which becomes a k when it is made small
+  // the Kelvin sign, which becomes a k in lower case
   mallory: { email: '\u212Aim@example.com', email_verified: true, groups: ['a,admins', ' admins'] },
   unverified: { email: 'ada@example.com', email_verified: false },
   cyrillic: { email: '\u0430da@example.com', email_verified: true },
@@ -35,7 +35,7 @@ export class SignInProvider {
     this.library = library;
   }
 
-  /** Lets people in to the service at this address. */
+  /** Accepts sign-ins for the service at this address. */
   serve(publicUrl) {
     this.publicUrl = publicUrl;
     const provider = new this.library(this.issuer, {
@@ -60,7 +60,7 @@ export class SignInProvider {
     this.handle = provider.callback();
   }
 
-  /** Of the service. The second provider is nobody. */
+  /** Settings of the service for this provider. Nothing listens at the second provider's address. */
   get settings() {
     return {
       PUBLIC_URL: this.publicUrl,
@@ -83,7 +83,7 @@ export class SignInProvider {
     };
   }
 
-  /** A token that it might have signed, or somebody else with `key`. */
+  /** Returns a token signed by the provider, or with another `key`. */
   sign(claims, header = {}, key = this.key) {
     return new SignJWT({
       iss: this.issuer,
@@ -129,7 +129,7 @@ export class Browser {
     return response;
   }
 
-  /** Follows redirects to a page, or to an address that `until` names, which is not asked for. */
+  /** Follows redirects to a page. Stops before an address that `until` matches. */
   async follow(url, until = /\/console\//, init = {}) {
     let response = await this.request(url, init);
     for (let at = url; ; response = await this.request(at)) {
@@ -140,7 +140,7 @@ export class Browser {
     }
   }
 
-  /** Signs in at the provider; answers the last address. */
+  /** Signs in at the provider. Returns the last address. */
   async signIn(login, { to = '/console/', until = /\/console\// } = {}) {
     const begin = `${this.publicUrl}/auth/0/sign-in?to=${encodeURIComponent(to)}`;
     let page = await this.follow(begin, until);
