@@ -1,6 +1,6 @@
 import { type Answer, startApp, type TestApp } from '../support/app.js';
+import { spansOf } from '../doors/otel.operations.js';
 import { anEnd, aStart, at } from '../support/factories.js';
-import { spansOf } from '../support/operations.js';
 import {
   aLeasedJob,
   aModelOf,

@@ -154,7 +154,7 @@ describe('a backup', () => {
     expect(contents).toEqual(await contentsOf(app.dataSource));
     const without = Object.keys(contents).filter((name) => contents[name]!.length === 0);
     const rare = ['console_sessions', 'erasings', 'retention_policies', 'uploads'];
-    // if another table is empty: store a row in `plant` of an operation in test/support/operations.ts
+    // if another table is empty: store a row in `plant` of an operation in its feature's *.operations.ts
     expect(without).toEqual(rare);
   });
 

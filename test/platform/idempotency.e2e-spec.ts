@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { unlessCluster } from '../support/database.js';
 import { basic, startApp, type TestApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';
-import { OPERATIONS, type Sent, sendTo } from '../support/operations.js';
+import { type Sent, sendTo } from '../support/operation-rows.js';
+import { OPERATIONS } from '../support/operations.js';
 import { plant, type Planted } from '../support/planted.js';
 import { until } from '../support/until.js';
 

@@ -2,7 +2,8 @@ import { request } from 'node:http';
 import { once } from 'node:events';
 import { basic, useApp } from '../support/app.js';
 import { anEnd, aStart } from '../support/factories.js';
-import { OPERATIONS, type Sent, sendTo } from '../support/operations.js';
+import { type Sent, sendTo } from '../support/operation-rows.js';
+import { OPERATIONS } from '../support/operations.js';
 import { plant, type Planted } from '../support/planted.js';
 
 /* `.` and `..` are steps of a URL path, so no URL of the API or the console could name such an entity or project. */

@@ -6,7 +6,8 @@ import { Schedule } from '../../src/platform/database/schedule.js';
 import { CallsWriter } from '../../src/tracing/calls/ingest/calls.writer.js';
 import { basic, startApp, type TestApp } from '../support/app.js';
 import { unlessCluster } from '../support/database.js';
-import { OPERATIONS, sendTo } from '../support/operations.js';
+import { sendTo } from '../support/operation-rows.js';
+import { OPERATIONS } from '../support/operations.js';
 import { plant } from '../support/planted.js';
 import {
   lastKeysOf,
