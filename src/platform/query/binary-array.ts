@@ -2,7 +2,7 @@
  * Arrays in PostgreSQL's binary format (`array_send` in src/backend/utils/adt/arrayfuncs.c). The header has five 4-byte
  * integers: dimensions, whether there are nulls, type of the elements, length, lower bound. Each element follows as its
  * length and its bytes; null has length -1. pg sends a `Buffer` in this format. Nothing is escaped or scanned for
- * quotes; bench/sql-forms.mjs measures what that saves.
+ * quotes. A row takes 19 µs of PostgreSQL; in one JSON text for all rows it takes 26 (ADR 4).
  */
 const HEADER = 20;
 
