@@ -1,4 +1,5 @@
-// Writes what is derived from the code: src/metadata.ts, openapi.json, schema.sql, and the hashes of new migrations.
+// Writes what is derived from the code: src/metadata.ts, openapi.json and schema.sql in generated/, and the hashes of
+// new migrations.
 // With `--check` it writes nothing, and fails when one of them is stale. It always fails when a migration differs
 // from its hash.
 import { spawnSync } from 'node:child_process';
@@ -37,7 +38,10 @@ const made = await inTemporaryFolder(async (dataDir) => {
     );
     const description = `${JSON.stringify(openApiDocument(app), null, 2)}\n`;
     await app.close();
-    return { 'openapi.json': description, 'schema.sql': await schema(postgres.url) };
+    return {
+      'generated/openapi.json': description,
+      'generated/schema.sql': await schema(postgres.url),
+    };
   } finally {
     await postgres.stop();
   }

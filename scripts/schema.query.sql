@@ -1,5 +1,5 @@
--- Prints the schema of a database as one text, for schema.sql: the result of the migrations and of the SQL files of
--- the features.
+-- Prints the schema of a database as one text, for generated/schema.sql: the result of the migrations and of the SQL
+-- files of the features.
 WITH own AS (
   SELECT c.oid, c.relname, c.relkind, c.reloptions FROM pg_class c
   WHERE c.relnamespace = current_schema()::regnamespace AND c.relname NOT IN ('migrations', 'sql_files')

@@ -33,7 +33,7 @@ const unnamed = (operation: string) => operation.replaceAll(/\{[^}]*\}/g, '{}');
         ['test/clients/weave-operations.program.py'],
         {},
       );
-      const { paths } = JSON.parse(readFileSync('openapi.json', 'utf8'));
+      const { paths } = JSON.parse(readFileSync('generated/openapi.json', 'utf8'));
       const offered = Object.entries<object>(paths).flatMap(([path, methods]) =>
         Object.keys(methods).map((method) => unnamed(`${method.toUpperCase()} ${path}`)),
       );

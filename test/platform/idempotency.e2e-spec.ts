@@ -48,7 +48,7 @@ describe('Idempotency-Key', () => {
   it.each(WRITES)(
     'is taken by %s, or that is harmless to repeat, as described',
     (route, operation) => {
-      const { paths } = JSON.parse(readFileSync('openapi.json', 'utf8'));
+      const { paths } = JSON.parse(readFileSync('generated/openapi.json', 'utf8'));
       const [method, path] = route.split(' ') as [string, string];
       const described = paths[path.replaceAll(/:(\w+)/g, '{$1}')][method.toLowerCase()];
       const isTaken = (described.parameters ?? []).some(

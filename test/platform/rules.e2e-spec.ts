@@ -106,11 +106,11 @@ it('every table has an entity', async () => {
 
 it('the service describes itself as openapi.json does', async () => {
   const answer = await fetch(`${app.url}/openapi.json`);
-  expect(await answer.json()).toEqual(JSON.parse(readFileSync('openapi.json', 'utf8')));
+  expect(await answer.json()).toEqual(JSON.parse(readFileSync('generated/openapi.json', 'utf8')));
 });
 
 it('every field of a class in *.dto.ts is in openapi.json, where the class is', async () => {
-  const { schemas } = JSON.parse(readFileSync('openapi.json', 'utf8')).components;
+  const { schemas } = JSON.parse(readFileSync('generated/openapi.json', 'utf8')).components;
   const missing: string[] = [];
   for (const [file, dto] of await classesOf(/[.]dto[.]ts$/)) {
     const fields = schemas[dto.name] ? Object.keys(new (dto as new () => object)()) : [];

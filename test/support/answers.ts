@@ -5,7 +5,7 @@ import { isDateTime } from '../../src/platform/http/dto.js';
 type Schema = Record<string, any>;
 
 /** The committed openapi.json. `npm run check:generated` keeps it equal to the served one. */
-export const DOCUMENT = JSON.parse(readFileSync('openapi.json', 'utf8'));
+export const DOCUMENT = JSON.parse(readFileSync('generated/openapi.json', 'utf8'));
 
 /** Every successful answer of an operation: its name in the document, and the schema of its content. */
 export const ANSWERS = Object.entries<any>(DOCUMENT.paths).flatMap(([path, methods]) =>

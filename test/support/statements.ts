@@ -1,5 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { Client, type PoolClient } from 'pg';
 import type { Database } from '../../src/platform/database/database.js';
+import { sql, type Sql } from '../../src/platform/query/sql.js';
 import type { TestApp } from './app.js';
 
 /** A statement that the service ran, with the values of one run. */
@@ -8,6 +11,8 @@ export interface Statement {
   values: unknown[];
   /** Read through a cursor, so the statement is a list. */
   isStream: boolean;
+  /** The label of its `Sql`. Rows of `COPY` and statements of repositories have none. */
+  label: string | undefined;
 }
 
 /** Part of a statement that `beginSession` runs when the pool opens a connection. */
@@ -24,6 +29,14 @@ export function recordStatements({ dataSource }: TestApp): Map<string, Statement
     asked.add(text);
     return ask(text, values);
   });
+  const labels = new Map<string, string | undefined>();
+  const shared: Sql = Object.getPrototypeOf(sql``);
+  const toQuery = Object.getOwnPropertyDescriptor(shared, 'toQuery')!.value as Sql['toQuery'];
+  jest.spyOn(shared, 'toQuery').mockImplementation(function (this: Sql) {
+    const query = toQuery.call(this);
+    labels.set(query.text, query.label);
+    return query;
+  });
   const original = Object.getOwnPropertyDescriptor(Client.prototype, 'query')!.value as Function;
   const spied = jest.spyOn(Client.prototype, 'query') as jest.SpyInstance;
   spied.mockImplementation(function (this: Client, ...sent: any[]) {
@@ -31,7 +44,12 @@ export function recordStatements({ dataSource }: TestApp): Map<string, Statement
     const { text, values: own } = statement.text ? statement : { text: statement, values };
     const isOurs = !asked.has(text) && !text.includes(OPENS_A_CONNECTION);
     if (isOurs && /^\s*(SELECT|WITH|INSERT|UPDATE|DELETE|COPY)\b/.test(text))
-      statements.set(text, { text, values: own ?? [], isStream: 'read' in Object(statement) });
+      statements.set(text, {
+        text,
+        values: own ?? [],
+        isStream: 'read' in Object(statement),
+        label: statement.label ?? labels.get(text), // streams are recorded without it
+      });
     return original.apply(this, sent);
   });
   return statements;
@@ -64,15 +82,75 @@ export function recordOwners(
   });
 }
 
-/** Prints statements sorted by text. */
-export const listOf = (statements: Iterable<Statement>): string =>
-  [...statements]
-    .map(
-      ({ text, isStream }) =>
-        `${text.trim().replaceAll(/\s*\n\s*/g, '\n  ')};${isStream ? ' -- a list' : ''}\n`,
-    )
+const HEAD =
+  '-- Statements in the order of the code, written by `npm run generate:statements`: nothing reads them but people.\n';
+
+/** Prints statements in the order of the code, as one text for each feature, keyed by `<wing>.<feature>`. */
+export function listsOf(statements: Iterable<Statement>): Record<string, string> {
+  const writerOf = writers();
+  const entries = Array.from(statements, (statement) => {
+    const end = statement.isStream ? '; -- a list\n' : ';\n';
+    const text = statement.text.trim().replaceAll(/\s*\n\s*/g, '\n  ') + end;
+    return { ...writerOf(statement), text };
+  }).toSorted((a, b) => compare(a.path, b.path) || a.at - b.at || compare(a.text, b.text));
+  const lists: Record<string, string> = {};
+  let last = '';
+  for (const { path, writer, text } of entries) {
+    const feature = dirname(path).split('/').slice(0, 2).join('.');
+    const heading = writer === last ? '' : `-- ${writer}\n`;
+    lists[feature] = `${(lists[feature] ??= HEAD)}\n${heading}${text}`;
+    last = writer;
+  }
+  return lists;
+}
+const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b));
+
+/**
+ * Reads the sources, and returns a function that finds the writer of a statement: its file below `src`, its name, and
+ * its position there. For a statement without a label that is the entity of its table.
+ */
+function writers() {
+  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('.spec.ts'))
     .toSorted()
-    .join('\n');
+    .map((path) => ({
+      path,
+      file: basename(path, '.ts'),
+      code: readFileSync(`src/${path}`, 'utf8'),
+    }));
+  const entities = new Map(
+    sources.flatMap((source) =>
+      Array.from(
+        source.code.matchAll(/^@(?:Entity|ProjectTable)\('(\w+)'/gm),
+        ([, table]) => [table!, source] as const,
+      ),
+    ),
+  );
+  const entityOf = (text: string) =>
+    Array.from(text.matchAll(/\b(?:FROM|INTO|UPDATE|COPY) "?(\w+)/g), ([, table]) =>
+      entities.get(table!),
+    ).find(Boolean);
+  return ({ label = '', text }: Statement) => {
+    const [file, name = ''] = label.split(':');
+    const source = sources.find((known) => known.file === file) ?? entityOf(text);
+    if (!source) throw new Error(`nothing in src is known to write ${text}`);
+    const isNamed = name !== '' && !name.endsWith('<anonymous>');
+    return {
+      path: source.path,
+      at: isNamed ? placeOf(name.split('.').at(-1)!, source.code) : -1,
+      writer: isNamed ? label : source.file,
+    };
+  };
+}
+
+/** Returns where a function or a method is declared, or -1. */
+const placeOf = (name: string, code: string) =>
+  code.search(
+    new RegExp(
+      `\\b(?:function\\*?|const) ${name}\\b|^ {2}(?:async |static |private )*\\*?${name}[(<]`,
+      'm',
+    ),
+  );
 
 interface Plan {
   'Node Type': string;

@@ -836,7 +836,7 @@ describe('stopping', () => {
 });
 
 describe('everything under /v1/preview', () => {
-  const document = JSON.parse(readFileSync('openapi.json', 'utf8'));
+  const document = JSON.parse(readFileSync('generated/openapi.json', 'utf8'));
   const routes = Object.entries<any>(document.paths)
     .filter(([path]) => path.startsWith('/v1/preview'))
     .flatMap(([path, methods]) =>

@@ -14,8 +14,8 @@ export interface StatementSubject {
 const TABLE = /\b(?:FROM|INTO|UPDATE|TABLE|ON) (?:ONLY )?"?([a-z_]+)"?/;
 
 /**
- * Returns the name that the author gave the statement. Without one, returns the SQL command and the table, never
- * values.
+ * Returns the name that the author gave the statement, or the function that wrote it. Without both, returns the SQL
+ * command and the table, never values.
  */
 export function statementName(statement: {
   text: string;
@@ -23,7 +23,7 @@ export function statementName(statement: {
   label?: string | undefined;
 }): string {
   const { text, name, label } = statement;
-  const said = label ?? name;
+  const said = name ?? label;
   if (said) return said;
   const verb = /[A-Z]+/i.exec(text)?.[0].toUpperCase() ?? 'statement';
   return [verb, TABLE.exec(text)?.[1]].filter(Boolean).join(' ');

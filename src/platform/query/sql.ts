@@ -110,6 +110,8 @@ declare const fromSql: unique symbol;
 export interface PreparedStatement<Row = unknown> {
   readonly rows?: Row[];
   name: string;
+  /** Name of the function that wrote the statement. Logs and traces use `name`. */
+  label: string | undefined;
   text: string & { [fromSql]: true };
   values: unknown[];
 }
@@ -118,7 +120,7 @@ export interface PreparedStatement<Row = unknown> {
 export const prepared = <Row>(
   name: string,
   query: Sql<Row>,
-): Omit<PreparedStatement<Row>, 'values'> => ({
-  name,
-  text: query.toQuery().text as PreparedStatement['text'],
-});
+): Omit<PreparedStatement<Row>, 'values'> => {
+  const { text, label } = query.toQuery();
+  return { name, label, text: text as PreparedStatement['text'] };
+};

@@ -7,7 +7,7 @@ import { aBatch, AT, COMPRESS, field, FORM, many, multipart, PROJECT, times } fr
 const MIB = 1024 * 1024;
 const PROTOBUF = { 'content-type': 'application/x-protobuf', project_id: PROJECT };
 const DOCUMENT = JSON.parse(
-  readFileSync(new URL('../../../openapi.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../../generated/openapi.json', import.meta.url), 'utf8'),
 );
 /** Every POST route that takes JSON, with invented names in its path. An admin may call each. */
 const ROUTES = Object.entries(DOCUMENT.paths)

@@ -1,0 +1,20 @@
+-- Statements in the order of the code, written by `npm run generate:statements`: nothing reads them but people.
+
+-- audit-event.entity
+INSERT INTO "audit_events" AS "AuditEvent"("project_id", "id", "created_at", "action", "key_id", "user_name", "target", "scopes", "detail", "user_id") VALUES ($1, $2, DEFAULT, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING;
+
+INSERT INTO "audit_events" AS "AuditEvent"("project_id", "id", "created_at", "action", "key_id", "user_name", "target", "scopes", "detail", "user_id") VALUES ($1, $2, DEFAULT, $3, $4, $5, $6, $7, $8, $9);
+
+-- audit.query:eventsQuery
+SELECT row_to_json(t)::text AS json FROM (
+  SELECT a.id AS "id", to_char(a.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", a.action AS "action", nullif(a.project_id, '') AS "project_id", a.key_id AS "key_id", a.user_id AS "user_id", a.user_name AS "user", a.target AS "target", a.detail AS "detail" FROM audit_events a
+  WHERE (CASE WHEN a.project_id <> '' THEN (a.project_id = ANY($1::text[]) OR split_part(a.project_id, '/', 1) || '/*' = ANY($2::text[]))
+  ELSE a.scopes IS NOT NULL AND NOT EXISTS (SELECT FROM unnest(a.scopes) s (scope) WHERE NOT (s.scope = ANY($3::text[]) OR split_part(s.scope, '/', 1) || '/*' = ANY($4::text[]))) END)
+  ORDER BY a.created_at DESC, a.id DESC
+  LIMIT $5::bigint OFFSET $6::bigint) t; -- a list
+
+SELECT row_to_json(t)::text AS json FROM (
+  SELECT a.id AS "id", to_char(a.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", a.action AS "action", nullif(a.project_id, '') AS "project_id", a.key_id AS "key_id", a.user_id AS "user_id", a.user_name AS "user", a.target AS "target", a.detail AS "detail" FROM audit_events a
+  WHERE TRUE
+  ORDER BY a.created_at DESC, a.id DESC
+  LIMIT $1::bigint OFFSET $2::bigint) t; -- a list
