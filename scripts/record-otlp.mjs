@@ -13,7 +13,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import { gunzipSync } from 'node:zlib';
-import { pricedName } from '../dist/src/tracing/costs/builtin-prices.js';
 import { GrpcDoor } from '../dist/src/doors/otel/grpc/grpc-door.js';
 import { readLogPart } from '../dist/src/doors/otel/log-messages.js';
 import { logsOfJson, logsOfProtobuf } from '../dist/src/doors/otel/otlp-logs.js';
@@ -97,7 +96,7 @@ const told = read?.map(({ record }) => record && readLogPart(record)).filter((on
 const logs =
   told?.length > 0 ? read.filter(({ record }) => record && readLogPart(record)) : undefined;
 const calls = spans.map(({ origin, span }) => {
-  const { call, documents } = toCall(span, origin, 'acme/demo', pricedName);
+  const { call, documents } = toCall(span, origin, 'acme/demo');
   const { op_name, display_name, thread_id, turn_id, exception } = call;
   const { inputs, output, summary, attributes } = Object.fromEntries(
     Object.entries(documents).map(([part, text]) => [part, JSON.parse(text)]),

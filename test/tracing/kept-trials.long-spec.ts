@@ -3,7 +3,6 @@ import pg from 'pg';
 import { KeptTrialsRefresher } from '../../src/tracing/evaluations/kept-trials.refresher.js';
 import { scanQuery } from '../../src/tracing/evaluations/trial-scan.query.js';
 import { addKeptChunk, scannedTrial, type Trial } from '../../src/tracing/evaluations/trials.js';
-import { CostsService } from '../../src/tracing/costs/costs.service.js';
 import { useApp } from '../support/app.js';
 import { STORED_CALLS, type StoredCall, trialsOf } from '../support/trials-oracle.js';
 
@@ -245,7 +244,6 @@ describe('kept trials', () => {
 
   it('are exact in every snapshot while writers and refreshers race', async () => {
     const project_id = aProject();
-    const costs = app.app.get(CostsService);
     const clients = Array.from({ length: 3 }, () => new pg.Client(app.databaseUrl));
     await Promise.all(clients.map((client) => client.connect()));
     const written = new AbortController();
@@ -276,12 +274,12 @@ describe('kept trials', () => {
         const found = answered.rows.flatMap(({ json }) => {
           const one = JSON.parse(json);
           if (typeof one[0] !== 'string')
-            return [shown(one[0][1], one[0][2], scannedTrial(one, costs, false))];
+            return [shown(one[0][1], one[0][2], scannedTrial(one, false))];
           kept++;
           const added: ReturnType<typeof shown>[] = [];
           const add = (digest: string, runId: string, trial: Trial) =>
             void added.push(shown(runId, digest, trial));
-          addKeptChunk({ add }, one, costs, SCAN);
+          addKeptChunk({ add }, one, SCAN);
           return added;
         });
         expect(found.toSorted(byKey)).toEqual(

@@ -13,14 +13,14 @@ import {
   rule,
 } from '../../platform/http/dto.js';
 import type { ListPosition } from '../../platform/query/keyset.js';
-import { CallsQueryDto } from '../../tracing/calls/read/call-lists.service.js';
-import { CallStatsDto } from '../../tracing/calls/stats/call-stats.service.js';
-import { FeedbackQueryDto } from '../../tracing/feedback/feedback.service.js';
-import { ObjectReadDto, ObjectsQueryDto } from '../../tracing/objects/objects.service.js';
-import { ProjectsQueryDto } from '../../tracing/projects/projects.service.js';
-import { ThreadsQueryDto } from '../../tracing/threads/threads.service.js';
+import { CallsQueryDto } from '../../tracing/calls/calls.dto.js';
+import { CallStatsDto } from '../../tracing/calls/stats/call-stats.dto.js';
+import { FeedbackQueryDto } from '../../tracing/feedback/feedback.dto.js';
+import { ObjectReadDto, ObjectsQueryDto } from '../../tracing/objects/objects.dto.js';
+import { ProjectsQueryDto } from '../../tracing/projects/projects.dto.js';
+import { ThreadsQueryDto } from '../../tracing/threads/threads.dto.js';
 import { type JobStatus, STATUSES } from '../../training/jobs/training-job.entity.js';
-import { BuildsQueryDto } from '../../training/builds/builds.service.js';
+import { BuildsQueryDto } from '../../training/builds/builds.dto.js';
 
 /** Smallest `max_tokens`: room for a tree of about ten calls. */
 export const LEAST_TOKENS = 500;

@@ -1,4 +1,5 @@
 import { isObject } from '../../platform/json/json-object.js';
+import { pricedName } from '../../tracing/pricing/builtin-prices.js';
 import {
   eventCallId,
   readNumber,
@@ -7,7 +8,6 @@ import {
   readText,
 } from './parsed-agent-event.js';
 import { type Attributes, parseContent } from './attributes.js';
-import type { ModelNamer } from './span-call.js';
 
 export interface EventParts {
   id: string;
@@ -38,13 +38,12 @@ const failure = (own: Attributes, ...names: string[]): string =>
 
 function usageEntry(
   { own, agent }: ParsedAgentEvent,
-  modelName: ModelNamer,
   counts: Record<string, number | undefined>,
 ): object | undefined {
   const known = Object.entries(counts).filter(([, count]) => Number.isSafeInteger(count));
   if (known.length === 0) return undefined;
   const model = readText(own.get('model'));
-  const name = model === undefined ? 'unknown' : modelName(model, agent.provider);
+  const name = model === undefined ? 'unknown' : pricedName(model, agent.provider);
   return { [name]: { requests: 1, ...Object.fromEntries(known) } };
 }
 
@@ -64,7 +63,7 @@ function promptCall(event: ParsedAgentEvent): EventParts {
   };
 }
 
-const claudeRequest = (event: ParsedAgentEvent, modelName: ModelNamer): EventParts => {
+const claudeRequest = (event: ParsedAgentEvent): EventParts => {
   const count = (name: string) => readNumber(event.own.get(name));
   const [read, created] = [count('cache_read_tokens'), count('cache_creation_tokens')];
   const requestId = readText(event.own.get('request_id'));
@@ -72,7 +71,7 @@ const claudeRequest = (event: ParsedAgentEvent, modelName: ModelNamer): EventPar
     ...modelParts(event),
     id: eventCallId(event, ...(requestId === undefined ? eventPlace(event) : [requestId])),
     responseId: requestId,
-    usage: usageEntry(event, modelName, {
+    usage: usageEntry(event, {
       prompt_tokens: sum(count('input_tokens'), read, created),
       completion_tokens: count('output_tokens'),
       cache_read_input_tokens: read,
@@ -141,7 +140,7 @@ function decisionCall(event: ParsedAgentEvent): EventParts {
   };
 }
 
-const codexAnswer = (event: ParsedAgentEvent, modelName: ModelNamer): EventParts => {
+const codexAnswer = (event: ParsedAgentEvent): EventParts => {
   const count = (name: string) => readNumber(event.own.get(name));
   const error = readText(event.own.get('error.message'));
   return {
@@ -149,7 +148,7 @@ const codexAnswer = (event: ParsedAgentEvent, modelName: ModelNamer): EventParts
     duration_ms: undefined, // the event reports the duration of one event of the stream
     id: eventCallId(event, ...eventPlace(event), event.own.get('event.kind') ?? null),
     exception: error ?? null,
-    usage: usageEntry(event, modelName, {
+    usage: usageEntry(event, {
       prompt_tokens: count('input_token_count'),
       completion_tokens: count('output_token_count'),
       cache_read_input_tokens: count('cached_token_count'),
@@ -181,7 +180,7 @@ const requestCall = (event: ParsedAgentEvent): EventParts => {
   };
 };
 
-const geminiAnswer = (event: ParsedAgentEvent, modelName: ModelNamer): EventParts => {
+const geminiAnswer = (event: ParsedAgentEvent): EventParts => {
   const count = (name: string) => readNumber(event.own.get(name));
   const message = geminiMessage(event.own.get('response_text'));
   return {
@@ -195,7 +194,7 @@ const geminiAnswer = (event: ParsedAgentEvent, modelName: ModelNamer): EventPart
     output: message && { messages: [message] },
     taken: message ? ['response_text'] : [],
     answer: message?.content || undefined,
-    usage: usageEntry(event, modelName, {
+    usage: usageEntry(event, {
       // prompt tokens include cached ones, but not tool prompts; output tokens do not include thoughts
       prompt_tokens: sum(count('input_token_count'), count('tool_token_count')),
       completion_tokens: sum(count('output_token_count'), count('thoughts_token_count')),
@@ -236,9 +235,7 @@ const sessionCall = (event: ParsedAgentEvent): EventParts => ({
 });
 
 /** Converters from events to calls. The keys are those of `AGENT_EVENTS`. */
-export const EVENT_PARTS: Readonly<
-  Record<string, (event: ParsedAgentEvent, modelName: ModelNamer) => EventParts>
-> = {
+export const EVENT_PARTS: Readonly<Record<string, (event: ParsedAgentEvent) => EventParts>> = {
   'claude_code.user_prompt': promptCall,
   'claude_code.api_request': claudeRequest,
   'claude_code.api_error': failedRequest,

@@ -10,7 +10,7 @@ import { EVENT_PARTS, type EventParts } from './agent-event-parts.js';
 import { toContent } from './attributes.js';
 import type { Origin } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
-import { describeOrigin, type ModelNamer, toTimestamp } from './span-call.js';
+import { describeOrigin, toTimestamp } from './span-call.js';
 
 export interface AgentEvent {
   projectId: string;
@@ -30,13 +30,12 @@ export function readAgentEvent(
   record: LogRecord,
   origin: Origin,
   findProject: () => string,
-  modelName: ModelNamer,
 ): AgentEvent | null {
   const event = parseAgentEvent(record, origin);
   if (!event) return null;
   const projectId = findProject();
   if (event.name === ANSWER_EVENT) return answerEvent(event, projectId);
-  return wholeEvent(event, EVENT_PARTS[event.name]!(event, modelName), projectId);
+  return wholeEvent(event, EVENT_PARTS[event.name]!(event), projectId);
 }
 
 /** Returns the text of an assistant. It belongs to the call of its request and to the call of the prompt. */

@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { pricedName } from '../../tracing/costs/builtin-prices.js';
 import { DIALECTS } from '../../tracing/usage/dialects.js';
 import { REPORTED } from '../../tracing/usage/usage.js';
 import { CONVENTIONS } from './conventions.js';
@@ -24,7 +23,7 @@ it.each(recorded)('%s becomes the calls that were recorded with it', (name) => {
     readFileSync(`${FOLDER}/${name}`, 'utf8'),
   );
   const made = spans.map(({ origin, span }) => {
-    const { call, documents } = toCall(span, origin, 'acme/demo', pricedName);
+    const { call, documents } = toCall(span, origin, 'acme/demo');
     const { op_name, display_name, thread_id, turn_id, exception } = call;
     const { inputs, output, summary, attributes } = Object.fromEntries(
       Object.entries(documents).map(([part, text]) => [part, JSON.parse(text)]),

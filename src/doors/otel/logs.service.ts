@@ -12,7 +12,6 @@ import { hasOpaqueEscapes } from '../../platform/json/json-grammar.js';
 import { groupBy } from '../../platform/query/grouping.js';
 import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { AgentTurns } from '../../tracing/calls/agent-turns/agent-turns.service.js';
-import { CostsService } from '../../tracing/costs/costs.service.js';
 import { type AgentEvent, readAgentEvent } from './agent-events.js';
 import { addDropped, DROPPED_LOGS } from './dropped-items.js';
 import { type Evaluation, readEvaluation } from './evaluations.js';
@@ -21,7 +20,6 @@ import { readLogPart, type LogPart } from './log-messages.js';
 import { projectFinder, ExportRefusals } from './otel.service.js';
 import type { PartialSuccess } from './otlp.js';
 import type { ReceivedLog } from './otlp-logs.js';
-import type { ModelNamer } from './span-call.js';
 import { PART_CALLS, PART_CHARACTERS } from './span-part.js';
 
 interface CallLogParts {
@@ -40,10 +38,7 @@ class LogReadings {
   readonly spoken = new Map<string, CallLogParts>();
   dropped = 0;
 
-  constructor(
-    private readonly findProject: ReturnType<typeof projectFinder>,
-    private readonly modelName: ModelNamer,
-  ) {}
+  constructor(private readonly findProject: ReturnType<typeof projectFinder>) {}
 
   get isEmpty(): boolean {
     return this.spoken.size + this.events.length + this.evaluations.length === 0;
@@ -58,7 +53,7 @@ class LogReadings {
       return;
     }
     const findProject = () => this.findProject(origin);
-    const event = readAgentEvent(record, origin, findProject, this.modelName);
+    const event = readAgentEvent(record, origin, findProject);
     if (event) {
       this.events.push(event);
       for (const told of answerLogParts(event)) addLogPart(this.spoken, event.projectId, told);
@@ -77,7 +72,6 @@ export class LogsService {
   constructor(
     private readonly messages: CallMessagesService,
     private readonly turns: AgentTurns,
-    private readonly costs: CostsService,
     private readonly evaluations: EvaluationsService,
   ) {}
 
@@ -95,8 +89,7 @@ export class LogsService {
     const turn = new EventLoopTurn();
     const findProject = projectFinder(project, caller);
     const refused = new ExportRefusals();
-    const modelName: ModelNamer = (model, provider) => this.costs.modelName(model, provider);
-    const readings = new LogReadings(findProject, modelName);
+    const readings = new LogReadings(findProject);
     for (const received of records) {
       if (turn.isOver) await turn.next();
       try {

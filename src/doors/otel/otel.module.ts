@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { CallsModule } from '../../tracing/calls/calls.module.js';
-import { CostsModule } from '../../tracing/costs/costs.module.js';
 import { FeedbackModule } from '../../tracing/feedback/feedback.module.js';
 import { EvaluationsService } from './evaluations.service.js';
 import { LogsService } from './logs.service.js';
@@ -10,7 +9,7 @@ import { SpanPartsService } from './span-parts.service.js';
 
 /** Stores OpenTelemetry spans as calls, and messages, evaluations and events of coding agents from log records. */
 @Module({
-  imports: [CallsModule, CostsModule, FeedbackModule],
+  imports: [CallsModule, FeedbackModule],
   controllers: [OtelController],
   providers: [OtelService, SpanPartsService, LogsService, EvaluationsService],
 })

@@ -7,11 +7,10 @@ import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
 import { ApiError, invalidRequest, toApiError } from '../../platform/errors.js';
 import { JsonLimit } from '../../platform/json/json-weight.js';
 import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
-import { CostsService } from '../../tracing/costs/costs.service.js';
 import { readAttributes } from './attributes.js';
 import { evaluationsOf } from './evaluations.js';
 import type { Origin, PartialSuccess, DecodedSpan, ReceivedSpan } from './otlp.js';
-import { toCall, type ModelNamer } from './span-call.js';
+import { toCall } from './span-call.js';
 import { type ConvertedSpan, SpanPart } from './span-part.js';
 import { SpanPartsService } from './span-parts.service.js';
 
@@ -21,7 +20,6 @@ export class OtelService {
 
   constructor(
     private readonly parts: SpanPartsService,
-    private readonly costs: CostsService,
     @Inject(CONFIG) { otlpFold }: Config,
   ) {
     this.folding = new SpanFolding(otlpFold);
@@ -41,12 +39,11 @@ export class OtelService {
     const turn = new EventLoopTurn();
     const findProject = projectFinder(project, caller);
     const refused = new ExportRefusals();
-    const modelName: ModelNamer = (model, provider) => this.costs.modelName(model, provider);
     const callOf = (received: ReceivedSpan) => {
       const projectId = findProject(received.origin);
       const read = received.read();
       if (read.note) refused.tell(new Error(read.note));
-      return spanCall(read, received.origin, projectId, modelName);
+      return spanCall(read, received.origin, projectId);
     };
     let part = new SpanPart();
     let stored = 0;
@@ -85,13 +82,8 @@ export class OtelService {
   }
 }
 
-function spanCall(
-  { span, text }: DecodedSpan,
-  origin: Origin,
-  projectId: string,
-  modelName: ModelNamer,
-): ConvertedSpan {
-  const { documents, ...call } = toCall(span, origin, projectId, modelName);
+function spanCall({ span, text }: DecodedSpan, origin: Origin, projectId: string): ConvertedSpan {
+  const { documents, ...call } = toCall(span, origin, projectId);
   const evaluations = evaluationsOf(span, projectId);
   return { ...call, documents: { ...documents, otel_dump: text }, evaluations };
 }

@@ -330,17 +330,14 @@ it.each<[string, Partial<OtlpSpan>, object, number]>([
 
 it('names a model as the prices do', () => {
   const attributes = {
-    'gen_ai.request.model': 'm',
-    'gen_ai.provider.name': 'p',
+    'gen_ai.request.model': 'text-embedding-3-small',
+    'gen_ai.provider.name': 'openai.embedding',
     'ai.usage.tokens': 1,
   };
-  const { documents } = toCall(
-    aSpan(attributes),
-    ORIGIN,
-    'a/b',
-    (model, provider) => `${provider}/${model}`,
-  );
-  expect(Object.keys(JSON.parse(documents.summary!).usage)).toEqual(['p/m']);
+  const { documents } = toCall(aSpan(attributes), ORIGIN, 'a/b');
+  expect(Object.keys(JSON.parse(documents.summary!).usage)).toEqual([
+    'openai/text-embedding-3-small',
+  ]);
 });
 
 describe('threads', () => {

@@ -13,6 +13,7 @@ import {
 } from '../../tracing/calls/calls.service.js';
 import type { UsageEntry } from '../../tracing/usage/usage-counts.js';
 import { reportedUsage } from '../../tracing/usage/usage.js';
+import { pricedName } from '../../tracing/pricing/builtin-prices.js';
 import type { Origin, OtlpSpan } from './otlp.js';
 
 export class InvalidSpan extends Error {}
@@ -32,12 +33,7 @@ interface SpanDocuments {
  * attributes keep their names. A span without an end becomes a running call.
  * @throws InvalidSpan
  */
-export function toCall(
-  span: OtlpSpan,
-  origin: Origin,
-  projectId: string,
-  modelName: ModelNamer = (model) => model,
-) {
+export function toCall(span: OtlpSpan, origin: Origin, projectId: string) {
   const own = readAttributes(span.attributes);
   const found = readSpanContent(own, span);
   const { values } = found;
@@ -49,7 +45,7 @@ export function toCall(
   const ended = isPending ? null : endOf(span, values);
   const record = accountingKind(own, span);
   const isOfOthers = isUsageSum(found, span, record);
-  const summary = makeSummary(found, isOfOthers, modelName);
+  const summary = makeSummary(found, isOfOthers);
   const call = {
     project_id: projectId,
     id,
@@ -283,9 +279,6 @@ function sessionInMetadata(metadata: unknown): unknown {
   return names.find((name) => name !== undefined && name !== null);
 }
 
-/** Returns the name of a provider's model in the price lists. */
-export type ModelNamer = (model: string, provider: string | undefined) => string;
-
 interface Summary {
   usage?: object;
 }
@@ -302,7 +295,7 @@ const COUNTS = [
   'unit',
 ];
 
-function makeSummary(found: SpanContent, isOfOthers: boolean, opName: ModelNamer): Summary {
+function makeSummary(found: SpanContent, isOfOthers: boolean): Summary {
   const { values } = found;
   const usage = countTokens(found, isOfOthers);
   const isEmpty = isOfOthers
@@ -310,7 +303,7 @@ function makeSummary(found: SpanContent, isOfOthers: boolean, opName: ModelNamer
     : Object.keys(usage).length === 0;
   if (isEmpty || values.has('repeated')) return {};
   const model = firstText(values.get('model'));
-  const name = model ? opName(model, firstText(values.get('provider'))) : 'unknown';
+  const name = model ? pricedName(model, firstText(values.get('provider'))) : 'unknown';
   return { usage: { [name]: { requests: isOfOthers ? 0 : 1, ...usage } } };
 }
 

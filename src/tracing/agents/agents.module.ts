@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { CostsModule } from '../costs/costs.module.js';
 import { AgentsController } from './agents.controller.js';
 import { AgentsService } from './agents.service.js';
 import { ChatService } from './chat.service.js';
@@ -8,7 +7,6 @@ import { SpansService } from './spans.service.js';
 
 /** Agents, their spans and conversations. They are read from calls that arrived as spans. */
 @Module({
-  imports: [CostsModule],
   controllers: [AgentsController],
   providers: [AgentsService, ChatService, SearchService, SpansService],
 })

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
 import { printDecimals } from '../../platform/json/decimal.js';
-import { CostsService } from '../costs/costs.service.js';
 import { type AgentsQueryDto, type AgentVersionsQueryDto, USUAL_ROWS } from './agents.dto.js';
 import { sumCosts, MAX_COSTED } from './group-extras.js';
 import { costedAgents } from './group-extras.query.js';
@@ -11,10 +10,7 @@ import { AGENT_FIELDS, agentsQuery } from './spans.query.js';
 
 @Injectable()
 export class AgentsService {
-  constructor(
-    private readonly database: Database,
-    private readonly costs: CostsService,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   /** Returns agents as JSON text. */
   agents({ filters, ...asked }: AgentsQueryDto): Promise<string> {
@@ -47,7 +43,7 @@ export class AgentsService {
       this.database.long(() => this.database.query(agentsQuery({ ...wanted, ...page }))),
     );
     const costs = include_costs
-      ? await sumCosts(this.database, this.costs, costedAgents(project_id, wanted, MAX_COSTED + 1))
+      ? await sumCosts(this.database, costedAgents(project_id, wanted, MAX_COSTED + 1))
       : null;
     const shown = rows.map(({ agent_name: agent, agent_version, ...row }) => ({
       project_id,

@@ -1,7 +1,6 @@
 import { WIRE } from '../../platform/http/wire-names.js';
 import type { Decimal } from '../../platform/json/decimal.js';
 import { mapYielding, EventLoopTurn } from '../../platform/time/event-loop-turn.js';
-import type { CostsService } from '../costs/costs.service.js';
 import { inputTokens, type Tokens } from '../usage/tokens.js';
 import { requestedToolCalls, reasoningOf } from './span-messages.js';
 import { EXECUTE_TOOL, INVOKE_AGENT, LLM_OPERATIONS } from './span-fields.js';
@@ -47,15 +46,14 @@ const isAgent = ({ row }: SpanNode) => row.operation === INVOKE_AGENT;
 /** Converts the calls of a trace into a chat. The calls must be sorted by their starts. */
 export async function chatTurn(
   rows: readonly SpanSourceCall[],
-  costs: CostsService,
   hasToolCalls: boolean,
 ): Promise<ChatTurn> {
   const nodes = await mapYielding(rows, (row): SpanNode => ({
     row,
     fields: fieldsOf(row),
     contents: spanMessages(row),
-    tokens: tokensOf(costs, row),
-    costs: costsOf(costs, row),
+    tokens: tokensOf(row),
+    costs: costsOf(row),
   }));
   const order = depthFirst(nodes);
   const messages = await new ChatBuilder(order, hasToolCalls).messages();

@@ -5,7 +5,6 @@ import type { Context } from '../../platform/http/context.js';
 import { type Decimal, printDecimals } from '../../platform/json/decimal.js';
 import { mapYielding, EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { checkedRows } from '../bounded-rows.js';
-import { CostsService } from '../costs/costs.service.js';
 import type { ConversationChatDto, ConversationSpansDto, TraceChatDto } from './agents.dto.js';
 import { AgentFeedback } from './agent-feedback.js';
 import { sumKnown } from './span-row.js';
@@ -37,10 +36,7 @@ interface TurnBudget {
 export class ChatService {
   private readonly feedback: AgentFeedback;
 
-  constructor(
-    private readonly database: Database,
-    private readonly costs: CostsService,
-  ) {
+  constructor(private readonly database: Database) {
     this.feedback = new AgentFeedback(database);
   }
 
@@ -166,7 +162,7 @@ export class ChatService {
         rows.push(JSON.parse(json) as SpanSourceCall);
       }
     if (rows.length === 0) return null;
-    const shown = await chatTurn(rows, this.costs, include_model_tool_calls === true);
+    const shown = await chatTurn(rows, include_model_tool_calls === true);
     if (include_feedback) await this.feedback.addTo(project_id, shown.turn);
     return shown;
   }

@@ -1,5 +1,6 @@
 // SQL: spans of groups are read as a stream, with the inputs of their costs.
-import { ownUsage, pricesOfCall } from '../costs/costs.service.js';
+import { pricesOfCall } from '../pricing/prices.query.js';
+import { ownUsage } from '../usage/own-usage.query.js';
 import { wireTime } from '../../platform/query/columns.js';
 import { lookedUp } from '../../platform/query/plans.js';
 import { allOf, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';

@@ -3,7 +3,6 @@ import type { Database } from '../../platform/database/database.js';
 import type { Decimal } from '../../platform/json/decimal.js';
 import type { Sql } from '../../platform/query/sql.js';
 import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
-import type { CostsService } from '../costs/costs.service.js';
 import type { SpanMessage } from './span-messages.js';
 import { costedSpans, edgeSpans } from './group-extras.query.js';
 import type { GroupRef, GroupRow, SpanGroupsRequest } from './span-groups.query.js';
@@ -34,23 +33,18 @@ interface CostedSpan {
  */
 export async function groupCosts(
   database: Database,
-  costs: CostsService,
   asked: SpanGroupsRequest,
   more: Sql | null,
 ): Promise<Map<string, GroupCost>> {
   const query = costedSpans(asked, more, MAX_COSTED + 1);
-  return sumCosts(database, costs, query);
+  return sumCosts(database, query);
 }
 
 /**
  * Sums up the costs of spans. Each row has a span and the keys of its group.
  * @throws ApiError `too_large`
  */
-export async function sumCosts(
-  database: Database,
-  costs: CostsService,
-  query: Sql,
-): Promise<Map<string, GroupCost>> {
+export async function sumCosts(database: Database, query: Sql): Promise<Map<string, GroupCost>> {
   const sums = new Map<string, GroupCost>();
   const turn = new EventLoopTurn();
   let count = 0;
@@ -65,7 +59,7 @@ export async function sumCosts(
       if (turn.isOver) await turn.next();
       const { keys, span } = JSON.parse(json) as CostedSpan;
       const key = JSON.stringify(keys);
-      const own = costsOf(costs, span);
+      const own = costsOf(span);
       const sum = sums.get(key);
       sums.set(key, {
         input: sumKnown([sum?.input ?? null, own.input]),

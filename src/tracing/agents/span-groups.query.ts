@@ -1,5 +1,5 @@
 // SQL: sums over groups of spans.
-import { ownUsage } from '../costs/costs.service.js';
+import { ownUsage } from '../usage/own-usage.query.js';
 import {
   byCodePoint,
   InvalidQuery,

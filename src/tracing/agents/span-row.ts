@@ -2,7 +2,7 @@ import { WIRE } from '../../platform/http/wire-names.js';
 import { isObject } from '../../platform/json/json-object.js';
 import { Decimal } from '../../platform/json/decimal.js';
 import { inputTokens, type Tokens } from '../usage/tokens.js';
-import type { CostsService, Priceable } from '../costs/costs.service.js';
+import { countedUsage, type Priceable, spendingOn } from '../pricing/price.js';
 import { messagesOf, type SpanMessage, systemTexts, textOrJson } from './span-messages.js';
 import {
   CUSTOM_TYPES,
@@ -59,8 +59,8 @@ function valueOf(type: SpanField['type'], value: unknown): unknown {
 }
 
 /** Returns the tokens of all models of a span, or null when it reports none. */
-export function tokensOf(costs: CostsService, row: SpanSourceCall): Tokens | null {
-  const models = [...costs.usage(row as unknown as Priceable).values()];
+export function tokensOf(row: SpanSourceCall): Tokens | null {
+  const models = [...countedUsage(row as unknown as Priceable).values()];
   if (models.length === 0) return null;
   const sum = (name: keyof Tokens) => models.reduce((all, { tokens }) => all + tokens[name], 0);
   return {
@@ -72,10 +72,10 @@ export function tokensOf(costs: CostsService, row: SpanSourceCall): Tokens | nul
 }
 
 /** Returns the costs of a span. `row` must include its price records. */
-export function costsOf(costs: CostsService, row: SpanSourceCall): SpanCosts {
+export function costsOf(row: SpanSourceCall): SpanCosts {
   const priceable = row as unknown as Priceable;
-  const spent = [...costs.usage(priceable).values()].map(
-    (model) => costs.spending(model, priceable).costs,
+  const spent = [...countedUsage(priceable).values()].map(
+    (model) => spendingOn(model, priceable).costs,
   );
   const sum = (name: keyof Tokens) => sumKnown(spent.map((one) => one[name]));
   const kinds = {
@@ -163,7 +163,6 @@ export function spanMessages({ operation, inputs, output }: SpanSourceCall): Spa
 export function spanRow(
   row: SpanSourceCall,
   projectId: string,
-  costs: CostsService,
   { hasCosts, hasDetails }: { hasCosts: boolean; hasDetails: boolean },
 ): object {
   const contents = hasDetails ? spanMessages(row) : NO_MESSAGES;
@@ -190,9 +189,9 @@ export function spanRow(
     [WIRE.runStep]: row.run_step,
     [WIRE.runStepEnd]: row.run_step_end,
     ...fields,
-    request_model: fields['request_model'] ?? firstModel(costs, row),
-    ...shownTokens(tokensOf(costs, row)),
-    ...shownCosts(hasCosts ? costsOf(costs, row) : null),
+    request_model: fields['request_model'] ?? firstModel(row),
+    ...shownTokens(tokensOf(row)),
+    ...shownCosts(hasCosts ? costsOf(row) : null),
     ...contents,
     input_messages: contents.input_messages.map(wireMessage),
     output_messages: contents.output_messages.map(wireMessage),
@@ -222,5 +221,5 @@ const shownCosts = (cost: SpanCosts | null) => ({
   total_cost_usd: cost && cost.total,
 });
 
-const firstModel = (costs: CostsService, row: SpanSourceCall): string | null =>
-  [...costs.usage(row as unknown as Priceable).keys()][0] ?? null;
+const firstModel = (row: SpanSourceCall): string | null =>
+  [...countedUsage(row as unknown as Priceable).keys()][0] ?? null;

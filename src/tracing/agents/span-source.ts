@@ -1,5 +1,5 @@
 // SQL: spans are calls, and their JSON attributes are parsed once for all fields of a statement.
-import { ownUsage } from '../costs/costs.service.js';
+import { ownUsage } from '../usage/own-usage.query.js';
 import { WIRE } from '../../platform/http/wire-names.js';
 import { compile } from '../../platform/query/expression.js';
 import {

@@ -1,6 +1,7 @@
 // SQL: spans are calls, which are listed, counted and summed up.
 import { lookedUp, nearOrAll, pageLimit, unseen } from '../../platform/query/plans.js';
-import { ownUsage, pricesOfCall } from '../costs/costs.service.js';
+import { pricesOfCall } from '../pricing/prices.query.js';
+import { ownUsage } from '../usage/own-usage.query.js';
 import {
   jsonAt,
   column,

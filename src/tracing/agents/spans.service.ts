@@ -8,7 +8,6 @@ import { printDecimals } from '../../platform/json/decimal.js';
 import type { Sort } from '../../platform/query/columns.js';
 import { bucketStarts } from '../../platform/time/buckets.js';
 import { mapYielding, EventLoopTurn } from '../../platform/time/event-loop-turn.js';
-import { CostsService } from '../costs/costs.service.js';
 import { type CustomAttributesFoundDto, type SpanStatsAnswerDto } from './agents.answers.dto.js';
 import {
   type CustomAttributesDto,
@@ -40,10 +39,7 @@ export interface SpansPage {
 
 @Injectable()
 export class SpansService {
-  constructor(
-    private readonly database: Database,
-    private readonly costs: CostsService,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   async query(asked: SpansQueryDto, context: Context): Promise<SpansPage> {
     if (asked.group_by?.length) return this.groups(asked);
@@ -63,8 +59,7 @@ export class SpansService {
     const batches = await this.database.stream(spansQuery(wanted, details, signals), {
       maxBatch: SPANS_AT_ONCE,
     });
-    const shown = (row: SpanSourceCall) =>
-      spanRow(row, project_id, this.costs, { hasCosts, hasDetails });
+    const shown = (row: SpanSourceCall) => spanRow(row, project_id, { hasCosts, hasDetails });
     return {
       name: 'spans',
       rows: linkedStream(rowTexts(batches, shown, context), batches),
@@ -81,9 +76,7 @@ export class SpansService {
     const total = await totalOf(rows, wanted, (page) =>
       this.database.long(() => this.database.query(groupsQuery({ ...wanted, ...page }, signals))),
     );
-    const costs = asked.include_costs
-      ? await groupCosts(this.database, this.costs, wanted, signals)
-      : null;
+    const costs = asked.include_costs ? await groupCosts(this.database, wanted, signals) : null;
     const edges = await groupMessages(this.database, project_id, group_by, rows);
     const texts = await mapYielding(rows, (row, i) =>
       printDecimals(groupRow(row, asked, costs?.get(JSON.stringify(row.keys)), edges[i])),

@@ -1,5 +1,5 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
-import { CallCostDto } from '../costs/costs.service.js';
+import { CallCostDto } from '../costs/costs.dto.js';
 import { ANY_JSON } from '../../platform/http/dto.js';
 import { WIRE } from '../../platform/http/wire-names.js';
 import { type CallSource, SOURCES } from './source/call-source.js';

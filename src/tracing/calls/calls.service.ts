@@ -69,9 +69,6 @@ import { CALLS } from './call.entity.js';
 import type { CallSource } from './source/call-source.js';
 import { DerivedDataRegistry } from './erasing/derived-data.service.js';
 
-/** Exported for the doors, which accept the same requests. */
-export { CallReadDto } from './calls.dto.js';
-
 const CALLS_DELETE = auditAction('calls.delete');
 
 export type ItemAnswer = CallStartedDto | Record<string, never> | RefusedItem;

@@ -1,6 +1,6 @@
 import { Decimal } from '../../platform/json/decimal.js';
-import { grandTotal, type PricedUsage, priceRecord } from './price.js';
-import { PRICE_KINDS, pricedDetails } from './price-kinds.js';
+import { grandTotal, type PricedUsage, priceRecord } from '../pricing/price.js';
+import { PRICE_KINDS, pricedDetails } from '../pricing/price-kinds.js';
 
 /** Explains the cost of one model of a call, term by term, in numbers and in words. */
 export function explanation(usage: PricedUsage, startedAt: string) {

@@ -11,9 +11,9 @@ import { compile } from '../../platform/query/expression.js';
 import { allOf, isListed, sql, type Sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../visible-calls.js';
 import type { CostsPurgeDto, CostsQueryDto } from './costs.dto.js';
-import type { PriceName } from './price-kinds.js';
-import { pricesOfCall } from './prices.query.js';
-import type { BookRow } from './price-book.js';
+import type { PriceName } from '../pricing/price-kinds.js';
+import { pricesOfCall } from '../pricing/prices.query.js';
+import type { BookRow } from '../pricing/price-book.js';
 
 const COST: Columns = {
   id: column.text(sql`p.id`, { isNotNull: true }),

@@ -9,7 +9,6 @@ import { ApiError, assertNone, invalidRequest, type Violation } from '../../plat
 import { isId } from '../../platform/http/dto.js';
 import { memberSpans, valueAt } from '../../platform/json/json-text.js';
 import { validate } from '../../platform/http/validation.js';
-import { mapYielding } from '../../platform/time/event-loop-turn.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import {
@@ -29,32 +28,21 @@ import {
   purgeQuery,
   usageQuery,
 } from './costs.query.js';
-import { builtinCells, pricedName } from './builtin-prices.js';
 import { explanation } from './cost-explanation.js';
 import {
   grandTotal,
+  type Priceable,
   pricedModels,
-  type ModelUsage,
-  priceUsage,
   type PricedUsage,
-  type PricingContext,
-  hasPlainName,
-  kindTotal,
-} from './price.js';
-import { PRICE_KINDS, type Price, type PriceName, PRICE_NAMES } from './price-kinds.js';
-import { PriceBook } from './price-book.js';
-import { type StoredUsage, storedUsage } from '../usage/stored-usage.js';
-import type { Tokens } from '../usage/tokens.js';
+  priceUsage,
+} from '../pricing/price.js';
+import { type PriceName, PRICE_NAMES } from '../pricing/price-kinds.js';
+import { PriceBook } from '../pricing/price-book.js';
+import { storedUsage } from '../usage/stored-usage.js';
 import { storable } from '../../platform/query/columns.js';
 import { COSTS } from './cost.entity.js';
 
 const COST_PURGE = auditAction('cost.purge');
-
-/** exported for the calls, whose answers include costs */
-export { CallCostDto } from './costs.dto.js';
-export { costsOfCall } from './price.js';
-export { MAX_PRICED_NAME } from './price.js';
-export { addsUp, kindCost, ownUsage, pricesOfCall, totalCostOfCall } from './prices.query.js';
 
 const MAX_MODELS = 1000;
 /** Price changes of a project inside one window of statistics. */
@@ -64,27 +52,9 @@ const MAX_SCALE = 40;
 /** Characters of a price. Parsing a number of millions of digits takes minutes. */
 const MAX_SPELLING = 100;
 
-/** The stored usage of a call, and the context that prices it. */
-export interface Priceable extends PricingContext {
-  usage: StoredUsage[] | null;
-  counts_gross: boolean;
-}
-
 interface CallUsage extends Priceable {
   id: string;
   op_name: string;
-}
-
-/** The usage that a call reports for a model, with a number of requests. */
-export interface CountedUsage extends ModelUsage {
-  requests: number;
-}
-
-/** The spending of a call on a model. A cost is null when it is unknown. */
-export interface Spending {
-  requests: number;
-  tokens: Tokens;
-  costs: Record<keyof Tokens, Decimal | null>;
 }
 
 @Injectable()
@@ -97,11 +67,6 @@ export class CostsService {
     await this.database.query(insertQuery(project_id, rows));
     this.database.note(project_id, COSTS);
     return { ids: rows.map(({ id, llm_id }) => [id, llm_id]) };
-  }
-
-  /** Returns the name under which built-in prices list a model of a provider. */
-  modelName(model: string, provider: string | undefined): string {
-    return pricedName(model, provider);
   }
 
   query(request: CostsQueryDto): Promise<Readable> {
@@ -163,18 +128,6 @@ export class CostsService {
     return new PriceBook(await this.database.query(bookQuery(projectId, llmIds, { changes, end })));
   }
 
-  /** Returns the built-in prices of models as JSON text, keyed by name, for `totalCostOfCall`. */
-  async builtinPrices(llmIds: readonly string[]): Promise<string> {
-    const models = await mapYielding(llmIds, (llmId): [string, object[]] => {
-      const cells = hasPlainName(llmId) ? builtinCells(llmId) : [];
-      return [
-        llmId,
-        cells.map(({ price, ...cell }) => ({ ...cell, ...(price && priceTexts(price)) })),
-      ];
-    });
-    return JSON.stringify(Object.fromEntries(models.filter(([, cells]) => cells.length > 0)));
-  }
-
   /**
    * Returns the least cost of a `usage` in US dollars now, or zero without a price. The higher one of the project's
    * record and the built-in price counts. Otherwise, a user who sets prices of a project could make usage free that
@@ -197,40 +150,7 @@ export class CostsService {
       })
       .reduce((sum, each) => sum.plus(each), Decimal.zero);
   }
-
-  /** Returns the usage that a call reports, keyed by model. An entry without a number of requests counts as one. */
-  usage({ usage, counts_gross }: Priceable): Map<string, CountedUsage> {
-    return new Map(
-      pricedModels(usage, counts_gross).map((model) => [
-        model.llmId,
-        { ...model, requests: model.requests ?? 1 },
-      ]),
-    );
-  }
-
-  spending(model: CountedUsage, pricing: PricingContext): Spending {
-    const priced = priceUsage(model, pricing);
-    const costs = PRICE_KINDS.map((kind) => [kind[0], kindCost(priced, kind)]);
-    const { requests, tokens } = model;
-    return { requests, tokens, costs: Object.fromEntries(costs) as Spending['costs'] };
-  }
 }
-
-/** Prints prices as texts, so that no reader parses them as doubles. */
-const priceTexts = (price: Price) => ({
-  unit: price.prompt_token_cost_unit,
-  prompt: price.prompt_token_cost?.toString(),
-  completion: price.completion_token_cost?.toString(),
-  cache_read: price.cache_read_input_token_cost?.toString(),
-  cache_creation: price.cache_creation_input_token_cost?.toString(),
-  ...(price.details && { details: price.details.map((one) => one?.toString() ?? null) }),
-});
-
-/** Returns `kindTotal`, but 0 for no tokens, whether they have a price or not. */
-const kindCost = (model: PricedUsage, kind: (typeof PRICE_KINDS)[number]) =>
-  model.tokens[kind[0]] === 0 && !model.unknown.has(kind[0])
-    ? Decimal.zero
-    : kindTotal(model, kind);
 
 const dollars = (usage: PricedUsage): Decimal =>
   (usage.price?.prompt_token_cost_unit === 'USD' ? grandTotal(usage) : null) ?? Decimal.zero;

@@ -6,7 +6,6 @@ import type { Context } from '../../platform/http/context.js';
 import { printDecimals } from '../../platform/json/decimal.js';
 import { memberTexts } from '../../platform/json/json-text.js';
 import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
-import { CostsService } from '../costs/costs.service.js';
 import type { EvalResultsQueryDto } from './eval-results.dto.js';
 import {
   datasetRowsQuery,
@@ -54,10 +53,7 @@ type ScanOptions = Omit<TrialScan, 'projectId' | 'rootIds' | 'limit'>;
  */
 @Injectable()
 export class EvalResultsService {
-  constructor(
-    private readonly database: Database,
-    private readonly costs: CostsService,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   /** Returns the existing evaluation calls among `ids`, keyed by id. */
   async roots(projectId: string, ids: readonly string[]): Promise<Map<string, EvaluationRoot>> {
@@ -106,7 +102,7 @@ export class EvalResultsService {
     const warnings = ids
       .filter((id) => !roots.has(id))
       .map((id) => `there is no evaluation call ${id}`);
-    const shown = { projectId, ids: known, query, hasChildren, hasCosts, costs: this.costs };
+    const shown = { projectId, ids: known, query, hasChildren, hasCosts };
     return {
       rows: Readable.from(this.rows(page, shown, warnings, this.database.key), {
         highWaterMark: 1,
@@ -139,11 +135,11 @@ export class EvalResultsService {
       for (const text of batch) {
         if (turn.isOver) await turn.next();
         const found = JSON.parse(text) as ScannedTrial | KeptChunk;
-        if (isKeptChunk(found)) addKeptChunk(rows, found, this.costs, asked);
+        if (isKeptChunk(found)) addKeptChunk(rows, found, asked);
         else {
           const [id, rootId, digest, , , late] = found[0];
           if (late === true) throw trialTooLarge(id);
-          rows.add(digest, rootId, scannedTrial(found, this.costs, asked.hasCosts));
+          rows.add(digest, rootId, scannedTrial(found, asked.hasCosts));
         }
         if (rows.trials > MAX_TRIALS)
           throw new ApiError(

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { CallsModule } from '../calls/calls.module.js';
-import { CostsModule } from '../costs/costs.module.js';
 import { FeedbackModule } from '../feedback/feedback.module.js';
 import { ObjectsModule } from '../objects/objects.module.js';
 import { EvalCompareService } from './eval-compare.service.js';
@@ -16,7 +15,7 @@ import { TypedObjectsService } from './typed-objects.service.js';
 
 /** Evaluations. They are recorded as calls and objects, and read as rows of results. */
 @Module({
-  imports: [CallsModule, CostsModule, FeedbackModule, ObjectsModule],
+  imports: [CallsModule, FeedbackModule, ObjectsModule],
   controllers: [
     EvaluationsController,
     EvalResultsController,

@@ -1,9 +1,7 @@
-import type { CostsService } from '../costs/costs.service.js';
 import { chunkOf, chunkTexts, chunkTrials, keptTrial } from './kept-chunks.js';
 
-const costs = {} as CostsService; // the records have no usage
 const record = (id: string, scores: string, late = 'null') =>
-  keptTrial(`["${id}", "d\\"1", 1.5, ${scores}, ${late}, 0.25, null, null]`, costs);
+  keptTrial(`["${id}", "d\\"1", 1.5, ${scores}, ${late}, 0.25, null, null]`);
 
 describe('kept trials', () => {
   it('come out of a chunk as they went in', () => {

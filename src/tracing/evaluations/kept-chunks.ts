@@ -1,7 +1,7 @@
 import { elementSpans } from '../../platform/json/json-text.js';
 import { isObject } from '../../platform/json/json-object.js';
 import { UNLIMITED } from '../../platform/json/json-grammar.js';
-import type { CostsService, Priceable } from '../costs/costs.service.js';
+import type { Priceable } from '../pricing/price.js';
 import type { ChunkTexts } from './kept-trials.query.js';
 import { countedTokens } from './trials.js';
 
@@ -34,7 +34,7 @@ const textsOf = (array: string) =>
   elementSpans(array, 0, UNLIMITED).map((span) => array.slice(...span));
 
 /** Builds a kept trial from a record of `trialRecords`. */
-export function keptTrial(record: string, costs: CostsService): KeptTrial {
+export function keptTrial(record: string): KeptTrial {
   const [id, digest, startedAt, fullScores, fullLate, latency, spent, judges] = textsOf(record) as [
     string,
     string,
@@ -51,7 +51,7 @@ export function keptTrial(record: string, costs: CostsService): KeptTrial {
     digest,
     startedAt,
     latency,
-    tokens: JSON.stringify(countedTokens(costs, priceable ? [priceable] : [])),
+    tokens: JSON.stringify(countedTokens(priceable ? [priceable] : [])),
     scores: withoutTexts(JSON.parse(fullScores)),
     late: withoutTexts(JSON.parse(fullLate)),
     fullScores,

@@ -4,7 +4,6 @@ import { MarksRefresher } from '../../platform/database/marks-refresher.js';
 import { Schedule } from '../../platform/database/schedule.js';
 import { groupBy } from '../../platform/query/grouping.js';
 import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
-import { CostsService } from '../costs/costs.service.js';
 import { MAX_TRIALS } from './eval-results.service.js';
 import {
   CHUNK_TRIALS,
@@ -60,11 +59,7 @@ const TOO_LARGE: ChunkTexts = {
  */
 @Injectable()
 export class KeptTrialsRefresher extends MarksRefresher {
-  constructor(
-    database: Database,
-    schedule: Schedule,
-    private readonly costs: CostsService,
-  ) {
+  constructor(database: Database, schedule: Schedule) {
     super(database, MARKED_TRIALS, schedule);
   }
 
@@ -189,7 +184,7 @@ export class KeptTrialsRefresher extends MarksRefresher {
       for (const { json } of rows) {
         length += json?.length ?? Infinity;
         if (length > MAX_RUN) return null;
-        const trial = keptTrial(json!, this.costs);
+        const trial = keptTrial(json!);
         trials.set(JSON.parse(trial.id) as string, trial);
       }
     }

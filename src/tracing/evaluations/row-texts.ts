@@ -1,6 +1,6 @@
 import { printDecimals } from '../../platform/json/decimal.js';
 import { elementSpans, memberTexts, objectText } from '../../platform/json/json-text.js';
-import type { CostsService, Priceable } from '../costs/costs.service.js';
+import type { Priceable } from '../pricing/price.js';
 import { countedTokens, spentDollars, type Trial, type TrialRow } from './trials.js';
 
 export interface RowOptions {
@@ -8,7 +8,6 @@ export interface RowOptions {
   ids: readonly string[];
   hasChildren: boolean;
   hasCosts: boolean;
-  costs: CostsService;
 }
 
 interface TrialChild {
@@ -44,7 +43,7 @@ export function rowText(
 function trialText(
   trial: Trial,
   text: string,
-  { hasChildren, hasCosts, costs }: Omit<RowOptions, 'ids'>,
+  { hasChildren, hasCosts }: Omit<RowOptions, 'ids'>,
 ): string {
   const members = memberTexts(text);
   const childTexts = arrayElements(members.get('children')!);
@@ -61,8 +60,8 @@ function trialText(
     ['model_output', members.get('output')!],
     ['scores', objectText(scores)],
     ['model_latency_seconds', JSON.stringify(latency)],
-    ['total_tokens', JSON.stringify(countedTokens(costs, calls))],
-    ['total_cost', hasCosts ? printDecimals(spentDollars(costs, calls)) : 'null'],
+    ['total_tokens', JSON.stringify(countedTokens(calls))],
+    ['total_cost', hasCosts ? printDecimals(spentDollars(calls)) : 'null'],
     ['scorer_call_ids', JSON.stringify(scorerCalls([...scores.keys()], children))],
     ...(spans ? [['genai_span_ref', JSON.stringify([spans].flat())]] : []),
   ]

@@ -1,5 +1,5 @@
 // SQL: expressions that read the parts of evaluations from the documents of calls.
-import { pricesOfCall } from '../costs/costs.service.js';
+import { pricesOfCall } from '../pricing/prices.query.js';
 import {
   type JsonColumn,
   jsonAt,
@@ -67,7 +67,7 @@ export const trialsWhere = (projectId: string, isWanted: Sql, hasScores: boolean
  */
 export type SpendingDetail = 'counted' | 'dated' | 'priced';
 
-/** A call's usage, in the form of `Priceable` for `CostsService`. */
+/** A call's usage, in the form of `Priceable`. */
 export const spendingJson = (projectId: string, spending: SpendingDetail) => {
   const members = [
     sql`'usage', c.usage, 'counts_gross', c.counts_gross`,

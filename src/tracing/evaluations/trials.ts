@@ -2,7 +2,7 @@ import { Decimal } from '../../platform/json/decimal.js';
 import { sortYielding } from '../../platform/time/yielding-sort.js';
 import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { compareCodePoints } from '../../platform/json/code-point-order.js';
-import type { CostsService, Priceable } from '../costs/costs.service.js';
+import { countedUsage, type Priceable, spendingOn } from '../pricing/price.js';
 
 /** A trial as `scanQuery` returns it. Values that were not requested are absent. */
 export type ScannedTrial = [
@@ -56,20 +56,20 @@ export interface TrialRow {
 }
 
 /** Returns the tokens of calls, or null when nothing was counted. */
-export function countedTokens(costs: CostsService, calls: readonly Priceable[]): number | null {
+export function countedTokens(calls: readonly Priceable[]): number | null {
   let tokens = null as number | null;
   for (const call of calls)
-    for (const model of costs.usage(call).values())
+    for (const model of countedUsage(call).values())
       tokens = (tokens ?? 0) + Object.values(model.tokens).reduce((a, b) => a + b, 0);
   return tokens;
 }
 
 /** Returns the dollars of calls, or null when nothing was counted or a price is unknown. */
-export function spentDollars(costs: CostsService, calls: readonly Priceable[]): Decimal | null {
+export function spentDollars(calls: readonly Priceable[]): Decimal | null {
   let dollars = null as Decimal | null;
   for (const call of calls)
-    for (const model of costs.usage(call).values())
-      for (const part of Object.values(costs.spending(model, call).costs)) {
+    for (const model of countedUsage(call).values())
+      for (const part of Object.values(spendingOn(model, call).costs)) {
         if (!part) return null;
         dollars = dollars?.plus(part) ?? part;
       }
@@ -81,7 +81,6 @@ const NO_LISTS: [never[], never[]] = [NONE, NONE];
 
 export function scannedTrial(
   [trial, hits = NONE, keys = NONE]: ScannedTrial,
-  costs: CostsService,
   hasCosts: boolean,
 ): Trial {
   const [id, , , startedAt, scores, late, spent, latency = null, judges] = trial;
@@ -91,9 +90,9 @@ export function scannedTrial(
     startedAt,
     scores: joinedScores(scores, late === true ? null : late),
     latency,
-    tokens: countedTokens(costs, calls),
-    cost: hasCosts ? spentDollars(costs, calls) : null,
-    judgeCost: judges ? spentDollars(costs, judges) : null,
+    tokens: countedTokens(calls),
+    cost: hasCosts ? spentDollars(calls) : null,
+    judgeCost: judges ? spentDollars(judges) : null,
     hits,
     keys,
   };
@@ -103,7 +102,6 @@ export function scannedTrial(
 export function addKeptChunk(
   rows: Pick<TrialRows, 'add'>,
   [rootId, ids, digests, [startedAts, latencies, tokens], scores, spent, hits, keys]: KeptChunk,
-  costs: CostsService,
   { hasChildren, hasUsage }: { hasChildren: boolean; hasUsage: boolean },
 ): void {
   const [own, late] = scores ?? NO_LISTS;
@@ -117,8 +115,8 @@ export function addKeptChunk(
       scores: joinedScores(own[i], hasChildren ? late[i] : null),
       latency: latencies[i]!,
       tokens: hasUsage ? tokens[i]! : null,
-      cost: prediction ? spentDollars(costs, [prediction]) : null,
-      judgeCost: spentDollars(costs, judges[i] ?? NONE),
+      cost: prediction ? spentDollars([prediction]) : null,
+      judgeCost: spentDollars(judges[i] ?? NONE),
       hits: allHits[i] ?? NONE,
       keys: allKeys[i] ?? NONE,
     });

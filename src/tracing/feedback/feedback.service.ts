@@ -35,8 +35,6 @@ import {
 import { Feedback, FEEDBACK } from './feedback.entity.js';
 import { serverMembers, isAnnotation } from './feedback-rules.js';
 
-/** exported for the doors, which accept the same requests */
-export { FeedbackCreateDto, FeedbackQueryDto } from './feedback.dto.js';
 export type { MergeableFeedback };
 
 const FEEDBACK_REPLACE = auditAction('feedback.replace');

@@ -34,9 +34,6 @@ import {
 import { resolveAliases } from './alias-resolution.js';
 import { OBJECTS } from './object-version.entity.js';
 
-/** exported for the doors, which accept the same requests */
-export { ObjectReadDto, ObjectsQueryDto } from './objects.dto.js';
-
 const OBJS_DELETE = auditAction('objs.delete');
 
 /**

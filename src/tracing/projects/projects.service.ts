@@ -16,9 +16,6 @@ import {
   sizesQuery,
 } from './projects.query.js';
 
-/** exported for the doors, which accept the same requests */
-export { ProjectsQueryDto } from './projects.dto.js';
-
 @Injectable()
 export class ProjectsService {
   constructor(private readonly database: Database) {}

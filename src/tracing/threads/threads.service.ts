@@ -4,9 +4,6 @@ import { Database } from '../../platform/database/database.js';
 import type { ThreadsQueryDto } from './threads.dto.js';
 import { threadsQuery } from './threads.query.js';
 
-/** Exported for the doors, which accept the same requests. */
-export { ThreadsQueryDto } from './threads.dto.js';
-
 /** Number of rows in the first batch. A thread has some hundred bytes. */
 const SMALL_ROWS = 64;
 

@@ -32,9 +32,6 @@ import { readRecipe } from './recipe.js';
 import { latestStepQuery, SNAPSHOT } from './units.query.js';
 import { BUILDS } from './build.entity.js';
 
-/** The doors accept the same requests. */
-export { BuildsQueryDto } from './builds.dto.js';
-
 /** Bytes of all samples of a preview together. */
 const MAX_SAMPLE_BYTES = 8 * 1024 * 1024;
 const SAMPLES = 3;

@@ -20,9 +20,6 @@ import {
   searchStoppedError,
 } from './document-search.js';
 
-/** Exported for the doors, which accept the same requests. */
-export { CallsQueryDto } from '../calls.dto.js';
-
 @Injectable()
 export class CallLists {
   constructor(

@@ -1,5 +1,5 @@
 import { allOf, sql } from '../../../platform/query/sql.js';
-import { MAX_PRICED_NAME } from '../../costs/costs.service.js';
+import { MAX_PRICED_NAME } from '../../pricing/price.js';
 import { visibleIn } from '../../visible-calls.js';
 import { isMatch, type CallSelection } from './calls.query.js';
 import { withoutDocuments, conditions, readsDocument } from './document-search.js';

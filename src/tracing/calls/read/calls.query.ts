@@ -5,7 +5,9 @@ import {
   otherDialect,
   WIRE,
 } from '../../../platform/http/wire-names.js';
-import { costsOfCall, ownUsage, pricesOfCall } from '../../costs/costs.service.js';
+import { costsOfCall } from '../../pricing/price.js';
+import { pricesOfCall } from '../../pricing/prices.query.js';
+import { ownUsage } from '../../usage/own-usage.query.js';
 import type { RowPiece } from '../../../platform/database/json-row-writer.js';
 import {
   column,

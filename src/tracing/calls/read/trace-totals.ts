@@ -1,4 +1,5 @@
-import { ownUsage, pricesOfCall } from '../../costs/costs.service.js';
+import { pricesOfCall } from '../../pricing/prices.query.js';
+import { ownUsage } from '../../usage/own-usage.query.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { computedOnce, lookedUp } from '../../../platform/query/plans.js';
 import { sql, type Sql } from '../../../platform/query/sql.js';

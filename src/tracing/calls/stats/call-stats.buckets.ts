@@ -1,7 +1,7 @@
 import { Decimal, printDecimals } from '../../../platform/json/decimal.js';
 import { microseconds } from '../../../platform/http/stats-window.js';
 import { mapYielding } from '../../../platform/time/event-loop-turn.js';
-import type { CostsService } from '../../costs/costs.service.js';
+import type { PriceBook } from '../../pricing/price-book.js';
 import type { CallMetric, UsageMetric } from './call-stats.dto.js';
 import type { CallBucket, SpreadRow, UsageRow } from './call-stats.query.js';
 import {
@@ -97,7 +97,7 @@ interface UsageBucket {
 interface UsageStatistics {
   rows: readonly UsageRow[];
   spreads: readonly SpreadRow[];
-  book: Awaited<ReturnType<CostsService['priceBook']>> | null;
+  book: PriceBook | null;
 }
 
 /** Returns one JSON text for each model, and each group, in a bucket in which the model was used. */

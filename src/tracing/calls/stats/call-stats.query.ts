@@ -4,7 +4,7 @@ import { IS_TIMED, LATENCY_MS, visibleIn } from '../../visible-calls.js';
 import { STATUS } from '../read/calls.query.js';
 import { endUser } from '../read/end-user.js';
 import { WIRE } from '../../../platform/http/wire-names.js';
-import { kindCost } from '../../costs/costs.service.js';
+import { kindCost } from '../../pricing/prices.query.js';
 import { countedUsage } from '../usage/counted-usage.query.js';
 import { detailSums } from '../usage/token-details.query.js';
 import { CALL_TOTALS, LATENCY_US, USAGE_TOTALS } from './call-slots.query.js';

@@ -6,6 +6,7 @@ import { printDecimals } from '../../../platform/json/decimal.js';
 import { windowFrame, microseconds, readWindow } from '../../../platform/http/stats-window.js';
 import { mapYielding, EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
 import { CostsService } from '../../costs/costs.service.js';
+import type { PriceBook } from '../../pricing/price-book.js';
 import { Database } from '../../../platform/database/database.js';
 import { allOf, isOneOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { PRODUCTION } from '../source/call-source.js';
@@ -40,9 +41,6 @@ import {
 } from './call-stats.values.js';
 import { percentile } from './latencies.js';
 import { splitWindow, slotsWithin } from './slot-windows.js';
-
-/** Exported for the doors, which accept the same requests. */
-export { CallStatsDto } from './call-stats.dto.js';
 
 /** Maximum number of changed slots in a window. With more, all calls of the window are read. */
 const MAX_MARKED = 5000;
@@ -323,8 +321,6 @@ export class CallStatsService {
 
 const SNAPSHOT = sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`;
 
-type Book = Awaited<ReturnType<CostsService['priceBook']>>;
-
 const iso = (ms: number) => new Date(ms).toISOString();
 
 const ceilToMillisecond = (time: string) =>
@@ -375,7 +371,7 @@ const rowReach = (row: UsageRow) => ({
   maxInput: row.max_input,
 });
 
-const priceRows = (book: Book, rows: readonly UsageRow[]): Promise<PriceRow[]> =>
+const priceRows = (book: PriceBook, rows: readonly UsageRow[]): Promise<PriceRow[]> =>
   mapYielding(mergeReaches(rows), (reach) => {
     const price = book.findPrice(reach);
     return {

@@ -1,4 +1,4 @@
-import { pricesOfCall } from '../../costs/costs.service.js';
+import { pricesOfCall } from '../../pricing/prices.query.js';
 import { lookedUp } from '../../../platform/query/plans.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';

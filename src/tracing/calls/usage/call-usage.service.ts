@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { printDecimals } from '../../../platform/json/decimal.js';
 import { ApiError } from '../../../platform/errors.js';
 import {
-  CostsService,
   type CountedUsage,
+  countedUsage,
   type Priceable,
   type Spending,
-} from '../../costs/costs.service.js';
+  spendingOn,
+} from '../../pricing/price.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Sql } from '../../../platform/query/sql.js';
 import { CallPrices } from '../read/call-prices.service.js';
@@ -42,7 +43,6 @@ interface CallUsageRow extends Priceable {
 export class CallUsageService {
   constructor(
     private readonly database: Database,
-    private readonly costs: CostsService,
     private readonly prices: CallPrices,
   ) {}
 
@@ -99,13 +99,12 @@ export class CallUsageService {
             'too_large',
             `the usage of the call ${row.id} is over the limit of ${MAX_USAGE_BYTES} bytes`,
           );
-        const own = this.costs.usage(row);
+        const own = countedUsage(row);
         entries += own.size;
         const { id, parent_id: parentId, trace_id: traceId, response_id: responseId } = row;
         const { linked_call_id: linkedCallId, ended_at: endedAt } = row;
         const { records, started_at } = row;
-        const spending = (model: CountedUsage) =>
-          this.costs.spending(model, { records, started_at });
+        const spending = (model: CountedUsage) => spendingOn(model, { records, started_at });
         const startedAt = started_at;
         const places = { id, parentId, traceId, linkedCallId, responseId, startedAt, endedAt };
         calls.push({ ...places, own, spending });

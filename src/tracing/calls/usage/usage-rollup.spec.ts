@@ -1,5 +1,5 @@
 import { Decimal } from '../../../platform/json/decimal.js';
-import type { CountedUsage } from '../../costs/costs.service.js';
+import type { CountedUsage } from '../../pricing/price.js';
 import { rollUpUsage, type UsageCall, TooManyEntries } from './usage-rollup.js';
 
 const says = (prompt: number, cost: string | null = '0', more: Partial<CountedUsage> = {}) => ({

@@ -44,6 +44,24 @@ export interface PricingContext {
   started_at: string;
 }
 
+/** The stored usage of a call, and the context that prices it. */
+export interface Priceable extends PricingContext {
+  usage: StoredUsage[] | null;
+  counts_gross: boolean;
+}
+
+/** The usage that a call reports for a model, with a number of requests. */
+export interface CountedUsage extends ModelUsage {
+  requests: number;
+}
+
+/** The spending of a call on a model. A cost is null when it is unknown. */
+export interface Spending {
+  requests: number;
+  tokens: Tokens;
+  costs: Record<keyof Tokens, Decimal | null>;
+}
+
 /** Characters of a model name. No record has a longer one, and the library compares long names slowly. */
 export const MAX_PRICED_NAME = 256;
 
@@ -57,6 +75,15 @@ export const pricedModels = (
     ...parseStoredUsage(model, countsGross),
     requests: model.requests ?? null,
   }));
+
+/** Returns the usage that a call reports, keyed by model. An entry without a number of requests counts as one. */
+export const countedUsage = ({ usage, counts_gross }: Priceable): Map<string, CountedUsage> =>
+  new Map(
+    pricedModels(usage, counts_gross).map((model) => [
+      model.llmId,
+      { ...model, requests: model.requests ?? 1 },
+    ]),
+  );
 
 /** Adds the price in force when the call started: the project's record, or else the built-in one. */
 export function priceUsage(
@@ -98,6 +125,17 @@ export function recordPrice(record: PriceRecord): Price {
 /** Returns tokens × price. Null without a price, even for no tokens, and when the tokens are unknown. */
 export const kindTotal = ({ tokens, details, unknown, price }: PricedUsage, kind: PriceKind) =>
   unknown.has(kind[0]) || !price ? null : tokensCost(price, kind, tokens[kind[0]], details);
+
+/** Prices what a call spent on a model. The cost of no tokens is 0, whether they have a price or not. */
+export function spendingOn(model: CountedUsage, pricing: PricingContext): Spending {
+  const priced = priceUsage(model, pricing);
+  const { requests, tokens, unknown } = model;
+  const costs = PRICE_KINDS.map((kind) => {
+    const isZero = tokens[kind[0]] === 0 && !unknown.has(kind[0]);
+    return [kind[0], isZero ? Decimal.zero : kindTotal(priced, kind)];
+  });
+  return { requests, tokens, costs: Object.fromEntries(costs) as Spending['costs'] };
+}
 
 /**
  * Returns the total of all kinds. Null when tokens of a kind have no price or are unknown, or when the units differ.

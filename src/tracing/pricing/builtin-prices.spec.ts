@@ -72,7 +72,7 @@ describe('builtinPrice', () => {
 });
 
 describe('builtinCells', () => {
-  /** Selects the cell as `totalCostOfCall` does: the last one that the call has reached. */
+  /** Selects the cell as the field for the cost of a call does: the last one that the call has reached. */
   const priceIn = (llmId: string, date: Date, inputTokens: number) =>
     builtinCells(llmId).findLast(
       ({ since, time, tier }) =>
