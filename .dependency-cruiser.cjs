@@ -14,7 +14,8 @@ const ABOVE = {
 
 /** Who in platform/ may import what of it. What is not here may import all but postgres/. */
 const PLATFORM = {
-  '(config|query|statistics|time)': ['$1'],
+  '(query|statistics|time)': ['$1'],
+  config: ['config', 'roles[.]ts'], // settings name roles
   '[a-z-]+[.]ts': ['json', 'query', '[a-z-]+[.]ts'],
   process: ['process', 'config', '[a-z-]+[.]ts'],
   http: ['http', 'config', 'query', 'json', 'time', 'process', '[a-z-]+[.]ts'],
@@ -46,7 +47,7 @@ module.exports = {
           // a DTO is the contract of a feature: others take, answer and embed the same shapes
           '^src/(tracing|training)/.*[.](dto|entity|module|service)[.]ts$',
           // rules without a connection, of which all features and doors need the same
-          '^src/tracing/(pricing|usage)/',
+          '^src/tracing/(conventions|pricing|usage)/',
         ],
       },
     ),
@@ -117,11 +118,11 @@ module.exports = {
     ),
     error(
       'entities-know-only-typeorm',
-      'an entity says what the table is and what its changes are called, and nothing else',
+      'an entity says what the table is, with which roles, and what its changes are called, and nothing else',
       { path: '[.]entity[.]ts$' },
       {
         path: '^src/',
-        pathNot: '[.]entity[.]ts$|^src/platform/database/(project-table|changes)[.]ts$',
+        pathNot: '[.]entity[.]ts$|^src/platform/(roles|database/(project-table|changes))[.]ts$',
       },
     ),
     error(

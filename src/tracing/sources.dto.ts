@@ -1,9 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsIn, IsOptional } from 'class-validator';
-import { SOURCES } from './calls/source/call-source.js';
-
-export { type CallSource, PRODUCTION, SOURCES } from './calls/source/call-source.js';
+import { SOURCES } from './conventions/call-source.js';
 
 /** Accepts an optional list of sources of calls: docs/adr/0140-sources-of-calls.md. */
 export const IsSources = () =>

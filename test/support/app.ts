@@ -5,7 +5,7 @@ import { dataSourceOptions } from '../../ormconfig.js';
 import { createApp } from '../../src/server/app.js';
 import { KeysService } from '../../src/platform/auth/keys.service.js';
 import { loadConfig } from '../../src/platform/config/config.js';
-import type { Role } from '../../src/platform/auth/api-key.entity.js';
+import type { Role } from '../../src/platform/roles.js';
 import { openTestDatabase } from './database.js';
 import { startEngine } from './engine.js';
 

@@ -1,4 +1,4 @@
-import type { Role } from '../../src/platform/auth/api-key.entity.js';
+import type { Role } from '../../src/platform/roles.js';
 import type { TestApp } from './app.js';
 import type { Planted } from './planted.js';
 

@@ -4,7 +4,7 @@ import { textIn, windowIn } from '../api/search.ts';
 import { type Source, sourceFilter, sourceIn, type SourceSearch } from '../api/sources.ts';
 import { wire } from '../api/wire.ts';
 import { columnsIn } from './column-names.ts';
-import { isNaming } from '../../../src/tracing/calls/source/naming.ts';
+import { isNaming } from '../../../src/tracing/naming.ts';
 import { InvalidFilter, parseExpression } from './filter.ts';
 
 export interface TracesSearch extends SourceSearch {

@@ -1,10 +1,7 @@
-import {
-  agentOf,
-  idOfSum,
-  isEmptyId,
-  type StoredCall,
-  type WholeCall,
-} from '../../tracing/calls/calls.service.js';
+import type { StoredCall, WholeCall } from '../../tracing/calls/calls.service.js';
+import { agentOf } from '../../tracing/conventions/agent-columns.js';
+import { isEmptyId } from '../../tracing/conventions/empty-id.js';
+import { idOfSum } from '../../tracing/conventions/response-id.js';
 import { isDateTime } from '../../platform/http/dto.js';
 import { isObject } from '../../platform/json/json-object.js';
 import { memberTexts, objectText, textsIn } from '../../platform/json/json-text.js';

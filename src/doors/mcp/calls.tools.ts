@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '../../platform/errors.js';
 import { memberTexts } from '../../platform/json/json-text.js';
-import { CallsService, productionFilter } from '../../tracing/calls/calls.service.js';
+import { CallsService } from '../../tracing/calls/calls.service.js';
+import { productionFilter } from '../../tracing/production-filter.js';
 import { CallLists } from '../../tracing/calls/read/call-lists.service.js';
 import { BRIEF_COLUMNS, briefCall, listRow } from './call-rows.js';
 import { differences } from './differences.js';

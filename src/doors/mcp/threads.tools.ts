@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ApiError } from '../../platform/errors.js';
 import { isBlank } from '../../platform/json/chat.js';
 import { memberTexts } from '../../platform/json/json-text.js';
-import { productionFilter } from '../../tracing/calls/calls.service.js';
+import { productionFilter } from '../../tracing/production-filter.js';
 import { CallLists } from '../../tracing/calls/read/call-lists.service.js';
 import { ThreadsService } from '../../tracing/threads/threads.service.js';
 import { type TurnTexts, TurnTextsService } from '../../tracing/threads/turn-texts.service.js';

@@ -1,4 +1,4 @@
-import type { Role } from '../../platform/auth/api-key.entity.js';
+import type { Role } from '../../platform/roles.js';
 import { memberTexts } from '../../platform/json/json-text.js';
 import type { Context } from '../../platform/http/context.js';
 import type { Dto } from '../../platform/http/validation.js';

@@ -1,4 +1,5 @@
-import type { AgentColumns, WholeCall } from '../../tracing/calls/calls.service.js';
+import type { WholeCall } from '../../tracing/calls/calls.service.js';
+import type { AgentColumns } from '../../tracing/conventions/agent-columns.js';
 import {
   ANSWER_EVENT,
   eventCallId,

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { foldedSpans, SpanFolding } from './span-folding.js';
 import type { Caller } from '../../platform/auth/caller.js';
-import { PLAIN_SPAN } from '../../tracing/calls/calls.service.js';
+import { PLAIN_SPAN } from '../../tracing/conventions/agent-columns.js';
 import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
 import { ApiError, invalidRequest, toApiError } from '../../platform/errors.js';
 import { JsonLimit } from '../../platform/json/json-weight.js';

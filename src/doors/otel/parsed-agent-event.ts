@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { AGENT_EVENTS } from '../../tracing/calls/calls.service.js';
+import { AGENT_EVENTS } from '../../tracing/conventions/agent-events.js';
 import { type Attributes, readAttributes } from './attributes.js';
 import { recordTime } from './log-messages.js';
 import type { Origin } from './otlp.js';

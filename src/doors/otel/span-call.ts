@@ -2,15 +2,14 @@ import { type Attributes, readAttributes, type Content, parseContent } from './a
 import { readSpanContent, type SpanContent, WHOLE_MEMBERS } from './span-content.js';
 import { isStorable, MAX_THREAD_BYTES } from '../../platform/http/dto.js';
 import { isObject } from '../../platform/json/json-object.js';
+import { agentOf } from '../../tracing/conventions/agent-columns.js';
+import { type CallSource, ownSource } from '../../tracing/conventions/call-source.js';
 import {
-  agentOf,
   idOfSum,
   idOfTwin,
   MADE_ID_PREFIX,
-  ownSource,
   responseIdOf,
-  type CallSource,
-} from '../../tracing/calls/calls.service.js';
+} from '../../tracing/conventions/response-id.js';
 import type { UsageEntry } from '../../tracing/usage/usage-counts.js';
 import { reportedUsage } from '../../tracing/usage/usage.js';
 import { pricedName } from '../../tracing/pricing/builtin-prices.js';
@@ -73,11 +72,11 @@ export function toCall(span: OtlpSpan, origin: Origin, projectId: string) {
     if (isReportedTwice(found, own, record)) return idOfPair(span, summary.usage);
     return isOfOthers ? idOfSum(id) : (findResponse(found) ?? twinResponseId(origin, parentId, id));
   };
-  const source = sourceOf(call, own, origin);
+  const source = spanSource(call, own, origin);
   return { call, documents, responseId: findId(), agent, source, movesTurn: !isAlwaysTurn };
 }
 
-function sourceOf(call: SourcedCall, own: Attributes, origin: Origin): CallSource | null {
+function spanSource(call: SourcedCall, own: Attributes, origin: Origin): CallSource | null {
   let resource = resources.get(origin);
   if (!resource) {
     resource = Object.fromEntries(readAttributes(origin.resource.attributes));

@@ -1,5 +1,6 @@
 import type { FoldedSpanKey } from '../../tracing/calls/folded/folded-spans.service.js';
-import { AGENT_SPANS, type WholeCall } from '../../tracing/calls/calls.service.js';
+import type { WholeCall } from '../../tracing/calls/calls.service.js';
+import { AGENT_SPANS } from '../../tracing/conventions/agent-events.js';
 import type { Evaluation } from './evaluations.js';
 import type { toCall } from './span-call.js';
 

@@ -9,7 +9,7 @@ import {
 } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { BodyGuard } from '../http/body.guard.js';
-import type { Role } from './api-key.entity.js';
+import type { Role } from '../roles.js';
 import { AccessGuard, ROLE } from './access.guard.js';
 import { BASIC_CHALLENGE } from './basic.strategy.js';
 import { BEARER_CHALLENGE } from './bearer.strategy.js';

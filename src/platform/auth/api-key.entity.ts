@@ -1,8 +1,5 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
-
-export const ROLES = ['reader', 'writer', 'admin', 'trainer'] as const;
-/** Ranks as `reader` < `writer` < `admin`: each role includes the one before. `trainer` is for the trainer protocol. */
-export type Role = (typeof ROLES)[number];
+import type { Role } from '../roles.js';
 
 /** A credential. Only the hash of its secret is stored. */
 @Entity('api_keys')

@@ -1,6 +1,6 @@
 import { isProjectId } from '../http/dto.js';
 import { ApiError } from '../errors.js';
-import type { Role } from './api-key.entity.js';
+import type { Role } from '../roles.js';
 import { areWithin, scopeCovers, type Grant, mayAct, type Person } from './grants.js';
 
 /**

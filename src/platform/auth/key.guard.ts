@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import { AuthGuard, type IAuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { ApiError } from '../errors.js';
-import type { Role } from './api-key.entity.js';
+import type { Role } from '../roles.js';
 import { ROLE } from './access.guard.js';
 import type { Caller } from './caller.js';
 import { BasicStrategy } from './basic.strategy.js';

@@ -12,7 +12,7 @@ import {
 } from 'class-validator';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsDateTime, IsText, PROJECT_PART_RULE, rule } from '../http/dto.js';
-import { type Role, ROLES } from './api-key.entity.js';
+import { type Role, ROLES } from '../roles.js';
 import { isScope } from './grants.js';
 
 const IsScope = () =>

@@ -13,7 +13,7 @@ import {
   SHORT_WRITES,
 } from './access-decorators.js';
 import { AccessGuard, ROLE } from './access.guard.js';
-import type { Role } from './api-key.entity.js';
+import type { Role } from '../roles.js';
 
 export interface Route {
   /** For example `CallsController.read`. */

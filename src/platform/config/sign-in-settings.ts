@@ -1,8 +1,8 @@
 import { integer, InvalidSetting, oneOf, type SettingReader } from './setting.js';
+import { MEMBER_ROLES, type MemberRole, ROLES } from '../roles.js';
 
 /** Further providers are `OIDC_1_…` to `OIDC_9_…`. */
 const MOST_PROVIDERS = 9;
-const ROLES = ['reader', 'writer', 'admin'] as const;
 const SCOPE = /^(\*|[\w.-]{1,128}\/(\*|[\w.-]{1,128}))$/;
 
 /** An OpenID Connect provider that people sign in with. */
@@ -20,7 +20,7 @@ export interface SignInProvider {
   /** Verified e-mail addresses, and groups, of the admins of everything. */
   admins: readonly string[];
   /** The role of everybody who signs in. */
-  defaultGrant: { role: (typeof ROLES)[number]; scope: string } | null;
+  defaultGrant: { role: MemberRole; scope: string } | null;
   /** Domains of verified e-mail addresses, in lower case; null for any. */
   allowedDomains: readonly string[] | null;
 }
@@ -137,10 +137,10 @@ function readGrant(setting: SettingReader, name: string): SignInProvider['defaul
   const text = setting(name);
   if (text === undefined) return null;
   const [word, scope = '*', ...rest] = text.split(' ');
-  const role = ROLES.find((known) => known === word);
+  const role = MEMBER_ROLES.find((known) => known === word);
   if (!role || !SCOPE.test(scope) || rest.length > 0)
     throw new InvalidSetting(
-      `${name} must be one of ${ROLES.join(', ')}, or one of them and a scope behind a blank ("reader acme/*"), got "${text}"`,
+      `${name} must be one of ${MEMBER_ROLES.join(', ')}, or one of them and a scope behind a blank ("reader acme/*"), got "${text}"`,
     );
   return { role, scope };
 }
@@ -179,8 +179,7 @@ function findFault(item: Record<string, unknown> | null): string | undefined {
   if (typeof audience !== 'string' || audience === '') return '.audience must be a text';
   if (!areClaims(claims))
     return '.claims must be an object of at least one text: without one, every token of the issuer would be let in';
-  if (![...ROLES, 'trainer'].includes(role as never))
-    return `.role must be one of ${ROLES.join(', ')}, trainer`;
+  if (!ROLES.includes(role as never)) return `.role must be one of ${ROLES.join(', ')}`;
   if (!areScopes(scopes)) return '.scopes must be a list of *, <entity>/* or <entity>/<project>';
   return undefined;
 }

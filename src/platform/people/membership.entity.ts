@@ -1,7 +1,5 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
-
-export const MEMBER_ROLES = ['reader', 'writer', 'admin'] as const;
-export type MemberRole = (typeof MEMBER_ROLES)[number];
+import type { MemberRole } from '../roles.js';
 
 /** A role in a scope, of a person, of an e-mail address that has not signed in yet, or of a provider's group. */
 @Entity('memberships')

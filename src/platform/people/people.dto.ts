@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, IsUUID, Max, Min } from 'class-validator';
 import { isScope } from '../auth/grants.js';
 import { IsText, PROJECT_PART_RULE, rule } from '../http/dto.js';
-import { MEMBER_ROLES, type MemberRole } from './membership.entity.js';
+import { MEMBER_ROLES, type MemberRole } from '../roles.js';
 
 /** Most members or people of one answer. */
 export const PEOPLE_PAGE = 1000;

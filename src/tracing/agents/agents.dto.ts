@@ -27,7 +27,8 @@ import {
   rule,
 } from '../../platform/http/dto.js';
 import { IsPercentiles, IsZone } from '../../platform/http/stats.dto.js';
-import { type CallSource, IsSources } from '../sources.dto.js';
+import type { CallSource } from '../conventions/call-source.js';
+import { IsSources } from '../sources.dto.js';
 import { AGENT_SORTS } from './spans.query.js';
 
 /** Rows of a page. */

@@ -16,7 +16,7 @@ import {
 } from '../../platform/query/columns.js';
 import { computedOnce } from '../../platform/query/plans.js';
 import { allOf, identifier, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
-import { type CallSource, PRODUCTION } from '../sources.dto.js';
+import { type CallSource, PRODUCTION } from '../conventions/call-source.js';
 import { LATENCY_MS, visibleIn } from '../visible-calls.js';
 import { CUSTOM_SOURCES, type CustomSource, SPAN_FIELDS } from './span-fields.js';
 

@@ -2,7 +2,7 @@ import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from 
 import { CallCostDto } from '../costs/costs.dto.js';
 import { ANY_JSON } from '../../platform/http/dto.js';
 import { WIRE } from '../../platform/http/wire-names.js';
-import { type CallSource, SOURCES } from './source/call-source.js';
+import { type CallSource, SOURCES } from '../conventions/call-source.js';
 
 /**
  * A call. With `columns`, the optional members that it names are present. Without it, all optional members are present

@@ -37,7 +37,8 @@ import { RefusalDto } from '../../platform/http/refusal.dto.js';
 import { WIRE } from '../../platform/http/wire-names.js';
 import type { ListPosition } from '../../platform/query/keyset.js';
 import type { Sort } from '../../platform/query/columns.js';
-import { type CallSource, IsSources } from '../sources.dto.js';
+import type { CallSource } from '../conventions/call-source.js';
+import { IsSources } from '../sources.dto.js';
 
 export const MAX_NAME = 1024;
 const MAX_LISTED = 1000;

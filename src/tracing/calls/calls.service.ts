@@ -61,12 +61,12 @@ import {
   START_SHAPE,
   startWrite,
 } from './ingest/call-write.js';
-import { storableResponseId } from './ingest/response-id.js';
-import type { AgentColumns } from './ingest/calls.upsert.js';
+import { storableResponseId } from '../conventions/response-id.js';
+import type { AgentColumns } from '../conventions/agent-columns.js';
 import { repairTexts, repairParent } from './ingest/text-repair.js';
 import { Turns } from './ingest/turns.service.js';
 import { CALLS } from './call.entity.js';
-import type { CallSource } from './source/call-source.js';
+import type { CallSource } from '../conventions/call-source.js';
 import { DerivedDataRegistry } from './erasing/derived-data.service.js';
 
 const CALLS_DELETE = auditAction('calls.delete');
@@ -337,15 +337,6 @@ export class CallsService {
     return deleted;
   }
 }
-
-/** Exported for the doors, which read attributes of spans. */
-export { agentOf, PLAIN_SPAN } from './ingest/agent-columns.js';
-export { AGENT_EVENTS, AGENT_SPANS } from './agent-turns/agent-turns.js';
-export { isEmptyId } from './ingest/text-repair.js';
-export { idOfSum, idOfTwin, MADE_ID_PREFIX, responseIdOf } from './ingest/response-id.js';
-export { ownSource } from './source/call-source.js';
-export { productionFilter } from './source/production-filter.js';
-export type { AgentColumns, CallSource };
 
 /** Maximum bytes of a small call's documents, without compression. Every connection may read a small call. */
 export const SMALL_BYTES = 1024 * 1024;

@@ -13,7 +13,8 @@ import {
 } from '../../platform/http/dto.js';
 import type { ListPosition } from '../../platform/query/keyset.js';
 import type { Sort } from '../../platform/query/columns.js';
-import { type CallSource, IsSources } from '../sources.dto.js';
+import type { CallSource } from '../conventions/call-source.js';
+import { IsSources } from '../sources.dto.js';
 
 const MAX_LISTED = 1000;
 

@@ -3,7 +3,7 @@ import type { MarkedStatistics } from '../../platform/database/marks-refresher.j
 import { isAfter, rangesAfter } from '../../platform/query/keyset.js';
 import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';
 import { allOf, isListed, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
-import { PRODUCTION, SOURCES } from '../sources.dto.js';
+import { PRODUCTION, SOURCES } from '../conventions/call-source.js';
 import { isTurn, LATENCY_MS, visibleIn } from '../visible-calls.js';
 import type { ThreadsFilterDto, ThreadsQueryDto } from './threads.dto.js';
 import { isInNone, pageLimit, unseen } from '../../platform/query/plans.js';

@@ -1,14 +1,8 @@
 import { textLock, lock } from '../../../platform/database/advisory-locks.js';
 import { textArray } from '../../../platform/query/binary-array.js';
 import { sql, type Sql } from '../../../platform/query/sql.js';
-import {
-  AGENT_EVENTS,
-  AGENT_SPANS,
-  type AgentSpan,
-  type EventCall,
-  PROMPTS,
-  type SettledCall,
-} from './agent-turns.js';
+import { AGENT_EVENTS, AGENT_SPANS, PROMPTS } from '../../conventions/agent-events.js';
+import type { AgentSpan, EventCall, SettledCall } from './agent-turns.js';
 
 /** Advisory lock of one session of a coding agent, held while the turns of its calls are computed. */
 const SESSION = textLock(0x74757273);

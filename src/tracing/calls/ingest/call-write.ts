@@ -6,11 +6,11 @@ import { hasOpaqueEscapes } from '../../../platform/json/json-grammar.js';
 import { type Texts } from '../../../platform/json/json-text.js';
 import { countsGross, storedUsage } from '../../usage/stored-usage.js';
 import type { CallEndDto, CallStartDto } from '../calls.dto.js';
-import { attributesIn, type CallSource, ownSource } from '../source/call-source.js';
-import { agentOf } from './agent-columns.js';
-import type { AgentColumns, CallWrite } from './calls.upsert.js';
+import { attributesIn, type CallSource, ownSource } from '../../conventions/call-source.js';
+import { type AgentColumns, agentOf } from '../../conventions/agent-columns.js';
+import type { CallWrite } from './calls.upsert.js';
 import { cutException } from './text-repair.js';
-import { responseIdOf } from './response-id.js';
+import { responseIdOf } from '../../conventions/response-id.js';
 
 /** Free-form members of a start or an end, as they were sent. */
 export type DocumentTexts = Texts<typeof CALL_SHAPE>;
@@ -68,7 +68,7 @@ export function startWrite(
       otel_dump: otelDump,
       counts_gross: flag(countsGross(memberText(start, 'attributes', attributes, 'weave'))),
       ...(agent === undefined ? plainAgent(start) : agent),
-      own_source: sourceOf(start, attributes, source),
+      own_source: statedSource(start, attributes, source),
       event_times: eventTimes,
     },
     isOpaque: isOpaque(attributes, inputs, otelDump),
@@ -79,7 +79,7 @@ export function startWrite(
  * Returns the source that a call states itself: `known`, else the one in its attributes. Reads the parsed attributes,
  * or their text if a door passes only texts.
  */
-function sourceOf(
+function statedSource(
   start: CallStartDto,
   text: string | null | undefined,
   known: CallSource | null | undefined,

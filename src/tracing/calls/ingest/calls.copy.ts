@@ -1,5 +1,5 @@
 import { copyInto, CopyRows, microsecondsOf } from '../../../platform/query/binary-copy.js';
-import { PRODUCTION } from '../source/call-source.js';
+import { PRODUCTION } from '../../conventions/call-source.js';
 import type { CallWrite } from './calls.upsert.js';
 
 /** Columns in the order in which `addRow` writes them. */
@@ -102,7 +102,7 @@ function addRow(rows: CopyRows, write: CallWrite): boolean {
   rows.text(end?.summary);
   rows.text(end?.output);
   rows.text(end?.usage);
-  rows.text(sourceOf(write));
+  rows.text(sourceOrProduction(write));
   rows.text(start!.own_source);
   return true;
 }
@@ -111,7 +111,7 @@ function addRow(rows: CopyRows, write: CallWrite): boolean {
 export const traceOf = ({ start, end }: CallWrite) =>
   start?.trace_id ?? end?.end_trace_id ?? start?.new_trace;
 
-export const sourceOf = ({ start }: CallWrite) => start?.source ?? PRODUCTION;
+export const sourceOrProduction = ({ start }: CallWrite) => start?.source ?? PRODUCTION;
 
 const step = (text: string | null | undefined) =>
   text === null || text === undefined ? null : Number(text);

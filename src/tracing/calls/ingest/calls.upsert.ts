@@ -8,6 +8,7 @@ import {
   type Sql,
   sql,
 } from '../../../platform/query/sql.js';
+import type { AgentColumns } from '../../conventions/agent-columns.js';
 import { withLogged } from '../messages/call-messages.query.js';
 
 /**
@@ -48,8 +49,6 @@ const END_DOCUMENTS = ['summary', 'output', 'usage'] as const;
 type ColumnTexts<Names extends readonly string[]> = {
   [Name in Names[number]]: string | null | undefined;
 };
-/** Columns that a span states about agents. `linked_call_id` is a call of another trace in which the span ran. */
-export type AgentColumns = ColumnTexts<typeof AGENT_TEXTS>;
 /**
  * `new_trace` is the trace of a start that names none and whose parent is not stored. `markOrphans` sets `is_orphan`.
  */

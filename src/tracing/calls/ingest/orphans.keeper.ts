@@ -20,7 +20,7 @@ import {
   walksCount,
   walksLeft,
 } from './orphans.query.js';
-import { ownSource } from '../source/call-source.js';
+import { ownSource } from '../../conventions/call-source.js';
 import { CallSources } from '../source/call-sources.service.js';
 import { Turns } from './turns.service.js';
 import { TURNS } from './turns.query.js';

@@ -8,7 +8,7 @@ import {
   type Sql,
 } from '../../../platform/query/sql.js';
 import { sourceAttributes } from '../source/call-sources.query.js';
-import type { CallSource } from '../source/call-source.js';
+import type { CallSource } from '../../conventions/call-source.js';
 import { isTopOrphan, visibleIn } from '../../visible-calls.js';
 
 /** The position of a stored call in its tree. A call without an op has not started. */

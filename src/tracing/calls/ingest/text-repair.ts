@@ -1,5 +1,6 @@
 import { fits, isStorable } from '../../../platform/http/dto.js';
 import { isObject } from '../../../platform/json/json-object.js';
+import { isEmptyId } from '../../conventions/empty-id.js';
 import { MAX_NAME } from '../calls.dto.js';
 
 export const MAX_EXCEPTION = 1024 * 1024;
@@ -28,11 +29,6 @@ const cutName = (name: string) =>
   `${Array.from(name.slice(0, 2 * MAX_NAME))
     .slice(0, MAX_NAME - 1)
     .join('')}…`;
-
-/** Matches a blank text, or an id of zeros, which OpenTelemetry uses for no span. */
-const EMPTY_ID = /^(\s*|0{16}|0{32}|0{8}(-0{4}){3}-0{12})$/;
-
-export const isEmptyId = (id: string): boolean => EMPTY_ID.test(id);
 
 export function repairParent(item: unknown): void {
   if (!isObject(item) || !Object.hasOwn(item, 'parent_id')) return;

@@ -1,6 +1,11 @@
 import { lookedUp } from '../../../platform/query/plans.js';
 import { anyOf, sql, type Sql } from '../../../platform/query/sql.js';
-import { type CallSource, PRODUCTION, SOURCE_ATTRIBUTES, SOURCE_PREFIXES } from './call-source.js';
+import {
+  type CallSource,
+  PRODUCTION,
+  SOURCE_ATTRIBUTES,
+  SOURCE_PREFIXES,
+} from '../../conventions/call-source.js';
 
 export const MAX_CHANGED = 5000;
 
@@ -29,7 +34,7 @@ export const unsourcedOrphans = (projectId: string, parents: readonly string[]) 
 /**
  * Returns the source of a call that has started, even if it was deleted since. NULL if no call with this id is stored.
  */
-const sourceOf = (projectId: string, id: Sql) =>
+const storedSource = (projectId: string, id: Sql) =>
   sql`(SELECT a.source FROM calls a WHERE a.project_id = ${projectId} AND a.id = ${id} AND a.op_name IS NOT NULL LIMIT 1)`;
 
 /**
@@ -39,7 +44,7 @@ const sourceOf = (projectId: string, id: Sql) =>
  */
 export const inheritedSourcesSet = (projectId: string, candidates: Sql) => sql<{ id: string }>`
   WITH found AS MATERIALIZED (${candidates}), above AS MATERIALIZED (
-    SELECT f.*, ${sourceOf(projectId, sql`f.parent_id`)} AS of_parent, ${sourceOf(projectId, sql`f.linked_call_id`)} AS of_linked
+    SELECT f.*, ${storedSource(projectId, sql`f.parent_id`)} AS of_parent, ${storedSource(projectId, sql`f.linked_call_id`)} AS of_linked
     FROM found f
   ), wanted AS MATERIALIZED (
     SELECT w.id, w.taken FROM (

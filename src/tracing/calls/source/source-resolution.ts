@@ -1,8 +1,8 @@
-import { sourceOf } from '../ingest/calls.copy.js';
+import { sourceOrProduction } from '../ingest/calls.copy.js';
 import type { CallWrite } from '../ingest/calls.upsert.js';
 import { hasStarted } from '../ingest/orphans.js';
 import type { TreePosition } from '../ingest/orphans.query.js';
-import { type CallSource, PRODUCTION } from './call-source.js';
+import { type CallSource, PRODUCTION } from '../../conventions/call-source.js';
 
 type TreePositions = ReadonlyMap<string, TreePosition>;
 
@@ -47,7 +47,7 @@ export function resolveSources(writes: readonly CallWrite[], stored: TreePositio
 export function isSourceChanged(write: CallWrite, stored: TreePositions): boolean {
   const place = stored.get(write.id);
   const before = hasStarted(place) ? place.source : PRODUCTION;
-  return write.start !== undefined && sourceOf(write) !== before;
+  return write.start !== undefined && sourceOrProduction(write) !== before;
 }
 
 /** Returns true if a call above decides the source of the write. That source may change at the same time. */

@@ -4,7 +4,7 @@ import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { sql, type Sql } from '../../../platform/query/sql.js';
 import { DOCUMENT_BYTES } from '../read/calls.query.js';
 import { IS_TIMED, visibleIn } from '../../visible-calls.js';
-import { TWIN_ID_PREFIX } from '../ingest/response-id.js';
+import { TWIN_ID_PREFIX } from '../../conventions/response-id.js';
 import { countedUsage, isWalkEnd, REACH_MINUTES } from '../usage/counted-usage.query.js';
 import { detailSums } from '../usage/token-details.query.js';
 

@@ -2,7 +2,7 @@ import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { addsUp } from '../../usage/own-usage.query.js';
 import { visibleIn } from '../../visible-calls.js';
-import { MADE_ID_PREFIX, TWIN_ID_PREFIX } from '../ingest/response-id.js';
+import { MADE_ID_PREFIX, TWIN_ID_PREFIX } from '../../conventions/response-id.js';
 import { detailsLeft, detailSums } from './token-details.query.js';
 
 /**

@@ -7,7 +7,7 @@ import { isObject } from '../../../platform/json/json-object.js';
 import { Pace } from '../../../platform/erasing/pace.js';
 import { countsGross, storedUsage } from '../../usage/stored-usage.js';
 import { CALLS } from '../call.entity.js';
-import { responseIdOf } from '../ingest/response-id.js';
+import { responseIdOf } from '../../conventions/response-id.js';
 import {
   type UsageUpdate,
   unreadCalls,

@@ -4,7 +4,7 @@ import { groupBy } from '../../../platform/query/grouping.js';
 import { EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
 import { detailsLeft, addDetails, inputTokens, type Tokens } from '../../usage/tokens.js';
 import type { CountedUsage, Spending } from '../../pricing/price.js';
-import { MADE_ID_PREFIX, TWIN_ID_PREFIX } from '../ingest/response-id.js';
+import { MADE_ID_PREFIX, TWIN_ID_PREFIX } from '../../conventions/response-id.js';
 import {
   GRACE_SECONDS,
   MAX_INSIDE,

@@ -1,4 +1,4 @@
-import { isObject } from '../../../platform/json/json-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 
 /**
  * Parts of the work that make calls. Statistics and lists of production leave out the others:

@@ -1,4 +1,4 @@
-import { type CallSource, PRODUCTION } from './call-source.js';
+import { type CallSource, PRODUCTION } from './conventions/call-source.js';
 import { isNaming } from './naming.js';
 
 /** Members of a filter that name sources or calls. A request with one of them means calls of all sources. */

@@ -1,4 +1,4 @@
-import { isObject } from '../../../platform/json/json-object.js';
+import { isObject } from '../../platform/json/json-object.js';
 
 /**
  * Prefix of ids that a door has made: for two records of one request, or for a call that sums up the usage of others.
