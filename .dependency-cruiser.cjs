@@ -85,7 +85,7 @@ module.exports = {
       'the settings of the process are for its programs; an app has its own: @Inject(CONFIG)',
       {
         path: '^src/',
-        pathNot: '^src/(main[.]ts|server/)|^src/platform/(process/logger|http/wire-names)[.]ts$',
+        pathNot: '^src/(main[.]ts|server/)|^src/platform/process/logger[.]ts$',
       },
       { path: '^src/platform/config/process-config[.]ts$' },
     ),

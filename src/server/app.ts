@@ -15,7 +15,7 @@ import { problem, PROBLEM_JSON } from '../platform/http/error.filter.js';
 import { ports } from '../platform/http/ports.js';
 import { ApiError, ERRORS } from '../platform/errors.js';
 import { PinoLoggerService } from '../platform/process/logger.js';
-import { WIRE } from '../platform/http/wire-names.js';
+import { inDialect, pathBelowDoor } from '../platform/http/wire-names.js';
 import type { Config } from '../platform/config/config.js';
 import { consoleFiles } from '../doors/console/console-files.js';
 import { decodeOtlpHeaders } from './encoded-headers.js';
@@ -34,8 +34,6 @@ export async function createApp(
   dataSource: DataSource,
   config: Config,
 ): Promise<NestExpressApplication> {
-  if (config.wireDialect !== WIRE.scheme)
-    throw new Error(`this process was loaded with WIRE_DIALECT=${WIRE.scheme}`);
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forDataSource(dataSource, config),
     { bodyParser: false, logger: new PinoLoggerService(), abortOnError: false },
@@ -46,6 +44,7 @@ export async function createApp(
   app.disable('etag');
   app.set('trust proxy', config.trustProxy);
   holdAnswers(app);
+  app.use(weaveDoor(config));
   app.use(edge(config));
   app.use(ports(config));
   app.use(decodeOtlpHeaders());
@@ -69,6 +68,17 @@ export async function createApp(
     customSiteTitle: 'Skein API',
   });
   return app;
+}
+
+/** Answers requests below `/weave` in weave's names. With `WIRE_DIALECT=weave` the root does the same. */
+function weaveDoor({ wireDialect }: Config) {
+  return (request: Request, _: Response, next: NextFunction): void => {
+    const path = pathBelowDoor(request.url);
+    if (path !== undefined) request.url = path;
+    const dialect = path === undefined ? wireDialect : 'weave';
+    if (dialect === 'svc') next();
+    else inDialect(dialect, next);
+  };
 }
 
 /** Policy for Swagger UI, which the service serves itself. Its page has inline styles, but no inline script. */

@@ -1,6 +1,6 @@
 // SQL: the spelling of stored refs and types of feedback depends on the client that sent them.
 import { SCHEME, spellRefs } from '../platform/http/refs.js';
-import { OTHER_WIRE, WIRE } from '../platform/http/wire-names.js';
+import { ALL_WIRE, otherWire, WIRE, wire } from '../platform/http/wire-names.js';
 import { column, type Operand } from '../platform/query/columns.js';
 import { identifier, join, type Sql, sql } from '../platform/query/sql.js';
 
@@ -10,8 +10,14 @@ interface SpellingPrefix {
   other: string;
 }
 
-const REF: SpellingPrefix = { own: `${WIRE.scheme}:///`, other: `${OTHER_WIRE.scheme}:///` };
-const TYPE: SpellingPrefix = { own: `${WIRE.feedback}.`, other: `${OTHER_WIRE.feedback}.` };
+const refPrefix = (): SpellingPrefix => ({
+  own: `${wire().scheme}:///`,
+  other: `${otherWire().scheme}:///`,
+});
+const typePrefix = (): SpellingPrefix => ({
+  own: `${wire().feedback}.`,
+  other: `${otherWire().feedback}.`,
+});
 
 /**
  * Converts a text to the current dialect. Feedback is stored as it was sent, so that resends compare equal and a change
@@ -35,20 +41,26 @@ const bothSpellingsColumn = (text: Sql, prefix: SpellingPrefix, isNotNull: boole
 
 /** A column of refs. The index finds a single ref. */
 export const refColumn = (ref: Sql, { isNotNull = false } = {}) =>
-  bothSpellingsColumn(ref, REF, isNotNull);
+  bothSpellingsColumn(ref, refPrefix(), isNotNull);
 
 /** The type of the feedback `f`. */
-export const TYPE_COLUMN = bothSpellingsColumn(sql`f.feedback_type`, TYPE, true);
+export const typeColumn = () => bothSpellingsColumn(sql`f.feedback_type`, typePrefix(), true);
 
-/** Returns a type in the spelling of the current dialect. */
-export const typeIn = (text: Sql) => inOwnSpelling(text, TYPE);
+/** Returns a type in the spelling of the request's dialect. */
+export const typeIn = (text: Sql) => inOwnSpelling(text, typePrefix());
 
 /** Matches feedback `f` with one of the types, in either spelling. */
 export const isOfType = (...types: readonly string[]) =>
-  sql`(f.feedback_type = ANY(${types.flatMap((type) => bothSpellings(type, TYPE))}::text[]))`;
+  sql`(f.feedback_type = ANY(${types.flatMap((type) => bothSpellings(type, typePrefix()))}::text[]))`;
 
-/** Returns a type in the spelling of the current dialect. */
-export const ownType = (type: string) => bothSpellings(type, TYPE)[0]!;
+/** Returns a type in the neutral spelling. */
+export const neutralType = (type: string) =>
+  ALL_WIRE.some(({ feedback }) => type.startsWith(`${feedback}.`))
+    ? WIRE.feedback + type.slice(type.indexOf('.'))
+    : type;
+
+/** Returns a type in the spelling of the request's dialect. */
+export const ownType = (type: string) => bothSpellings(type, typePrefix())[0]!;
 
 /** Matches the feedback `f` on a call. The ref is written out so that its index is used. `id` is the call's id. */
 export const isOnCall = (projectId: string, id: Sql) => {
@@ -76,8 +88,8 @@ export const isShown = (projectId: string): Sql => sql`CASE
 
 const ANY_SCHEME = new RegExp(`^${SCHEME}:///`);
 
-/** Returns a ref in the spelling of the current dialect. */
-export const ownRef = (ref: string) => ref.replace(ANY_SCHEME, REF.own);
+/** Returns a ref in the spelling of the request's dialect. */
+export const ownRef = (ref: string) => ref.replace(ANY_SCHEME, refPrefix().own);
 
 /** JSON columns with the scores of a scorer, and text columns about the span that was scored. */
 export const SCORER_JSON = [

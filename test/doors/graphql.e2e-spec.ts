@@ -1,4 +1,3 @@
-/** @jest-environment-options {"env": {"WIRE_DIALECT": "weave"}} */
 import { useApp } from '../support/app.js';
 
 const app = useApp();

@@ -86,6 +86,17 @@ export function useApp(env?: Record<string, string>): TestApp {
   return app;
 }
 
+/** As `useApp`. Requests go to the door of weave's clients, and `url` is its address. */
+export function useWeaveDoor(): TestApp {
+  const app = useApp();
+  beforeAll(() => {
+    const { post } = app;
+    app.post = (path, ...more) => post(`/weave${path}`, ...more);
+    app.url += '/weave';
+  });
+  return app;
+}
+
 export const basic = (key: string, user = 'me') =>
   `Basic ${Buffer.from(`${user}:${key}`).toString('base64')}`;
 

@@ -51,21 +51,25 @@ function lastJson(printed: string): unknown {
   }
 }
 
-/** Starts the real service in the dialect of weave, on a database of its own. */
+/** Starts the real service on a database of its own. `post` sends to the door of weave's clients, and `root` to the root. */
 export async function startWeaveServer(env: Record<string, string> = {}) {
   const database = await openTestDatabase();
-  const server = await startServer({ DATABASE_URL: database.url, WIRE_DIALECT: 'weave', ...env });
+  const server = await startServer({ DATABASE_URL: database.url, ...env });
+  const door = `${server.url}/weave`;
+  const post: typeof server.post = (path, ...more) => server.post(`/weave${path}`, ...more);
   return {
     ...server,
+    post,
+    root: server,
     databaseUrl: database.url,
     /** Environment variables that point SDKs at the service. */
     settings: {
-      WF_TRACE_SERVER_URL: server.url,
+      WF_TRACE_SERVER_URL: door,
       WANDB_BASE_URL: server.url,
       WANDB_API_KEY: server.key,
     },
     callsOf: async (project_id: string): Promise<any[]> =>
-      (await server.post('/calls/query', { project_id, include_costs: true })).body.calls,
+      (await post('/calls/query', { project_id, include_costs: true })).body.calls,
     async close() {
       await server.stop();
       await database.drop();

@@ -1,4 +1,4 @@
-import { WIRE } from '../../src/platform/http/wire-names.js';
+import { WIRE } from './wire.js';
 import type { TestApp } from './app.js';
 
 /** A trial to record: its example, the output of the model, and scores keyed by scorer. */

@@ -126,8 +126,8 @@ describe('requests in the other dialect', () => {
     ]);
   });
 
-  it('name the setting where only the other dialect could answer', async () => {
-    const hint = expect.stringContaining('WIRE_DIALECT=weave');
+  it('name the door where only the other dialect could answer', async () => {
+    const hint = expect.stringContaining('WF_TRACE_SERVER_URL=<service>/weave');
     const asked = await app.post('/calls/query', { project_id, columns: ['wb_run_id'] });
     expect(asked).toMatchObject({ status: 400, body: { detail: hint } });
     const headers = { 'user-agent': 'WeaveTrace/Python 0.3.1' };

@@ -1,4 +1,4 @@
-import { WIRE } from '../../src/platform/http/wire-names.js';
+import { WIRE } from '../support/wire.js';
 import { useApp } from '../support/app.js';
 import { aRun } from '../support/evaluations.js';
 

@@ -1,4 +1,4 @@
-import { WIRE } from '../../src/platform/http/wire-names.js';
+import { WIRE } from '../support/wire.js';
 import { linesOf, send, basic, useApp } from '../support/app.js';
 
 const PROJECT = 'acme/demo';

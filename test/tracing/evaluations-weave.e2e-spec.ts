@@ -1,5 +1,5 @@
 /** @jest-environment-options {"env": {"WIRE_DIALECT": "weave"}} */
-import { WIRE } from '../../src/platform/http/wire-names.js';
+import { WIRE } from '../support/wire.js';
 // runs the same tests in the other dialect
 import './eval-compare.e2e-spec.js';
 import './eval-results.e2e-spec.js';

@@ -1,5 +1,4 @@
-/** @jest-environment-options {"env": {"WIRE_DIALECT": "weave"}} */
-import { linesOf, useApp } from '../support/app.js';
+import { linesOf, useWeaveDoor } from '../support/app.js';
 
 const PROJECT = 'acme/demo';
 const OBJECT = `weave:///${PROJECT}/object/quality:abc`;
@@ -7,7 +6,7 @@ const CALL = `weave:///${PROJECT}/call/c1`;
 
 /** Feedback and costs in the names of weave clients. */
 describe('in the dialect weave', () => {
-  const app = useApp();
+  const app = useWeaveDoor();
 
   const create = (fields: object) =>
     app.post('/feedback/create', {

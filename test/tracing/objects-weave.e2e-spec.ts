@@ -1,8 +1,7 @@
-/** @jest-environment-options {"env": {"WIRE_DIALECT": "weave"}} */
-import { basic, send, useApp } from '../support/app.js';
+import { basic, send, useWeaveDoor } from '../support/app.js';
 
-describe('objects under WIRE_DIALECT=weave', () => {
-  const app = useApp();
+describe('objects under /weave', () => {
+  const app = useWeaveDoor();
 
   const project_id = 'acme/demo';
 

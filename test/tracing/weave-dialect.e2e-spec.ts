@@ -1,10 +1,8 @@
-/** @jest-environment-options {"env": {"WIRE_DIALECT": "weave"}} */
-import { useApp } from '../support/app.js';
+import { basic, send, useWeaveDoor } from '../support/app.js';
 import { aStart } from '../support/factories.js';
-import { startServer } from '../support/server.js';
 
-describe('WIRE_DIALECT=weave', () => {
-  const app = useApp();
+describe('/weave', () => {
+  const app = useWeaveDoor();
 
   const project_id = 'acme/demo';
 
@@ -49,13 +47,27 @@ describe('WIRE_DIALECT=weave', () => {
     expect(sorted.body.calls).toHaveLength(1);
   });
 
-  it('names them in its refusals and its description', async () => {
+  it('names them in its refusals', async () => {
     const { body } = await app.post('/call/start', { start: aStart({ wb_run_step: -1 }) });
     expect(body.errors).toEqual([{ path: 'start.wb_run_step', message: expect.any(String) }]);
-    const server = await startServer({ DATABASE_URL: app.databaseUrl, WIRE_DIALECT: 'weave' });
-    const document = await (await fetch(`${server.url}/openapi.json`)).text();
-    expect(document).toContain('wb_run_step');
-    expect(document).not.toContain('svc_run_step');
-    await server.stop();
+  });
+
+  it('is served beside the neutral names, on one service', async () => {
+    const root = app.url.replace('/weave', '');
+    const read = (url: string) =>
+      send(`${url}/call/read`, { project_id, id: 'a' }, { authorization: basic(app.key) });
+    const [neutral, weave] = await Promise.all([read(root), read(app.url)]);
+    expect(neutral.body.call).toMatchObject({
+      svc_run_id: 'r',
+      summary: { svc: { status: 'success' } },
+    });
+    expect(weave.body.call).toMatchObject({
+      wb_run_id: 'r',
+      summary: { weave: { status: 'success' } },
+    });
+    const dialects = [root, app.url].map(
+      async (url) => ((await (await fetch(`${url}/server_info`)).json()) as any).wire_dialect,
+    );
+    expect(await Promise.all(dialects)).toEqual(['svc', 'weave']);
   });
 });

@@ -1,6 +1,6 @@
 import { Decimal } from '../../platform/json/decimal.js';
 import { memberTexts, memberSpans } from '../../platform/json/json-text.js';
-import { WIRE } from '../../platform/http/wire-names.js';
+import { wire } from '../../platform/http/wire-names.js';
 import { textBeginning } from './tool-answer.js';
 
 export const BRIEF_COLUMNS = [
@@ -37,7 +37,7 @@ export function briefCall(row: string): BriefCall {
   const texts = memberTexts(row);
   const value = (name: string) => JSON.parse(texts.get(name) ?? 'null') as string | null;
   const summary = texts.get('summary') ?? '{}';
-  const span = memberSpans(summary, 0).get(WIRE.summary);
+  const span = memberSpans(summary, 0).get(wire().summary);
   const derived = span ? memberTexts(summary.slice(...span)) : new Map<string, string>();
   const exception = value('exception');
   return {

@@ -7,7 +7,7 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import { ApiError } from '../errors.js';
-import { otherDialect, WIRE } from '../http/wire-names.js';
+import { otherDialect, wire } from '../http/wire-names.js';
 
 /** User agents of the generated clients of the dialect `weave`, in Python and JavaScript. */
 const WEAVE = /^(?:Async)?WeaveTrace\//;
@@ -20,7 +20,7 @@ const WEAVE = /^(?:Async)?WeaveTrace\//;
 class DialectGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const { headers } = context.switchToHttp().getRequest<IncomingMessage>();
-    if (WIRE.scheme !== 'weave' && WEAVE.test(headers['user-agent'] ?? ''))
+    if (wire().scheme !== 'weave' && WEAVE.test(headers['user-agent'] ?? ''))
       throw new ApiError('invalid_request', otherDialect('the client weave reads this answer'));
     return true;
   }

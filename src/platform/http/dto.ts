@@ -35,12 +35,18 @@ const PROJECT_ID = new RegExp(`^${PROJECT_PART}/${PROJECT_PART}$`);
 /** Declares a rule with a fixed message. `each` checks every element of an array. */
 export function rule(
   name: string,
-  message: string,
+  message: string | (() => string),
   isValid: (value: unknown, at?: ValidationArguments) => boolean,
   each = false,
 ) {
   return ValidateBy(
-    { name, validator: { validate: isValid, defaultMessage: () => message } },
+    {
+      name,
+      validator: {
+        validate: isValid,
+        defaultMessage: typeof message === 'string' ? () => message : message,
+      },
+    },
     { each },
   );
 }

@@ -2,7 +2,7 @@ import { getMetadataStorage, IS_OPTIONAL, type ValidationArguments } from 'class
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
 import { assertNone, type Violation } from '../errors.js';
 import { isObject } from '../json/json-object.js';
-import { otherSpelling } from './wire-names.js';
+import { weaveSpelling, wire } from './wire-names.js';
 
 /** A DTO class: its class-validator decorators are the only source of the rules. */
 export type Dto<T = object> = new () => T;
@@ -107,20 +107,24 @@ function checkProperty(
   if (isOptional && (value === undefined || value === null)) return;
   for (const applies of conditions) if (!applies(object, value)) return;
   if (value === undefined) {
-    seen.violations.push({ path: joinPath(parent, name), message: 'is required' });
+    seen.violations.push({ path: joinPath(parent, shownName(property)), message: 'is required' });
     return;
   }
   for (const rule of rules) {
     const violation = rule(value, object);
     if (violation) {
       const { path, message } = violation;
-      seen.violations.push({ path: joinPath(parent, name) + path, message });
+      seen.violations.push({ path: joinPath(parent, shownName(property)) + path, message });
       return;
     }
   }
   if (isProject) seen.projects.push(value as string);
   if (nested) checkNested(nested, value, joinPath(parent, name), seen);
 }
+
+/** Returns the name of a field as the client of the request spells it. */
+const shownName = ({ name, other }: Property): string =>
+  other !== undefined && wire().scheme === 'weave' ? other : name;
 
 /** Checks for presence first, because most members are absent. */
 function ownValue(object: Record<string, unknown>, name: string): unknown {
@@ -132,12 +136,14 @@ function ownValue(object: Record<string, unknown>, name: string): unknown {
  * Returns the value of a member. A value under the other dialect's name is also stored under the name that handlers
  * read.
  */
-function valueOf({ name, other }: Property, object: Record<string, unknown>): unknown {
-  const value = ownValue(object, name);
-  if (value !== undefined || other === undefined) return value;
-  const moved = ownValue(object, other);
-  if (moved !== undefined) object[name] = moved;
-  return moved;
+function valueOf(property: Property, object: Record<string, unknown>): unknown {
+  const { name, other } = property;
+  if (other === undefined) return ownValue(object, name);
+  const [first, second] = shownName(property) === name ? [name, other] : [other, name];
+  let value = ownValue(object, first);
+  if (value === undefined) value = ownValue(object, second);
+  if (value !== undefined) object[name] = value;
+  return value;
 }
 
 const joinPath = (parent: string, name: string) => (parent ? `${parent}.${name}` : name);
@@ -230,7 +236,7 @@ function compileProperty(dto: Dto, name: string, metadata: Metadata[]): Property
   const nested = metadata.find(({ type }) => type === NESTED);
   return {
     name,
-    other: otherSpelling(name),
+    other: weaveSpelling(name),
     isProject: metadata.some((rule) => rule.name === PROJECT_RULE),
     isOptional: metadata.some((rule) => rule.name === IS_OPTIONAL),
     conditions: metadata

@@ -1,6 +1,7 @@
-import { config } from '../config/process-config.js';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { WIRE_DIALECTS } from '../config/config.js';
 
-type Dialect = typeof config.wireDialect;
+type Dialect = (typeof WIRE_DIALECTS)[number];
 
 /** Names that carry a product prefix, spelled in each dialect. */
 const SPELLINGS = {
@@ -20,55 +21,86 @@ const SPELLINGS = {
   feedback: { svc: 'svc', weave: 'wandb' },
 } as const;
 
-type Names<In extends Dialect> = {
-  [Name in keyof typeof SPELLINGS]: (typeof SPELLINGS)[Name][In];
-};
+/** The neutral spelling is the type of all, so that the compiler checks each use. */
+type WireNames = {
+  readonly [Name in Exclude<keyof typeof SPELLINGS, 'scheme'>]: (typeof SPELLINGS)[Name]['svc'];
+} & { readonly scheme: Dialect };
 
 const spellNames = (dialect: Dialect) =>
   Object.fromEntries(
     Object.entries(SPELLINGS).map(([name, spellings]) => [name, spellings[dialect]]),
-  );
+  ) as WireNames;
+
+const NAMES: Record<Dialect, WireNames> = { svc: spellNames('svc'), weave: spellNames('weave') };
 
 /**
- * Every wire name that carries a product prefix, in the dialect that `WIRE_DIALECT` selects when the code is loaded.
- * DTO properties, query columns and answers use these names; requests may also use the other spelling. The type has the
- * neutral spelling, so that the compiler checks every use under either dialect.
+ * The neutral names, which the DTOs of requests have. A request may use weave's spelling, and validation replaces it.
  */
-export const WIRE = { ...spellNames(config.wireDialect), scheme: config.wireDialect } as Omit<
-  Names<'svc'>,
-  'scheme'
-> & { scheme: Dialect };
+export const WIRE = NAMES.svc;
+/** The names of both dialects. */
+export const ALL_WIRE: readonly WireNames[] = Object.values(NAMES);
 
-/** Every wire name of `WIRE`, in the dialect that is not configured. */
-export const OTHER_WIRE = spellNames(config.wireDialect === 'weave' ? 'svc' : 'weave') as Omit<
-  Names<'weave'>,
-  'scheme'
-> & { scheme: Dialect };
+const dialects = new AsyncLocalStorage<Dialect>();
+
+/** Runs the handling of a request whose client reads the names of a dialect. */
+export const inDialect = <T>(dialect: Dialect, work: () => T): T => dialects.run(dialect, work);
+
+const dialect = (): Dialect => dialects.getStore() ?? 'svc';
+
+/** Returns the names that the client of the request reads. Outside of requests they are neutral. */
+export const wire = (): WireNames => NAMES[dialect()];
+
+/** Returns the names of the dialect that the client of the request does not read. */
+export const otherWire = (): WireNames => NAMES[dialect() === 'svc' ? 'weave' : 'svc'];
+
+/** Makes a value once for each dialect, and returns a function that answers the value of the request's dialect. */
+export function perDialect<T>(make: () => T): () => T {
+  const made = new Map<Dialect, T>();
+  return () => {
+    const name = dialect();
+    if (!made.has(name)) made.set(name, make());
+    return made.get(name)!;
+  };
+}
 
 const FIELDS = ['ref', 'userId', 'userIds', 'runId', 'runIds', 'runStep', 'runStepEnd'] as const;
-const others = new Map<string, string>(FIELDS.map((name) => [WIRE[name], OTHER_WIRE[name]]));
 
-/** Returns the other dialect's spelling of a request field. Undefined when both spell it in the same way. */
-export const otherSpelling = (field: string): string | undefined => others.get(field);
+/** Returns weave's spelling of a request field. Undefined when both dialects spell it in the same way. */
+export const weaveSpelling = (field: string): string | undefined => {
+  const name = FIELDS.find((one) => WIRE[one] === field);
+  return name && NAMES.weave[name];
+};
 
+/** Returns true for a name that only clients of the other dialect read. */
 export const isOtherSpelling = (field: string): boolean =>
-  FIELDS.some((name) => OTHER_WIRE[name] === field);
+  FIELDS.some((name) => otherWire()[name] === field);
 
 /**
  * Adds the other dialect's spelling to a table of columns, because requests may use either. The added names are not
  * enumerable.
  */
 export function inBothSpellings<Columns extends object>(columns: Columns): Columns {
-  const derived = `summary.${WIRE.summary}.`;
+  const [own, other] = [wire(), otherWire()];
+  const derived = `summary.${own.summary}.`;
   for (const [name, value] of Object.entries(columns)) {
-    const other =
-      otherSpelling(name) ??
-      (name.startsWith(derived) && `summary.${OTHER_WIRE.summary}.${name.slice(derived.length)}`);
-    if (other) Object.defineProperty(columns, other, { value, enumerable: false });
+    const field = FIELDS.find((one) => own[one] === name);
+    const spelling =
+      (field && other[field]) ??
+      (name.startsWith(derived) && `summary.${other.summary}.${name.slice(derived.length)}`);
+    if (spelling) Object.defineProperty(columns, spelling, { value, enumerable: false });
   }
   return columns;
 }
 
+/** Clients of weave send their requests below this path. */
+const WEAVE_DOOR = '/weave';
+
 /** Returns the refusal of a request that only the other dialect can answer. */
 export const otherDialect = (what: string) =>
-  `${what} by the names of the dialect ${OTHER_WIRE.scheme}, and this service answers in those of ${WIRE.scheme}: start it with WIRE_DIALECT=${OTHER_WIRE.scheme}`;
+  wire().scheme === 'svc'
+    ? `${what} by the names of the dialect weave, which this service answers below ${WEAVE_DOOR}: set WF_TRACE_SERVER_URL=<service>${WEAVE_DOOR}`
+    : `${what} by the neutral names, and this address answers in those of the dialect weave`;
+
+/** Returns the path below weave's door. Undefined for a path outside of the door. */
+export const pathBelowDoor = (url: string): string | undefined =>
+  url.startsWith(`${WEAVE_DOOR}/`) ? url.slice(WEAVE_DOOR.length) : undefined;

@@ -5,7 +5,7 @@ import { CONFIG, type Config } from '../config/config.js';
 import { ProvidersService } from '../people/providers.service.js';
 import { metrics } from '../process/metrics.js';
 import { ApiError, ERRORS_PAGE, ERRORS_PATH } from '../errors.js';
-import { WIRE } from '../http/wire-names.js';
+import { wire } from '../http/wire-names.js';
 import { allMetrics } from './all-metrics.js';
 import { BuildService } from './build.service.js';
 import { HealthDto, ReadinessDto, ServerInfoDto } from './operations.dto.js';
@@ -73,7 +73,7 @@ export class OperationsController {
       trace_server_version: version,
       commit,
       schema,
-      wire_dialect: WIRE.scheme,
+      wire_dialect: wire().scheme,
       otlp_fold: this.config.otlpFold,
       sign_in: this.config.signInProviders.map((provider) => ({
         name: provider.name,

@@ -1,5 +1,5 @@
 // SQL: feedback is looked up by refs, in both spellings, and limited by bytes.
-import { OTHER_WIRE, WIRE } from '../../platform/http/wire-names.js';
+import { ALL_WIRE, wire } from '../../platform/http/wire-names.js';
 import { wireTime } from '../../platform/query/columns.js';
 import { lookedUp } from '../../platform/query/plans.js';
 import { identifier, sql, type Sql } from '../../platform/query/sql.js';
@@ -8,7 +8,7 @@ import {
   refColumn,
   SCORER_BYTES,
   SCORER_JSON_COLUMNS,
-  TYPE_COLUMN,
+  typeColumn,
 } from '../feedback-names.query.js';
 
 type AgentRefKind = 'agent_turn' | 'agent_span' | 'agent_conversation';
@@ -21,7 +21,7 @@ export interface FeedbackItem {
 /** Returns the refs of items in both spellings. A span is a call, so refs of its call count too. */
 const refsOf = (projectId: string, items: readonly FeedbackItem[]) =>
   items.flatMap(({ kind, id }, place) =>
-    [WIRE.scheme, OTHER_WIRE.scheme].flatMap((scheme) =>
+    ALL_WIRE.flatMap(({ scheme }) =>
       (kind === 'agent_span' ? [kind, 'call'] : [kind]).map((one) => ({
         place,
         ref: `${scheme}:///${projectId}/${one}/${id}`,
@@ -41,9 +41,9 @@ export function feedbackOn(
   const refs = refsOf(projectId, items);
   return sql`
     SELECT t.place, row_to_json(t)::text AS json FROM (
-      SELECT f.place, f.id, ${wireTime(sql`f.created_at`)} AS created_at, ${refColumn(sql`f.ref`).sql} AS ${identifier(WIRE.ref)},
-        ${TYPE_COLUMN.sql} AS feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref,
-        f.user_id AS ${identifier(WIRE.userId)}, ${SCORER_JSON_COLUMNS}
+      SELECT f.place, f.id, ${wireTime(sql`f.created_at`)} AS created_at, ${refColumn(sql`f.ref`).sql} AS ${identifier(wire().ref)},
+        ${typeColumn().sql} AS feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref,
+        f.user_id AS ${identifier(wire().userId)}, ${SCORER_JSON_COLUMNS}
       FROM (SELECT f.*, sum(octet_length(f.payload::text) + ${SCORER_BYTES}) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
         FROM (${feedbackByRefs(projectId, refs, sql`TRUE`)} ORDER BY f.created_at DESC, f.id DESC LIMIT ${MAX_PIECES}::bigint) f) f
       WHERE f.bytes <= ${MAX_PAYLOAD_BYTES}::bigint) t
@@ -69,7 +69,7 @@ export interface FeedbackSignal {
   confidences: Record<string, number> | null;
 }
 
-const SIGNALS = [WIRE, OTHER_WIRE].flatMap(({ feedback }) => [
+const SIGNALS = ALL_WIRE.flatMap(({ feedback }) => [
   `${feedback}.agent_monitor`,
   `${feedback}.agent_user_feedback`,
 ]);
@@ -80,7 +80,7 @@ export const signalsOn = (
   items: readonly FeedbackItem[],
   limit: number,
 ): Sql<FeedbackSignal> => sql`
-  SELECT f.place, ${TYPE_COLUMN.sql} AS feedback_type, f.scorer_tags AS tags, f.scorer_ratings AS ratings, f.scorer_rating_reasons AS reasons,
+  SELECT f.place, ${typeColumn().sql} AS feedback_type, f.scorer_tags AS tags, f.scorer_ratings AS ratings, f.scorer_rating_reasons AS reasons,
     f.scorer_rating_confidences AS confidences
   FROM (SELECT f.*, sum(${SCORER_BYTES}) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
     FROM (${feedbackByRefs(projectId, refsOf(projectId, items), sql`f.feedback_type = ANY(${SIGNALS}::text[])`)}

@@ -1,4 +1,4 @@
-import { WIRE } from '../../platform/http/wire-names.js';
+import { wire } from '../../platform/http/wire-names.js';
 import type { Decimal } from '../../platform/json/decimal.js';
 import { mapYielding, EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { inputTokens, type Tokens } from '../usage/tokens.js';
@@ -81,7 +81,7 @@ export async function chatTurn(
     total_cache_read_input_tokens: sum((tokens) => tokens.cache_read_input_tokens),
     total_duration_ms: rounded(root.row.duration_ms),
     total_cost_usd: cost,
-    [WIRE.userId]: root.row.user_id,
+    [wire().userId]: root.row.user_id,
     feedback: null,
     messages,
   };

@@ -1,5 +1,5 @@
 // SQL: conditions on the feedback on traces and conversations of spans.
-import { OTHER_WIRE, WIRE } from '../../platform/http/wire-names.js';
+import { ALL_WIRE } from '../../platform/http/wire-names.js';
 import { allOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { SignalFiltersDto } from './agents.dto.js';
 
@@ -17,7 +17,7 @@ export function hasSignals({
   signal_filters?: SignalFiltersDto | null;
 }): Sql | null {
   const { tags, ratings } = signal_filters ?? {};
-  const refs = [WIRE.scheme, OTHER_WIRE.scheme].flatMap((scheme) => [
+  const refs = ALL_WIRE.flatMap(({ scheme }) => [
     sql`${`${scheme}:///${project_id}/agent_turn/`}::text || c.trace_id`,
     ...['', `!'()*`].map(
       (kept) =>

@@ -1,4 +1,4 @@
-import { WIRE } from '../../platform/http/wire-names.js';
+import { wire } from '../../platform/http/wire-names.js';
 import { isObject } from '../../platform/json/json-object.js';
 import { Decimal } from '../../platform/json/decimal.js';
 import { inputTokens, type Tokens } from '../usage/tokens.js';
@@ -184,10 +184,10 @@ export function spanRow(
     agent_version: row.agent_version,
     conversation_id: row.thread_id,
     parent_call_id: row.linked_call_id,
-    [WIRE.userId]: row.user_id,
-    [WIRE.runId]: row.run_id,
-    [WIRE.runStep]: row.run_step,
-    [WIRE.runStepEnd]: row.run_step_end,
+    [wire().userId]: row.user_id,
+    [wire().runId]: row.run_id,
+    [wire().runStep]: row.run_step,
+    [wire().runStepEnd]: row.run_step_end,
     ...fields,
     request_model: fields['request_model'] ?? firstModel(row),
     ...shownTokens(tokensOf(row)),

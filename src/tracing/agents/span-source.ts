@@ -1,6 +1,6 @@
 // SQL: spans are calls, and their JSON attributes are parsed once for all fields of a statement.
+import { perDialect, wire } from '../../platform/http/wire-names.js';
 import { ownUsage } from '../usage/own-usage.query.js';
-import { WIRE } from '../../platform/http/wire-names.js';
 import { compile } from '../../platform/query/expression.js';
 import {
   NameBudget,
@@ -75,7 +75,7 @@ const tokens = (name: string) =>
     sql`(SELECT sum(u.${identifier(name)}) FROM skein_usage(${ownUsage}, c.counts_gross) u)`,
   );
 
-const COLUMNS: Columns = {
+const callColumns = perDialect((): Columns => ({
   project_id: column.text(sql`c.project_id`, { isNotNull: true }),
   trace_id: column.text(sql`c.trace_id`, { isNotNull: true }),
   span_id: column.text(sql`c.id`, { isNotNull: true }),
@@ -103,11 +103,11 @@ const COLUMNS: Columns = {
   total_tokens: column.number(
     sql`(SELECT sum(u.input_tokens::numeric + u.completion_tokens) FROM skein_usage(${ownUsage}, c.counts_gross) u)`,
   ),
-  [WIRE.userId]: column.text(sql`c.user_id`),
-  [WIRE.runId]: column.text(sql`c.run_id`),
-  [WIRE.runStep]: column.number(sql`c.run_step`, { isInteger: true }),
-  [WIRE.runStepEnd]: column.number(sql`c.run_step_end`, { isInteger: true }),
-};
+  [wire().userId]: column.text(sql`c.user_id`),
+  [wire().runId]: column.text(sql`c.run_id`),
+  [wire().runStep]: column.number(sql`c.run_step`, { isInteger: true }),
+  [wire().runStepEnd]: column.number(sql`c.run_step_end`, { isInteger: true }),
+}));
 
 /** Other names of fields: names of attributes, with and without their prefix. */
 const ALIASES = new Map<string, string>(
@@ -171,7 +171,7 @@ export class SpanSource {
       source,
       (path) => (path.length === 0 ? undefined : customValue(source, path.join('.'))),
     ]);
-    const all: Columns = { ...COLUMNS, ...Object.fromEntries([...fields, ...custom]) };
+    const all: Columns = { ...callColumns(), ...Object.fromEntries([...fields, ...custom]) };
     const aliases = [...ALIASES].filter(([alias]) => !Object.hasOwn(all, alias));
     this.columns = {
       ...all,

@@ -11,7 +11,7 @@ import {
 } from '../../platform/query/columns.js';
 import { lookedUp } from '../../platform/query/plans.js';
 import { allOf, isListed, isOneOf, sql, type Sql } from '../../platform/query/sql.js';
-import { isOnCall, TYPE_COLUMN, typeIn } from '../feedback-names.query.js';
+import { isOnCall, typeColumn, typeIn } from '../feedback-names.query.js';
 import { visibleIn } from '../visible-calls.js';
 import type { DatasetLineageQueryDto } from './datasets.dto.js';
 
@@ -48,7 +48,7 @@ export const feedbackQuery = (
   types: readonly string[],
 ) => sql<{ id: string; type: string; payload: string }>`
   SELECT t.id, k.type, f.payload FROM unnest(${ids}::text[]) t (id) CROSS JOIN unnest(${types}::text[]) k (type) ${lookedUp(
-    sql`(SELECT f.payload::text AS payload FROM feedback f WHERE ${isOnCall(projectId, sql`t.id`)} AND ${TYPE_COLUMN.sql} = ${typeIn(sql`k.type`)}
+    sql`(SELECT f.payload::text AS payload FROM feedback f WHERE ${isOnCall(projectId, sql`t.id`)} AND ${typeColumn().sql} = ${typeIn(sql`k.type`)}
       ORDER BY f.created_at DESC, f.id DESC LIMIT 1)`,
     'f',
   )}`;

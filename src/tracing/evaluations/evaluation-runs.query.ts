@@ -1,5 +1,5 @@
 // SQL: runs, predictions and scores are calls, which are recognized by their attributes.
-import { WIRE } from '../../platform/http/wire-names.js';
+import { wire } from '../../platform/http/wire-names.js';
 import { type JsonColumn, jsonAt, jsonValueAt, wireTime } from '../../platform/query/columns.js';
 import { lookedUp, pageLimit } from '../../platform/query/plans.js';
 import { allOf, identifier, isListed, isOneOf, sql, type Sql } from '../../platform/query/sql.js';
@@ -23,7 +23,7 @@ const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_a
 
 /** Matches the op of evaluations. Both SDKs use this name, with a digest or without. */
 const isRun = (projectId: string) => {
-  const prefix = `${WIRE.scheme}:///${projectId}/op/Evaluation.evaluate`;
+  const prefix = `${wire().scheme}:///${projectId}/op/Evaluation.evaluate`;
   return sql`(c.op_name = 'Evaluation.evaluate' OR c.op_name >= ${`${prefix}:`} AND c.op_name < ${`${prefix};`})`;
 };
 
@@ -81,7 +81,7 @@ function markedCalls(projectId: string, name: 'prediction' | 'score', asked: Run
     const isPublished = sql`v.project_id = ${projectId} AND v.kind = 'op' AND right(v.object_id, ${suffix.length}::int) = ${suffix}
       AND (v.deleted_at IS NOT NULL OR v.val #>> '{files,obj.py}' = ${source})`;
     return sql`(
-        SELECT DISTINCT ${`${WIRE.scheme}:///${projectId}/op/`} || v.object_id || ':' || v.digest AS op_name
+        SELECT DISTINCT ${`${wire().scheme}:///${projectId}/op/`} || v.object_id || ':' || v.digest AS op_name
         FROM object_versions v WHERE ${isPublished}) v
       ${lookedUp(sql`SELECT c.* FROM calls c WHERE ${isMarked} AND c.op_name = v.op_name`, 'c')}`;
   }
@@ -94,13 +94,13 @@ function markedCalls(projectId: string, name: 'prediction' | 'score', asked: Run
 const runOfCall = (projectId: string) => sql`coalesce(${weaveAttribute('evaluation_run_id')}, (
   SELECT p.parent_id FROM calls p WHERE p.project_id = ${projectId} AND p.id = c.parent_id)) AS evaluation_run_id`;
 
-const USER = sql`c.user_id AS ${identifier(WIRE.userId)}`;
+const userColumn = () => sql`c.user_id AS ${identifier(wire().userId)}`;
 
 /** Reads predictions as JSON texts, the oldest first. */
 export const predictionsQuery = (projectId: string, asked: RunMarks): Sql =>
   rows(
     sql`c.id AS prediction_id, coalesce(${weaveAttribute('model')}, ${input('self')}) AS model,
-      ${jsonValueAt(document('inputs'), ['inputs'])} AS inputs, c.output, ${runOfCall(projectId)}, ${USER}`,
+      ${jsonValueAt(document('inputs'), ['inputs'])} AS inputs, c.output, ${runOfCall(projectId)}, ${userColumn()}`,
     markedCalls(projectId, 'prediction', asked),
     asked,
   );
@@ -109,7 +109,7 @@ export const predictionsQuery = (projectId: string, asked: RunMarks): Sql =>
 export const scoresQuery = (projectId: string, asked: RunMarks): Sql =>
   rows(
     sql`c.id AS score_id, coalesce(${weaveAttribute('scorer')}, ${input('self')}) AS scorer, c.output AS value,
-      ${runOfCall(projectId)}, ${USER}`,
+      ${runOfCall(projectId)}, ${userColumn()}`,
     markedCalls(projectId, 'score', asked),
     asked,
   );

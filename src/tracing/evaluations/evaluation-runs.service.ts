@@ -5,7 +5,7 @@ import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { parseRef } from '../../platform/http/refs.js';
-import { WIRE } from '../../platform/http/wire-names.js';
+import { WIRE, wire } from '../../platform/http/wire-names.js';
 import { memberTexts, objectText, valueAt } from '../../platform/json/json-text.js';
 import type { Sql } from '../../platform/query/sql.js';
 import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
@@ -155,12 +155,12 @@ export class EvaluationRunsService {
       : id;
     const value = valueAt(text, 'value');
     const call = started(project, id, op, { trace_id, ...(parent_id && { parent_id }) });
-    const target = (callId: string) => `${WIRE.scheme}:///${project}/call/${callId}`;
+    const target = (callId: string) => `${wire().scheme}:///${project}/call/${callId}`;
     const feedback: [string, string][] = [
       ['project_id', json(project)],
       ['feedback_id', json(id)],
       [WIRE.ref, json(target(prediction_id))],
-      ['feedback_type', json(`${WIRE.feedback}.runnable.${ref.name}`)],
+      ['feedback_type', json(`${wire().feedback}.runnable.${ref.name}`)],
       ['payload', `{"output":${value}}`],
       ['runnable_ref', json(scorer)],
       ['call_ref', json(target(id))],

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError } from '../../platform/errors.js';
-import { WIRE } from '../../platform/http/wire-names.js';
+import { wire } from '../../platform/http/wire-names.js';
 import { elementTexts, memberTexts, objectText, valueAt } from '../../platform/json/json-text.js';
 import { FilesService } from '../objects/files.service.js';
 import { ObjectsService } from '../objects/objects.service.js';
@@ -76,7 +76,7 @@ export class TypedObjectsService {
     return this.publish(project_id, objectId(body.name, 'Dataset'), caller, [
       ...classMembers('Dataset'),
       ...nameMembers(body.name ?? 'Dataset', body.description),
-      ['rows', JSON.stringify(`${WIRE.scheme}:///${project_id}/table/${digest}`)],
+      ['rows', JSON.stringify(`${wire().scheme}:///${project_id}/table/${digest}`)],
     ]);
   }
 
@@ -335,4 +335,4 @@ const refTo = (
   projectId: string,
   kind: 'object' | 'op',
   { object_id, digest }: Pick<TypedObjectCreatedDto, 'object_id' | 'digest'>,
-) => `${WIRE.scheme}:///${projectId}/${kind}/${object_id}:${digest}`;
+) => `${wire().scheme}:///${projectId}/${kind}/${object_id}:${digest}`;

@@ -1,5 +1,5 @@
 // SQL: sums over the feedback of a window.
-import { OTHER_WIRE, WIRE } from '../../platform/http/wire-names.js';
+import { ALL_WIRE } from '../../platform/http/wire-names.js';
 import { allOf, anyOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
 import {
   isOfType,
@@ -16,12 +16,12 @@ import type {
   PayloadSchemaDto,
 } from './feedback-aggregate.dto.js';
 
-const VALUES: Record<Dimension, Sql> = {
+const dimensionValues = (): Record<Dimension, Sql> => ({
   scorer_id: refColumn(sql`f.runnable_ref`).sql,
   span_agent_name: scorerValue('span_agent_name'),
   span_agent_version: scorerValue('span_agent_version'),
   span_status_code: scorerValue('span_status_code'),
-};
+});
 
 const isOneOfRefs = (column: Sql, refs: readonly string[] | null | undefined) => {
   if (!refs?.length) return null;
@@ -37,7 +37,7 @@ const isOneOfRefs = (column: Sql, refs: readonly string[] | null | undefined) =>
 
 const isOfKind = (project: string, kinds: readonly string[]) =>
   anyOf(
-    [WIRE.scheme, OTHER_WIRE.scheme].flatMap((scheme) =>
+    ALL_WIRE.flatMap(({ scheme }) =>
       kinds.map((kind) => sql`starts_with(f.ref, ${`${scheme}:///${project}/${kind}/`})`),
     ),
   );
@@ -87,7 +87,9 @@ export interface AggregateRow {
 export function aggregateQuery(asked: FeedbackAggregateDto): Sql<AggregateRow> {
   const { time_bucket_seconds: seconds, group_by } = asked;
   const names = (group_by ?? []).map((name, i) => ({ name, column: identifier(`k${i}`) }));
-  const keys = names.map(({ name, column }) => sql`coalesce(${VALUES[name]}, '') AS ${column}`);
+  const keys = names.map(
+    ({ name, column }) => sql`coalesce(${dimensionValues()[name]}, '') AS ${column}`,
+  );
   const bucket = seconds
     ? sql`floor(extract(epoch FROM f.created_at) / ${seconds}::int)::float8 * ${seconds}::int * 1000`
     : sql`NULL::float8`;

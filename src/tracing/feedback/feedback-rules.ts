@@ -2,10 +2,10 @@ import { assertNone, type Violation } from '../../platform/errors.js';
 import { parseRef } from '../../platform/http/refs.js';
 import { WIRE } from '../../platform/http/wire-names.js';
 import type { FeedbackCreateDto } from './feedback.dto.js';
-import { ownType } from '../feedback-names.query.js';
+import { neutralType, ownType } from '../feedback-names.query.js';
 import { parseEmoji } from './emoji.js';
 
-/* Written in the current wire dialect. The rules apply to the other spelling too. */
+/* The rules hold for both spellings of a type; types of weave are compared by their neutral names. */
 const REACTION = `${WIRE.feedback}.reaction.1`;
 const NOTE = `${WIRE.feedback}.note.1`;
 const ANNOTATION = `${WIRE.feedback}.annotation.`;
@@ -19,7 +19,7 @@ type Payload = Record<string, unknown>;
 
 /** Returns true when the payload has a `value` that the schema of `annotation_ref` validates. */
 export const isAnnotation = ({ feedback_type }: FeedbackCreateDto) =>
-  ownType(feedback_type).startsWith(ANNOTATION);
+  neutralType(feedback_type).startsWith(ANNOTATION);
 
 /**
  * Validates feedback of a reserved type, and returns the members that the server adds to the payload. `path` is the
@@ -27,7 +27,7 @@ export const isAnnotation = ({ feedback_type }: FeedbackCreateDto) =>
  * @throws ApiError `invalid_request`
  */
 export function serverMembers(body: FeedbackCreateDto, path: string): object {
-  const type = ownType(body.feedback_type);
+  const type = neutralType(body.feedback_type);
   const payload = body.payload as Payload;
   const own = (name: string) => (Object.hasOwn(payload, name) ? payload[name] : undefined);
   const violations: Violation[] = [];
@@ -55,12 +55,12 @@ function checkRefs(type: string, body: FeedbackCreateDto, refuse: ReportViolatio
   else if (type.startsWith(RUNNABLE)) checkRunnable(body, refuse);
   else if (type === AGENT_MONITOR) checkMonitor(body, refuse);
   else if (type === AGENT_USER && !body.scorer_tags?.length)
-    refuse('scorer_tags', `is required with the type ${AGENT_USER}`);
+    refuse('scorer_tags', `is required with the type ${ownType(AGENT_USER)}`);
 }
 
 function checkMonitor(body: FeedbackCreateDto, refuse: ReportViolation): void {
   for (const ref of ['runnable_ref', 'call_ref', 'trigger_ref'] as const)
-    if (!body[ref]) refuse(ref, `is required with the type ${AGENT_MONITOR}`);
+    if (!body[ref]) refuse(ref, `is required with the type ${ownType(AGENT_MONITOR)}`);
 }
 
 const isNote = (note: unknown) =>
@@ -71,8 +71,8 @@ function checkAnnotation(
   refuse: ReportViolation,
 ) {
   const ref = annotation_ref ? parseRef(annotation_ref)! : null;
-  if (!ref) refuse('annotation_ref', `is required with the type ${ANNOTATION}<name>`);
-  else if (ref.name !== ownType(feedback_type).slice(ANNOTATION.length))
+  if (!ref) refuse('annotation_ref', `is required with the type ${ownType(ANNOTATION)}<name>`);
+  else if (ref.name !== neutralType(feedback_type).slice(ANNOTATION.length))
     refuse('annotation_ref', 'must be a ref to the object that feedback_type names');
   else if (ref.projectId !== project_id)
     refuse('annotation_ref', 'must be a ref to an object of the same project');
@@ -83,7 +83,7 @@ function checkRunnable(
   { runnable_ref, call_ref, payload }: FeedbackCreateDto,
   refuse: ReportViolation,
 ) {
-  if (!runnable_ref) refuse('runnable_ref', `is required with the type ${RUNNABLE}<name>`);
+  if (!runnable_ref) refuse('runnable_ref', `is required with the type ${ownType(RUNNABLE)}<name>`);
   else if (parseRef(runnable_ref)!.kind === 'op' && !call_ref)
     refuse('call_ref', 'is required when runnable_ref is an op');
   if (!Object.hasOwn(payload, 'output')) refuse('payload.output', 'is required');

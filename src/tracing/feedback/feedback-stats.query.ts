@@ -88,9 +88,9 @@ const moreColumns = (items: readonly Sql[]) => (items.length > 0 ? sql`, ${join(
 
 const isTrigger = (ref: string) =>
   ref.endsWith(':*')
-    ? sql`starts_with(${TRIGGER.sql}, ${ownRef(ref).slice(0, -1)})`
-    : TRIGGER.cases!.get(ref)!;
-const TRIGGER = refColumn(sql`f.trigger_ref`);
+    ? sql`starts_with(${trigger().sql}, ${ownRef(ref).slice(0, -1)})`
+    : trigger().cases!.get(ref)!;
+const trigger = () => refColumn(sql`f.trigger_ref`);
 
 /** Returns a number that fits into float8, even in a sum, or NULL. */
 const roundedNumber = (text: Sql) =>

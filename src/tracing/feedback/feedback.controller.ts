@@ -13,7 +13,7 @@ import { Context, Ctx } from '../../platform/http/context.js';
 import { assertNoneRefused } from '../../platform/errors.js';
 import { jsonArray } from '../../platform/http/json-rows.js';
 import { elementSpans, valueAt } from '../../platform/json/json-text.js';
-import { WIRE } from '../../platform/http/wire-names.js';
+import { wire } from '../../platform/http/wire-names.js';
 import {
   FeedbackBatchCreatedDto,
   FeedbackBatchDto,
@@ -67,7 +67,7 @@ export class FeedbackController {
     const list = valueAt(text, 'batch');
     const texts = elementSpans(list, 0).map((span) => list.slice(...span));
     const answers = await this.feedback.createAll(batch, texts, caller);
-    if (WIRE.scheme === 'weave' && batch.every(hasOwnId)) assertNoneRefused(batch, answers);
+    if (wire().scheme === 'weave' && batch.every(hasOwnId)) assertNoneRefused(batch, answers);
     const res = answers.map((answer) =>
       typeof answer === 'string' ? answer : JSON.stringify(answer),
     );

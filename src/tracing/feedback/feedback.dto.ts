@@ -17,7 +17,7 @@ import {
 } from '../../platform/http/dto.js';
 import { parseRef, type RefKind } from '../../platform/http/refs.js';
 import { RefusalDto } from '../../platform/http/refusal.dto.js';
-import { WIRE } from '../../platform/http/wire-names.js';
+import { WIRE, wire } from '../../platform/http/wire-names.js';
 import type { Sort } from '../../platform/query/columns.js';
 import { ScorerColumnsDto } from './scorer-columns.dto.js';
 
@@ -39,7 +39,8 @@ const IsRef = (...kinds: RefKind[]) =>
   applyDecorators(
     rule(
       'isRef',
-      `must be a ref of at most ${MAX_REF_BYTES} bytes: ${WIRE.scheme}:///<entity>/<project>/${kinds.map((kind) => SHAPES[kind]).join(' or …/')}`,
+      () =>
+        `must be a ref of at most ${MAX_REF_BYTES} bytes: ${wire().scheme}:///<entity>/<project>/${kinds.map((kind) => SHAPES[kind]).join(' or …/')}`,
       (value) => isRef(value, kinds),
     ),
     ApiProperty({

@@ -1,5 +1,5 @@
 // SQL: payloads are JSON text, and a repeated row is compared with the stored one.
-import { inBothSpellings, WIRE } from '../../platform/http/wire-names.js';
+import { inBothSpellings, perDialect, WIRE, wire } from '../../platform/http/wire-names.js';
 import { lock, textLock } from '../../platform/database/advisory-locks.js';
 import {
   column,
@@ -22,7 +22,7 @@ import {
   SCORER_JSON,
   SCORER_TEXTS,
   scorerValue,
-  TYPE_COLUMN,
+  typeColumn,
 } from '../feedback-names.query.js';
 import type { FeedbackCreateDto, FeedbackPurgeDto, FeedbackQueryDto } from './feedback.dto.js';
 
@@ -31,29 +31,31 @@ const REPLACE_LOCK = textLock(0x6664626b);
 
 export const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);
 
-const FEEDBACK: Columns = inBothSpellings({
-  id: column.text(sql`f.id`, { isNotNull: true }),
-  project_id: column.text(sql`f.project_id`, { isNotNull: true }),
-  created_at: column.time(sql`f.created_at`, { isNotNull: true }),
-  [WIRE.ref]: refColumn(sql`f.ref`, { isNotNull: true }),
-  feedback_type: TYPE_COLUMN,
-  payload: PAYLOAD,
-  creator: column.text(sql`f.creator`),
-  annotation_ref: refColumn(sql`f.annotation_ref`),
-  runnable_ref: refColumn(sql`f.runnable_ref`),
-  call_ref: refColumn(sql`f.call_ref`),
-  trigger_ref: refColumn(sql`f.trigger_ref`),
-  queue_id: column.text(sql`f.queue_id`),
-  ...Object.fromEntries(
-    SCORER_JSON.map((name) => [name, column.json(scorerValue(name), sql`false`)]),
-  ),
-  ...Object.fromEntries(
-    SCORER_TEXTS.map((name) => [name, column.text(scorerValue(name), { isNotNull: true })]),
-  ),
-  [WIRE.userId]: column.text(sql`f.user_id`, { isNotNull: true }),
-});
+const feedbackColumns = perDialect((): Columns =>
+  inBothSpellings({
+    id: column.text(sql`f.id`, { isNotNull: true }),
+    project_id: column.text(sql`f.project_id`, { isNotNull: true }),
+    created_at: column.time(sql`f.created_at`, { isNotNull: true }),
+    [wire().ref]: refColumn(sql`f.ref`, { isNotNull: true }),
+    feedback_type: typeColumn(),
+    payload: PAYLOAD,
+    creator: column.text(sql`f.creator`),
+    annotation_ref: refColumn(sql`f.annotation_ref`),
+    runnable_ref: refColumn(sql`f.runnable_ref`),
+    call_ref: refColumn(sql`f.call_ref`),
+    trigger_ref: refColumn(sql`f.trigger_ref`),
+    queue_id: column.text(sql`f.queue_id`),
+    ...Object.fromEntries(
+      SCORER_JSON.map((name) => [name, column.json(scorerValue(name), sql`false`)]),
+    ),
+    ...Object.fromEntries(
+      SCORER_TEXTS.map((name) => [name, column.text(scorerValue(name), { isNotNull: true })]),
+    ),
+    [wire().userId]: column.text(sql`f.user_id`, { isNotNull: true }),
+  }),
+);
 
-const CREATED = ['id', 'created_at', WIRE.userId, 'payload'];
+const createdFields = () => ['id', 'created_at', wire().userId, 'payload'];
 
 export interface NewFeedback {
   id: string;
@@ -111,19 +113,19 @@ export function insertQuery({
       VALUES (${body.project_id}, ${id}, ${userName}, ${isOpaque}::boolean, ${join(values)})
       ON CONFLICT (project_id, id) DO UPDATE SET id = f.id
       RETURNING *)
-    SELECT (SELECT row_to_json(t)::text FROM (SELECT ${select(FEEDBACK, CREATED)}) t) AS json,
+    SELECT (SELECT row_to_json(t)::text FROM (SELECT ${select(feedbackColumns(), createdFields())}) t) AS json,
       (${join(isSame, ' AND ')}) AS is_same FROM f`;
 }
 
 const matching = ({ project_id, query }: { project_id: string; query?: object | null }) =>
-  allOf(sql`f.project_id = ${project_id}`, query && compile(query, FEEDBACK));
+  allOf(sql`f.project_id = ${project_id}`, query && compile(query, feedbackColumns()));
 
 /** Reads the rows of a query as JSON texts, in the requested order; by default the oldest first. */
 export function feedbackQuery(request: FeedbackQueryDto): Sql {
   const { fields, sort_by } = request;
   const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
   return sql`SELECT ${asJson(fields)} AS json FROM (
-    SELECT f.* FROM feedback f WHERE ${matching(request)} AND ${isShown(request.project_id)} ${orderBy(FEEDBACK, sorts, 'id')}
+    SELECT f.* FROM feedback f WHERE ${matching(request)} AND ${isShown(request.project_id)} ${orderBy(feedbackColumns(), sorts, 'id')}
     ${page(request)}) f`;
 }
 
@@ -139,13 +141,13 @@ const OLDEST_FIRST = [{ field: 'created_at', direction: 'asc' }] as const;
  * aliases, because PostgreSQL cuts names after 63 bytes.
  */
 function asJson(fields: readonly string[] | null | undefined): Sql {
-  const names = fields?.length ? [...new Set(fields)] : Object.keys(FEEDBACK);
+  const names = fields?.length ? [...new Set(fields)] : Object.keys(feedbackColumns());
   const paths = names.filter((name) => name.startsWith('payload.'));
   const wholes = names.filter((name) => !name.startsWith('payload.'));
   for (const name of wholes)
-    if (!Object.hasOwn(FEEDBACK, name))
+    if (!Object.hasOwn(feedbackColumns(), name))
       throw unknownField(name, `fields[${fields!.indexOf(name)}]`);
-  const whole = sql`(SELECT row_to_json(t)::text FROM (SELECT ${select(FEEDBACK, wholes)}) t)`;
+  const whole = sql`(SELECT row_to_json(t)::text FROM (SELECT ${select(feedbackColumns(), wholes)}) t)`;
   if (paths.length === 0) return whole;
   if (paths.length > MAX_PATHS)
     throw new InvalidQuery('fields', `must not hold more than ${MAX_PATHS} paths into the payload`);

@@ -1,5 +1,5 @@
 // SQL: values are JSON text, and publishing is one guarded statement.
-import { WIRE } from '../../platform/http/wire-names.js';
+import { perDialect, wire } from '../../platform/http/wire-names.js';
 import { isAfter } from '../../platform/query/keyset.js';
 import { lock, textLock } from '../../platform/database/advisory-locks.js';
 import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';
@@ -16,7 +16,7 @@ const NEVER = sql`FALSE`;
 const LIVE = { isMeant: sql`v.deleted_at IS NULL`, isLatest: sql`v.is_latest` };
 const DELETED = { isMeant: sql`v.deleted_at IS NOT NULL`, isLatest: sql`TRUE` };
 
-const VERSION: Columns = {
+const versionColumns = perDialect((): Columns => ({
   project_id: column.text(sql`v.project_id`, { isNotNull: true }),
   object_id: column.text(sql`v.object_id`, { isNotNull: true }),
   created_at: column.time(sql`v.created_at`, { isNotNull: true }),
@@ -28,9 +28,8 @@ const VERSION: Columns = {
   leaf_object_class: column.text(sql`v.leaf_object_class`),
   val: column.json(sql`v.val`, NEVER),
   deleted_at: column.time(sql`v.deleted_at`),
-  [WIRE.userId]: column.text(sql`v.user_id`),
-};
-const WITHOUT_VAL: Columns = { ...VERSION, val: column.json(sql`'{}'::json`, NEVER) };
+  [wire().userId]: column.text(sql`v.user_id`),
+}));
 const SIZE: Columns = { size_bytes: column.number(sql`v.size_bytes`) };
 const labels = (projectId: string): Columns => ({
   tags: column.json(
@@ -53,7 +52,8 @@ interface VersionFields {
 
 function selectedColumns(projectId: string, parts: VersionFields): Sql {
   const all = {
-    ...(parts.metadata_only ? WITHOUT_VAL : VERSION),
+    ...versionColumns(),
+    ...(parts.metadata_only && { val: column.json(sql`'{}'::json`, NEVER) }),
     ...(parts.include_storage_size && SIZE),
     ...(parts.include_tags_and_aliases && labels(projectId)),
   };
@@ -69,12 +69,12 @@ export function objectsQuery(query: ObjectsQueryDto): Sql {
     ? query.sort_by
     : [{ field: 'created_at', direction: 'asc' } as const];
   const sorts = [...given, { field: 'version_index', direction: 'asc' } as const];
-  const order = { columns: VERSION, sorts, tieBreaker: 'object_id' };
+  const order = { columns: versionColumns(), sorts, tieBreaker: 'object_id' };
   return sql`
     SELECT row_to_json(o)::text FROM (
       SELECT ${selectedColumns(query.project_id, query)} FROM object_versions v
       WHERE ${allOf(sql`v.project_id = ${query.project_id}`, filterCondition(query.project_id, query.filter ?? {}), isAfter(query.after, order))}
-      ${orderBy(VERSION, sorts, 'object_id')} ${page(query)}) o`;
+      ${orderBy(versionColumns(), sorts, 'object_id')} ${page(query)}) o`;
 }
 
 function filterCondition(projectId: string, filter: ObjectsFilterDto): Sql {
@@ -192,7 +192,7 @@ export const deletedAtQuery = (
   word: string,
 ): Sql<VersionIndex & { deleted_at: string }> => sql`
   SELECT to_json(o)->>'deleted_at' AS deleted_at, o.version_index FROM (
-    SELECT ${select(VERSION, ['deleted_at', 'version_index'])} FROM object_versions v
+    SELECT ${select(versionColumns(), ['deleted_at', 'version_index'])} FROM object_versions v
     WHERE ${isOfObject(projectId, objectId)} AND v.deleted_at IS NOT NULL
       AND ${word === 'latest' ? sql`TRUE` : isSelectedVersion(projectId, objectId, word)}
     ORDER BY v.version_index DESC LIMIT 1) o`;

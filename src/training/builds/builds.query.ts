@@ -1,7 +1,7 @@
 // SQL for builds. Builds are written and read as streams, the recipe keeps its text, and lists are JSON text.
 import { column, type Columns, orderBy, page, wireTime } from '../../platform/query/columns.js';
 import { allOf, isOneOf, sql, type Sql } from '../../platform/query/sql.js';
-import { WIRE } from '../../platform/http/wire-names.js';
+import { wire } from '../../platform/http/wire-names.js';
 import type { BuiltGroup, BuildInputDigest } from './build-run.js';
 import type { BuildsQueryDto } from './builds.dto.js';
 import type { Split } from './groups.js';
@@ -127,7 +127,7 @@ export function buildsQuery({ project_id, filter, sort_by, limit, offset }: Buil
       'recipe_digest', b.recipe_digest, 'mode', b.mode, 'builder_version', b.builder_version,
       'as_of', ${wireTime(sql`b.as_of`)}, 'digest', b.digest, 'manifest_digest', b.manifest_digest,
       'counts', b.counts, 'lints', b.lints, 'facts', b.facts, 'jobs', ${buildJobs(project_id)},
-      ${WIRE.userId}::text, b.user_id, 'created_at', ${wireTime(sql`b.created_at`)},
+      ${wire().userId}::text, b.user_id, 'created_at', ${wireTime(sql`b.created_at`)},
       'erased_at', ${wireTime(sql`b.erased_at`)})::text
     FROM builds b
     WHERE ${allOf(

@@ -8,7 +8,7 @@ import { builtinCells } from '../../pricing/builtin-prices.js';
 import { hasPlainName } from '../../pricing/price.js';
 import type { Price } from '../../pricing/price-kinds.js';
 import { modelsQuery } from './call-prices.query.js';
-import { NeedsPrices, type BuiltinPrices, TOTAL_COST } from './cost-field.js';
+import { NeedsPrices, type BuiltinPrices, totalCostField } from './cost-field.js';
 import type { CallSelection } from './calls.query.js';
 
 /** Maximum number of models in a request on costs. To price a model for the first time takes some 0.2 ms. */
@@ -34,13 +34,16 @@ export class CallPrices {
       if (!(error instanceof NeedsPrices)) throw error;
     }
     if (JSON.stringify(request.query ?? {}).split('total_cost').length - 1 > MAX_NAMED)
-      throw new InvalidQuery('query', `must not name ${TOTAL_COST} more than ${MAX_NAMED} times`);
+      throw new InvalidQuery(
+        'query',
+        `must not name ${totalCostField()} more than ${MAX_NAMED} times`,
+      );
     const query = modelsQuery(request, MAX_MODELS + 1);
     const models = await this.database.long(() => this.database.query(query));
     if (models.length > MAX_MODELS)
       throw new ApiError(
         'too_large',
-        `the calls used over ${MAX_MODELS} models, too many for ${TOTAL_COST}: add a condition on started_at or op_name to the others`,
+        `the calls used over ${MAX_MODELS} models, too many for ${totalCostField()}: add a condition on started_at or op_name to the others`,
       );
     return compile(new Parameter(await builtinPrices(models.map(({ llm_id }) => llm_id))));
   }

@@ -1,9 +1,11 @@
 import {
   inBothSpellings,
   isOtherSpelling,
-  OTHER_WIRE,
+  ALL_WIRE,
   otherDialect,
+  perDialect,
   WIRE,
+  wire,
 } from '../../../platform/http/wire-names.js';
 import { costsOfCall } from '../../pricing/price.js';
 import { pricesOfCall } from '../../pricing/prices.query.js';
@@ -43,7 +45,7 @@ import type {
 import { queueField } from './annotation-field.js';
 import { totalCosts, totalsOfTraces, traceTotal } from './trace-totals.js';
 import { withExpandedColumns } from './expanded-columns.js';
-import { costField, type BuiltinPrices, TOTAL_COST } from './cost-field.js';
+import { costField, type BuiltinPrices, totalCostField } from './cost-field.js';
 import { endUser } from './end-user.js';
 import { feedbackField, feedbackOfCall } from './feedback-field.js';
 import { computedOnce, lookedUp, unseen } from '../../../platform/query/plans.js';
@@ -69,7 +71,7 @@ const refPart = (n: number) => sql`split_part(c.op_name, '/', ${n}::int)`;
  * why it is no regular expression.
  */
 const TRACE_NAME = sql`coalesce(c.display_name,
-  CASE WHEN (starts_with(c.op_name, ${`${WIRE.scheme}:///`}::text) OR starts_with(c.op_name, ${`${OTHER_WIRE.scheme}:///`}::text)) AND ${refPart(4)} <> '' AND ${refPart(5)} <> ''
+  CASE WHEN ${anyOf(ALL_WIRE.map(({ scheme }) => sql`starts_with(c.op_name, ${`${scheme}:///`}::text)`))} AND ${refPart(4)} <> '' AND ${refPart(5)} <> ''
     AND ${refPart(6)} = 'op' AND strpos(${refPart(7)}, ':') > 1 THEN split_part(${refPart(7)}, ':', 1) END,
   c.op_name)`;
 
@@ -116,7 +118,7 @@ const costsColumn = (projectId: string): DerivedMember => ({
 const tokens = (kind: Sql) =>
   column.number(sql`(SELECT sum(u.${kind}) FROM skein_usage(c.usage, c.counts_gross) u)`);
 
-const FIELDS: Columns = {
+const fields = perDialect((): Columns => ({
   id: column.text(sql`c.id`, { isNotNull: true }),
   project_id: column.text(sql`c.project_id`, { isNotNull: true }),
   op_name: column.text(sql`c.op_name`, { isNotNull: true }),
@@ -130,10 +132,10 @@ const FIELDS: Columns = {
   exception: column.text(sql`c.exception`, {
     within: (bytes) => sql`skein_within(c.exception, ${bytes}::int)`,
   }),
-  [WIRE.userId]: column.text(sql`c.user_id`),
-  [WIRE.runId]: column.text(sql`c.run_id`),
-  [WIRE.runStep]: column.number(sql`c.run_step`, { isInteger: true }),
-  [WIRE.runStepEnd]: column.number(sql`c.run_step_end`, { isInteger: true }),
+  [wire().userId]: column.text(sql`c.user_id`),
+  [wire().runId]: column.text(sql`c.run_id`),
+  [wire().runStep]: column.number(sql`c.run_step`, { isInteger: true }),
+  [wire().runStepEnd]: column.number(sql`c.run_step_end`, { isInteger: true }),
   deleted_at: column.time(sql`c.deleted_at`),
   operation: column.text(sql`c.operation`),
   source: column.text(sql`c.source`, { isNotNull: true }),
@@ -141,16 +143,16 @@ const FIELDS: Columns = {
   inputs: column.json(sql`c.inputs`, sql`c.is_opaque`),
   output: column.json(sql`c.output`, sql`c.is_opaque`),
   summary: column.json(sql`c.summary`, sql`c.is_opaque`),
-  [`summary.${WIRE.summary}.status`]: column.text(sql`(${STATUS})`, {
+  [`summary.${wire().summary}.status`]: column.text(sql`(${STATUS})`, {
     isNotNull: true,
     cases: STATUSES,
   }),
-  [`summary.${WIRE.summary}.latency_ms`]: column.number(LATENCY_MS),
-  [`summary.${WIRE.summary}.trace_name`]: column.text(TRACE_NAME, { isNotNull: true }),
-  [`summary.${WIRE.summary}.input_tokens`]: tokens(sql`input_tokens`),
-  [`summary.${WIRE.summary}.output_tokens`]: tokens(sql`completion_tokens`),
-  [`summary.${WIRE.summary}.total_tokens`]: tokens(sql`input_tokens + u.completion_tokens`),
-};
+  [`summary.${wire().summary}.latency_ms`]: column.number(LATENCY_MS),
+  [`summary.${wire().summary}.trace_name`]: column.text(TRACE_NAME, { isNotNull: true }),
+  [`summary.${wire().summary}.input_tokens`]: tokens(sql`input_tokens`),
+  [`summary.${wire().summary}.output_tokens`]: tokens(sql`completion_tokens`),
+  [`summary.${wire().summary}.total_tokens`]: tokens(sql`input_tokens + u.completion_tokens`),
+}));
 
 /** The stored size of the documents of the call `c`. It is found without reading the documents. */
 export const DOCUMENT_BYTES = sql`coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_column_size(c.output), 0)
@@ -170,7 +172,7 @@ const MOST_BYTES = sql`(${join(
  * name of the user, which is the id.
  */
 const extraColumns = (projectId: string): Columns => ({
-  [WIRE.username]: column.text(sql`c.user_id`),
+  [wire().username]: column.text(sql`c.user_id`),
   storage_size_bytes: column.number(sql`(${DOCUMENT_BYTES})`),
   total_storage_size_bytes: column.number(sql`(CASE WHEN r.is_root THEN (
     SELECT sum(${DOCUMENT_BYTES})::bigint FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = r.trace_id) END)`),
@@ -182,7 +184,7 @@ type ExtraColumnFlags = Pick<
 >;
 
 const extraColumnNames = (asked: ExtraColumnFlags): string[] => [
-  ...(asked.include_usernames ? [WIRE.username] : []),
+  ...(asked.include_usernames ? [wire().username] : []),
   ...(asked.include_storage_size ? ['storage_size_bytes'] : []),
   ...(asked.include_total_storage_size ? ['total_storage_size_bytes'] : []),
 ];
@@ -196,9 +198,9 @@ export const queryableColumns = (
   inBothSpellings(
     withExpandedColumns(
       {
-        ...FIELDS,
-        [TOTAL_COST]: costField(projectId, prices),
-        [`summary.${WIRE.summary}.end_user`]: column.text(endUser(projectId)),
+        ...fields(),
+        [totalCostField()]: costField(projectId, prices),
+        [`summary.${wire().summary}.end_user`]: column.text(endUser(projectId)),
         'annotation_queue_items.queue_id': queueField(projectId),
         feedback: feedbackField(projectId),
       },
@@ -211,8 +213,8 @@ const OTEL_SPAN = 'otel_span';
 
 /** Columns that are returned only if `columns` names them, because clients do not know them. */
 const NAMED_ONLY = ['operation', 'source'];
-const NAMES = Object.keys(FIELDS).filter((name) => !name.includes('.'));
-const CALL_NAMES = NAMES.filter((name) => !NAMED_ONLY.includes(name));
+const columnNames = () => Object.keys(fields()).filter((name) => !name.includes('.'));
+const answeredNames = () => columnNames().filter((name) => !NAMED_ONLY.includes(name));
 const ALWAYS = ['id', 'project_id', 'trace_id', 'op_name', 'started_at'];
 
 /**
@@ -221,16 +223,17 @@ const ALWAYS = ['id', 'project_id', 'trace_id', 'op_name', 'started_at'];
  */
 export function selectedColumns(request: CallsQueryDto): string[] {
   const { columns, include_costs, include_feedback, include_trace_totals } = request;
+  const names = columnNames();
   const more = extraColumnNames(request);
-  if (!columns || columns.length === 0) return [...CALL_NAMES, ...more];
+  if (!columns || columns.length === 0) return [...answeredNames(), ...more];
   const roots = columns.map((name, i) => {
     const root = name.split('.', 1)[0]!;
     if (isOtherSpelling(root)) throw new InvalidQuery(`columns[${i}]`, otherDialect('asks'));
-    if (!NAMES.includes(root)) throw unknownField(root, `columns[${i}]`);
+    if (!names.includes(root)) throw unknownField(root, `columns[${i}]`);
     return root;
   });
   if (include_costs || include_feedback || include_trace_totals) roots.push('summary');
-  return [...NAMES.filter((name) => ALWAYS.includes(name) || roots.includes(name)), ...more];
+  return [...names.filter((name) => ALWAYS.includes(name) || roots.includes(name)), ...more];
 }
 
 /**
@@ -239,13 +242,13 @@ export function selectedColumns(request: CallsQueryDto): string[] {
  */
 export function toCallRows(calls: Sql, extras: SummaryExtras, names: readonly string[]): CallRows {
   const values: Sql[] = [];
-  const columns = { ...FIELDS, ...extraColumns(extras.project_id) };
+  const columns = { ...fields(), ...extraColumns(extras.project_id) };
   const pieces = names.map((name): RowPiece => {
     if (name === 'summary') {
       const more = derivedMembers(extras);
       const by = more.map(({ piece }) => piece);
       values.push(sql`c.summary`, ...more.flatMap((one) => one.values));
-      return { name, kind: 'extended', member: WIRE.summary, by };
+      return { name, kind: 'extended', member: wire().summary, by };
     }
     if (name === 'attributes') {
       values.push(sql`c.attributes`, sql`c.otel_dump`);
@@ -302,7 +305,7 @@ export function callRow(request: CallReadDto, maxBytes: number | null): CallRows
   const { project_id, id } = request;
   const isSmall = maxBytes !== null && sql`${MOST_BYTES} <= ${maxBytes}::bigint`;
   const found = sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(project_id), sql`c.id = ${id}`, isSmall)}`;
-  return toCallRows(found, request, [...CALL_NAMES, ...extraColumnNames(request)]);
+  return toCallRows(found, request, [...answeredNames(), ...extraColumnNames(request)]);
 }
 
 export const callsStatsQuery = (request: CallsStatsDto, prices?: BuiltinPrices) => sql<{

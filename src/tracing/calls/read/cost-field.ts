@@ -1,11 +1,11 @@
-import { WIRE } from '../../../platform/http/wire-names.js';
+import { wire } from '../../../platform/http/wire-names.js';
 import { column, InvalidQuery, type NamePrefix } from '../../../platform/query/columns.js';
 import { type Parameter, sql } from '../../../platform/query/sql.js';
 import { kindCost } from '../../pricing/prices.query.js';
 import { ownUsage } from '../../usage/own-usage.query.js';
 
-/** Field for the cost of a call without its descendants: `totalCostOfCall`. */
-export const TOTAL_COST = `summary.${WIRE.summary}.total_cost`;
+/** Returns the field for the cost of a call without its descendants: `totalCostOfCall`. */
+export const totalCostField = () => `summary.${wire().summary}.total_cost`;
 
 /** Built-in prices in the form that `totalCostOfCall` takes, for all models of the calls in question. */
 export type BuiltinPrices = Parameter;
@@ -14,7 +14,7 @@ export class NeedsPrices extends InvalidQuery {
   constructor(path: string) {
     super(
       path,
-      `names ${TOTAL_COST}, by which only lists, counts, statistics, usage and datasets of calls can go: what reads the calls again later may find other prices`,
+      `names ${totalCostField()}, by which only lists, counts, statistics, usage and datasets of calls can go: what reads the calls again later may find other prices`,
     );
   }
 }

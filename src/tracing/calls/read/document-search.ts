@@ -1,5 +1,5 @@
 import { ApiError } from '../../../platform/errors.js';
-import { WIRE } from '../../../platform/http/wire-names.js';
+import { ALL_WIRE } from '../../../platform/http/wire-names.js';
 import { pageLimit } from '../../../platform/query/plans.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
@@ -117,13 +117,12 @@ export function conditions(query: object | null | undefined): unknown[] {
 }
 
 const DOCUMENTS = ['attributes', 'inputs', 'output', 'summary'];
-const DERIVED = `summary.${WIRE.summary}`;
+const DERIVED = ALL_WIRE.map(({ summary }) => `summary.${summary}`);
 
 const isInDocument = (field: unknown): field is string =>
   typeof field === 'string' &&
   DOCUMENTS.includes(field.split('.', 1)[0]!) &&
-  field !== DERIVED &&
-  !field.startsWith(`${DERIVED}.`);
+  !DERIVED.some((derived) => field === derived || field.startsWith(`${derived}.`));
 
 export function readsDocument(condition: unknown): boolean {
   const waiting = [condition];

@@ -1,4 +1,4 @@
-import { WIRE } from '../../../platform/http/wire-names.js';
+import { wire } from '../../../platform/http/wire-names.js';
 import {
   column,
   jsonAt,
@@ -13,7 +13,7 @@ import {
   refColumn,
   SCORER_BYTES,
   SCORER_COLUMNS,
-  TYPE_COLUMN,
+  typeColumn,
 } from '../../feedback-names.query.js';
 
 const isOfCall = (projectId: string) => isOnCall(projectId, sql`c.id`);
@@ -49,9 +49,9 @@ const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
  */
 export const feedbackOfCall = (projectId: string) => sql`(
   SELECT ('[' || coalesce(string_agg(row_to_json(t)::text, ',' ORDER BY t.created_at, t.id), '') || ']')::json
-  FROM (SELECT f.id, f.project_id, ${wireTime(sql`f.created_at`)} AS created_at, ${refColumn(sql`f.ref`).sql} AS ${identifier(WIRE.ref)},
-    ${TYPE_COLUMN.sql} AS feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref, f.queue_id, ${SCORER_COLUMNS},
-    f.user_id AS ${identifier(WIRE.userId)}
+  FROM (SELECT f.id, f.project_id, ${wireTime(sql`f.created_at`)} AS created_at, ${refColumn(sql`f.ref`).sql} AS ${identifier(wire().ref)},
+    ${typeColumn().sql} AS feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref, f.queue_id, ${SCORER_COLUMNS},
+    f.user_id AS ${identifier(wire().userId)}
     FROM (SELECT f.*, sum(octet_length(f.payload::text) + ${SCORER_BYTES}) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
       FROM (SELECT f.* FROM feedback f WHERE ${isOfCall(projectId)}
         ORDER BY f.created_at DESC, f.id DESC LIMIT ${MAX_PIECES}::bigint) f) f

@@ -17,7 +17,7 @@ import {
   StatsAnswerDto,
   StatsWindowDto,
 } from '../../../platform/http/stats.dto.js';
-import { WIRE } from '../../../platform/http/wire-names.js';
+import { ALL_WIRE, WIRE } from '../../../platform/http/wire-names.js';
 import { CallsFilterDto } from '../calls.dto.js';
 
 const CALL_METRICS = ['call_count', 'error_count', 'latency_ms'] as const;
@@ -33,6 +33,7 @@ const USAGE_METRICS = [
 ] as const;
 /** `end_user` is the user of the application; `WIRE.userId` is the user of the key. */
 const GROUPS = ['op_name', WIRE.userId, 'end_user', 'status'];
+const GROUP_NAMES = [...GROUPS, ...ALL_WIRE.map(({ userId }) => userId)];
 const GROUP_MEMBERS = Object.fromEntries(
   GROUPS.map((name) => [name, { type: 'string', nullable: true }]),
 );
@@ -81,7 +82,7 @@ export class CallStatsDto extends StatsWindowDto {
   @IsArray()
   @ArrayMaxSize(GROUPS.length) // before the next one, which is quadratic
   @ArrayUnique()
-  @IsIn(GROUPS, { each: true })
+  @IsIn(GROUP_NAMES, { each: true })
   @ApiProperty({ enum: GROUPS, isArray: true, required: false, nullable: true })
   group_by?: string[] | null;
 }

@@ -3,7 +3,7 @@ import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { IS_TIMED, LATENCY_MS, visibleIn } from '../../visible-calls.js';
 import { STATUS } from '../read/calls.query.js';
 import { endUser } from '../read/end-user.js';
-import { WIRE } from '../../../platform/http/wire-names.js';
+import { ALL_WIRE } from '../../../platform/http/wire-names.js';
 import { kindCost } from '../../pricing/prices.query.js';
 import { countedUsage } from '../usage/counted-usage.query.js';
 import { detailSums } from '../usage/token-details.query.js';
@@ -56,7 +56,7 @@ export const boundedRowsQuery = <Row>(
 
 const GROUP_VALUES: Record<string, (projectId: string) => Sql> = {
   op_name: () => sql`c.op_name`,
-  [WIRE.userId]: () => sql`c.user_id`,
+  ...Object.fromEntries(ALL_WIRE.map(({ userId }) => [userId, () => sql`c.user_id`])),
   end_user: endUser,
   status: () => sql`${STATUS}`,
 };
