@@ -123,7 +123,7 @@ export function recordPrice(record: PriceRecord): Price {
 }
 
 /** Returns tokens × price. Null without a price, even for no tokens, and when the tokens are unknown. */
-export const kindTotal = ({ tokens, details, unknown, price }: PricedUsage, kind: PriceKind) =>
+const kindTotal = ({ tokens, details, unknown, price }: PricedUsage, kind: PriceKind) =>
   unknown.has(kind[0]) || !price ? null : tokensCost(price, kind, tokens[kind[0]], details);
 
 /** Prices what a call spent on a model. The cost of no tokens is 0, whether they have a price or not. */
