@@ -1,4 +1,4 @@
-"""A program of a weave user (Python), for the root and for the door of weave. Its last line has the values that it read."""
+"""A program of a weave user (Python), for the root and for the door. Its last line has the values that it read."""
 
 import json
 import sys

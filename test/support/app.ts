@@ -86,7 +86,7 @@ export function useApp(env?: Record<string, string>): TestApp {
   return app;
 }
 
-/** As `useApp`. Requests go to the door of weave's clients, and `url` is its address. */
+/** Starts an app as `useApp` does. Requests go to the door of weave's clients, and `url` is its address. */
 export function useWeaveDoor(): TestApp {
   const app = useApp();
   beforeAll(() => {

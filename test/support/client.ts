@@ -51,7 +51,10 @@ function lastJson(printed: string): unknown {
   }
 }
 
-/** Starts the real service on a database of its own. `post` sends to the door of weave's clients, and `root` to the root. */
+/**
+ * Starts the real service on a database of its own. `post` sends to the door of weave's clients, and `root.post` to
+ * the root.
+ */
 export async function startWeaveServer(env: Record<string, string> = {}) {
   const database = await openTestDatabase();
   const server = await startServer({ DATABASE_URL: database.url, ...env });
