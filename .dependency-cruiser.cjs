@@ -1,6 +1,7 @@
 /**
- * The import rules of docs/architecture.md, as errors. Five wings: server → doors and training → tracing → platform. A
- * feature is a folder of tracing/, training/ or doors/; a file beside the folders of a wing belongs to all of them.
+ * The import rules of docs/architecture.md and console/README.md, as errors. Five wings: server → doors and training →
+ * tracing → platform. A feature is a folder of tracing/, training/ or doors/; a file beside the folders of a wing
+ * belongs to all of them.
  */
 const FEATURE = '^src/(tracing|training|doors)/([^/.]+)/';
 
@@ -22,6 +23,9 @@ const PLATFORM = {
   database: ['database', 'config', 'query', 'json', 'time', 'process', '[a-z-]+[.]ts'],
   postgres: ['postgres'],
 };
+
+/** The folders of console/src that belong to all pages. */
+const OF_ALL_PAGES = '^console/src/(api|ui|json)/';
 
 const error = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 
@@ -142,6 +146,57 @@ module.exports = {
       'move what both need into src/',
       { path: '^src/' },
       { path: '^(test|bench|scripts)/' },
+    ),
+    error(
+      'console-pages-stay-apart',
+      'move what two pages need into api/, ui/ or json/. collect/ is for all pages that show calls: it has the dialogs that put calls into queues and datasets',
+      { path: '^console/src/([^/]+)/', pathNot: OF_ALL_PAGES },
+      {
+        path: '^console/src/[^/]+/',
+        pathNot: ['^console/src/$1/', OF_ALL_PAGES, '^console/src/collect/'],
+      },
+    ),
+    error(
+      'training-pages-stay-apart',
+      'move what two pages of training need into a file beside their folders',
+      { path: '^console/src/training/([^/]+)/' },
+      { path: '^console/src/training/[^/]+/', pathNot: '^console/src/training/$1/' },
+    ),
+    error(
+      'training-files-know-no-page',
+      'a file beside the folders of training/ belongs to all of them: pass a value',
+      { path: '^console/src/training/[^/]+$' },
+      { path: '^console/src/training/[^/]+/' },
+    ),
+    error(
+      'console-folders-of-all-pages-know-none',
+      'api/, ui/ and json/ are below the pages: pass a value',
+      { path: OF_ALL_PAGES },
+      { path: '^console/src/', pathNot: OF_ALL_PAGES },
+    ),
+    error(
+      'console-queries-are-below-components',
+      'a query knows no component, so that each part of a page can use it',
+      { path: '^console/src/.*/queries[.]ts$' },
+      { path: '[.]tsx$' },
+    ),
+    error(
+      'console-shares-only-json-with-src',
+      'the console talks to the service over HTTP, and its types come from openapi.json',
+      { path: '^console/src/' },
+      {
+        path: '^src/',
+        pathNot: [
+          '^src/platform/json/',
+          '^src/tracing/calls/source/naming[.]ts$', // pure, and one rule for the list and the service
+        ],
+      },
+    ),
+    error(
+      'src-knows-no-console',
+      'the console is built from console/, and served as files',
+      { path: '^src/' },
+      { path: '^console/' },
     ),
   ],
   options: {

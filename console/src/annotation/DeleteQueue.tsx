@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type Queue, queuesQuery } from '../api/annotation.ts';
+import { keys } from '../api/keys.ts';
+import type { Queue } from '../api/annotation.ts';
 import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
@@ -22,7 +23,7 @@ export function DeleteQueue({
   const remove = useMutation({
     mutationFn: () => deleteQueue(project, queue.id),
     onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: queuesQuery(project).queryKey });
+      await client.invalidateQueries({ queryKey: keys.queues(project) });
       onClose();
     },
   });

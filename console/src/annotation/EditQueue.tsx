@@ -1,7 +1,8 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { type Queue, queuesQuery } from '../api/annotation.ts';
+import type { Queue } from '../api/annotation.ts';
 import { post } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import {
   isWholeQueue,
   NEW_QUEUE,
@@ -38,8 +39,8 @@ export function EditQueue({
       else await post('/annotation_queues', { project_id: project, ...body });
     },
     onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: queuesQuery(project).queryKey });
-      if (queue) await client.invalidateQueries({ queryKey: ['queue', project, queue.id] });
+      await client.invalidateQueries({ queryKey: keys.queues(project) });
+      if (queue) await client.invalidateQueries({ queryKey: keys.queue(project, queue.id) });
       onClose();
     },
   });

@@ -7,7 +7,7 @@ import { Button } from '../ui/Button.tsx';
 import { count, opName } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
 import { AnswerInput } from './AnswerInput.tsx';
-import { isTransient, readAnswers } from './queries.ts';
+import { answersQuery, isTransient } from './queries.ts';
 import { keepDraft, readDraft } from './drafts.ts';
 import { itemAction, type ItemActions } from './item-keys.ts';
 import {
@@ -42,10 +42,7 @@ export function QueueItemForm({
   onGoTo,
 }: ItemProps) {
   const me = useMe();
-  const given = useQuery({
-    queryKey: ['given', item.id, me.user],
-    queryFn: ({ signal }) => readAnswers(project, item, me.user, signal),
-  });
+  const given = useQuery(answersQuery(project, item, me.user));
   const [typed, setTyped] = useState<Answers>(() => readDraft(item.id));
   const [current, setCurrent] = useState(0);
   const [told, tell] = useState<string>();

@@ -5,7 +5,7 @@ import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { count } from '../ui/format.ts';
 import { ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Table } from '../ui/Table.tsx';
-import { readItems } from './queries.ts';
+import { itemsQuery } from './queries.ts';
 
 interface Person {
   user: string;
@@ -24,11 +24,7 @@ export function QueueProgress({
   queueId: string;
   onClose: () => void;
 }) {
-  const { data, error } = useQuery({
-    queryKey: ['people of a queue', project, queueId],
-    queryFn: async ({ signal }) => byPerson(await readItems(project, queueId, signal)),
-    staleTime: 0,
-  });
+  const { data, error } = useQuery({ ...itemsQuery(project, queueId), select: byPerson });
   return (
     <Dialog title="Progress" isOpen onClose={onClose}>
       {error && <ErrorNote error={error} />}

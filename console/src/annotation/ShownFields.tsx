@@ -8,11 +8,11 @@ import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
 import { LongText } from '../json/LongText.tsx';
 import { nodeAt } from '../json/path.ts';
-import { readCall } from '../json/call-document.ts';
 import { rowsBelow } from '../json/tree-rows.ts';
 import { decoded, visible } from '../json/visible-text.ts';
 import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { Skeleton } from '../ui/Notice.tsx';
+import { queuedCallQuery } from './queries.ts';
 import styles from './annotation.module.css';
 
 /** Paths that are shown when the queue names no fields. */
@@ -31,13 +31,7 @@ export function ShownFields({
   item: QueueItem;
   box: RefObject<HTMLElement | null>;
 }) {
-  const { data, error, refetch } = useQuery({
-    queryKey: ['queued call', project, item.call_id],
-    queryFn: ({ signal }) => readCall(project, item.call_id, signal),
-    staleTime: Infinity,
-    gcTime: 60_000,
-    structuralSharing: false,
-  });
+  const { data, error, refetch } = useQuery(queuedCallQuery(project, item.call_id));
   const fields = item.display_fields.length > 0 ? item.display_fields : ALL;
   return (
     <section ref={box} className={styles['fields']} aria-label="Fields" tabIndex={0}>

@@ -1,8 +1,10 @@
-import { queryOptions } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { type QueueItem, readSpec, type AnnotationSpec } from '../api/annotation.ts';
 import { type Answer, get, post, send } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { Problem } from '../api/problem.ts';
 import { wire } from '../api/wire.ts';
+import { readCall } from '../json/call-document.ts';
 
 const MOST_GIVEN = 200;
 
@@ -11,7 +13,7 @@ const queuePath = (queueId: string, rest = '') =>
 
 export const queueQuery = (project: string, queueId: string) =>
   queryOptions({
-    queryKey: ['queue', project, queueId],
+    queryKey: keys.queue(project, queueId),
     queryFn: async ({ signal }) => {
       const to = `${queuePath(queueId)}?project_id=${encodeURIComponent(project)}`;
       return (await get('/annotation_queues/{queue_id}', { to, signal })).queue;
@@ -22,7 +24,7 @@ export type QueueStat = Answer<'/annotation_queues/stats', 'post'>['stats'][numb
 
 export const statsQuery = (project_id: string, queue_ids: string[]) =>
   queryOptions({
-    queryKey: ['queue stats', project_id, queue_ids],
+    queryKey: keys.queueStats(project_id, queue_ids),
     queryFn: async ({ signal }) =>
       (await post('/annotation_queues/stats', { project_id, queue_ids }, { signal })).stats,
   });
@@ -30,7 +32,7 @@ export const statsQuery = (project_id: string, queue_ids: string[]) =>
 /** Reads the questions of a queue in their order. `spec` is null for an object that no longer exists. */
 export const questionsQuery = (project: string, refs: readonly string[]) =>
   queryOptions({
-    queryKey: ['asked', project, refs],
+    queryKey: keys.questions(project, refs),
     queryFn: ({ signal }) => Promise.all(refs.map((ref) => readQuestionSpec(project, ref, signal))),
   });
 
@@ -79,9 +81,40 @@ export async function beginNext(
   return (await post('/annotation_queues/{queue_id}/items/next', { project_id }, options)).item;
 }
 
+const SEEN_MS = 60_000;
+
+/** Reads an item. Without an id it begins the next one, and for a reader it reads the first one. */
+export const itemQuery = (
+  project: string,
+  queueId: string,
+  { itemId, isWriter }: { itemId: string | undefined; isWriter: boolean },
+) =>
+  queryOptions({
+    queryKey: keys.queueItem(project, queueId, itemId ?? 'next'),
+    queryFn: ({ signal }) => {
+      if (itemId !== undefined) return readItem(project, queueId, { id: itemId }, signal);
+      return isWriter
+        ? beginNext(project, queueId, signal)
+        : readItem(project, queueId, { position: 1 }, signal);
+    },
+    // a refetch when the window gets the focus would begin another item
+    refetchOnWindowFocus: false,
+    // an item may have been judged since it was last shown, and the next item is requested each time
+    staleTime: 0,
+    gcTime: itemId === undefined ? 0 : SEEN_MS,
+    placeholderData: keepPreviousData,
+  });
+
 const MOST_ITEMS = 10_000;
 
-export async function readItems(
+export const itemsQuery = (project: string, queueId: string) =>
+  queryOptions({
+    queryKey: keys.queueProgress(project, queueId),
+    queryFn: ({ signal }) => readItems(project, queueId, signal),
+    staleTime: 0,
+  });
+
+async function readItems(
   project_id: string,
   queueId: string,
   signal: AbortSignal,
@@ -95,8 +128,14 @@ export async function readItems(
 export const callRef = (project: string, callId: string): string =>
   `${wire.scheme}:///${project}/call/${callId}`;
 
+export const answersQuery = (project: string, item: QueueItem, user: string) =>
+  queryOptions({
+    queryKey: keys.answers(item.id, user),
+    queryFn: ({ signal }) => readAnswers(project, item, user, signal),
+  });
+
 /** Reads the latest values that a person gave for a call in a queue, keyed by the name of the question. */
-export async function readAnswers(
+async function readAnswers(
   project_id: string,
   { call_id, queue_id }: QueueItem,
   user: string,
@@ -130,6 +169,16 @@ export async function readAnswers(
       given.set(feedback_type.slice(prefix.length), payload.value);
   return given;
 }
+
+/** Reads the call of an item. */
+export const queuedCallQuery = (project: string, callId: string) =>
+  queryOptions({
+    queryKey: keys.queuedCall(project, callId),
+    queryFn: ({ signal }) => readCall(project, callId, signal),
+    staleTime: Infinity,
+    gcTime: 60_000,
+    structuralSharing: false,
+  });
 
 /** Completes or skips an item. When the item has ended before, the service refuses this end and keeps the first one. */
 export async function finish(item: QueueItem, state: 'completed' | 'skipped'): Promise<void> {

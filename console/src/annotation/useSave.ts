@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useEffectEvent, useRef } from 'react';
 import type { QueueItem } from '../api/annotation.ts';
 import { post } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { wire } from '../api/wire.ts';
 import { beginNext, callRef, finish, isTransient } from './queries.ts';
 import { forgetDraft } from './drafts.ts';
@@ -48,8 +49,8 @@ export function useSave({
     onSuccess: (next) => {
       ids.current.clear();
       forgetDraft(item.id);
-      void client.invalidateQueries({ queryKey: ['given', item.id] });
-      void client.invalidateQueries({ queryKey: ['queue stats', item.project_id] });
+      void client.invalidateQueries({ queryKey: keys.answers(item.id) });
+      void client.invalidateQueries({ queryKey: keys.queueStats(item.project_id) });
       onNext(next);
     },
   });

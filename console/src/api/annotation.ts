@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { allLines, post, type Schema } from './client.ts';
+import { keys } from './keys.ts';
 import { wire } from './wire.ts';
 
 /** Class of the objects that hold questions for annotators, with a `field_schema`. */
@@ -28,7 +29,7 @@ export interface AnnotationSpec {
 
 export const specsQuery = (project_id: string) =>
   queryOptions({
-    queryKey: ['annotation specs', project_id],
+    queryKey: keys.annotationSpecs(project_id),
     queryFn: async ({ signal }): Promise<AnnotationSpec[]> => {
       const filter = { latest_only: true, base_object_classes: [SPEC_CLASS] };
       const { objs } = await post(
@@ -61,7 +62,7 @@ export type QueueItem = Schema<'AnnotationItemDto'>;
 
 export const queuesQuery = (project_id: string) =>
   queryOptions({
-    queryKey: ['queues', project_id],
+    queryKey: keys.queues(project_id),
     queryFn: ({ signal }) =>
       allLines('/annotation_queues/query', { project_id, limit: MOST_QUEUES }, signal),
   });

@@ -1,11 +1,11 @@
 import {
   hashKey,
-  type QueryKey,
   useInfiniteQuery,
   type UseInfiniteQueryResult,
   useQueryClient,
 } from '@tanstack/react-query';
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
+import { type Key, keyBehind } from './keys.ts';
 import { useLive } from './live.ts';
 
 /** A list loads at most this many rows. After that it goes on in a new list behind the last row. */
@@ -15,7 +15,7 @@ const MOST_ROWS = 10_000;
  * Reads a query again after the read in progress has ended, since that may have been answered before the change. It
  * does not cancel: a slow page would never arrive if every tick cancelled it.
  */
-export function useReread(queryKey: QueryKey): (before?: () => void) => Promise<void> {
+export function useReread(queryKey: Key): (before?: () => void) => Promise<void> {
   const client = useQueryClient();
   return async (before) => {
     const query = { queryKey, exact: true };
@@ -64,7 +64,7 @@ export function useLiveList<Row>({
   read,
   onStillTick,
 }: {
-  queryKey: QueryKey;
+  queryKey: Key;
   project: string;
   isLive: boolean;
   pageSize: number;
@@ -84,7 +84,7 @@ export function useLiveList<Row>({
     setStill(false);
   }
   const lastInView = useRef(0);
-  const key = [...queryKey, start];
+  const key = keyBehind(queryKey, start);
   const pages = useInfiniteQuery({
     queryKey: key,
     initialPageParam: start,
@@ -124,7 +124,8 @@ export function useLiveList<Row>({
   const { hasNextPage, isFetching, fetchNextPage } = pages;
   const isFull = rows.length >= MOST_ROWS;
   const begin = (behind: Row | undefined) => {
-    if (behind !== start) client.removeQueries({ queryKey: [...queryKey, behind], exact: true });
+    if (behind !== start)
+      client.removeQueries({ queryKey: keyBehind(queryKey, behind), exact: true });
     startBehind(behind);
     setStill(false);
     lastInView.current = 0;

@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { post } from './client.ts';
+import { keys } from './keys.ts';
 import { useReread } from './live-list.ts';
 import { useLive } from './live.ts';
 import { tagOf } from './tags.ts';
@@ -18,7 +19,7 @@ const NONE: ReadonlyMap<string, Remarks> = new Map();
 
 /** Reads the feedback on some calls of a project, keyed by call id. Takes some hundreds of ids at most. */
 export function useRemarks(project: string, ids: string[]): ReadonlyMap<string, Remarks> {
-  const queryKey = ['remarks', project, ids];
+  const queryKey = keys.remarks(project, ids);
   const { data } = useQuery({
     queryKey,
     queryFn: ({ signal }) => readRemarks(project, ids, signal),

@@ -1,5 +1,6 @@
 import { queryOptions, useSuspenseQuery, type QueryClient } from '@tanstack/react-query';
 import { get, type Schema, send } from './client.ts';
+import { keys } from './keys.ts';
 import { Problem } from './problem.ts';
 import { setDialect } from './wire.ts';
 
@@ -14,7 +15,7 @@ export interface Session {
 }
 
 export const sessionQuery = queryOptions({
-  queryKey: ['session'],
+  queryKey: keys.session(),
   staleTime: Infinity,
   queryFn: async (): Promise<Session> => {
     const [me, info] = await Promise.all([

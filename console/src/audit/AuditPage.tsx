@@ -1,6 +1,5 @@
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { type RequestBody, post } from '../api/client.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { Field } from '../ui/Field.tsx';
@@ -10,12 +9,11 @@ import { downloadFile } from '../ui/download.ts';
 import { Table } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
 import styles from './audit.module.css';
-import { csv, type AuditEvent } from './csv.ts';
+import { csv } from './csv.ts';
+import { eventsQuery, readAllEvents } from './queries.ts';
 import type { AuditSearch } from './search.ts';
 
 const route = getRouteApi('/audit');
-const PAGE = 200;
-const MOST_IN_FILE = 50_000;
 
 export function AuditPage() {
   if (mayActAs(useMe(), 'admin')) return <Audit />;
@@ -26,30 +24,14 @@ export function AuditPage() {
   );
 }
 
-const request = ({ user, action, project }: AuditSearch): RequestBody<'/audit/query'> =>
-  ({
-    ...(project && { project_id: project }),
-    filter: { ...(user && { users: [user] }), ...(action && { actions: [action] }) },
-  }) as RequestBody<'/audit/query'>;
-
 function Audit() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data, error, isPending, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } =
-    useInfiniteQuery({
-      queryKey: ['audit', search],
-      initialPageParam: 0,
-      queryFn: async ({ signal, pageParam: offset }) =>
-        (await post('/audit/query', { ...request(search), limit: PAGE, offset }, { signal }))
-          .events,
-      getNextPageParam: (last: AuditEvent[], all) =>
-        last.length === PAGE ? all.length * PAGE : undefined,
-      retry: false,
-    });
+    useInfiniteQuery(eventsQuery(search));
   const download = useMutation({
     mutationFn: async () => {
-      const { events } = await post('/audit/query', { ...request(search), limit: MOST_IN_FILE });
-      downloadFile('audit.csv', new Blob([csv(events)]));
+      downloadFile('audit.csv', new Blob([csv(await readAllEvents(search))]));
     },
   });
   const field = (label: string, name: keyof AuditSearch, placeholder: string) => (

@@ -1,13 +1,15 @@
-import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useId, useState } from 'react';
 import { post, type Schema } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { Field, inputClass } from '../ui/Field.tsx';
 import { count } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
 import { callsText } from './AddToQueue.tsx';
+import { datasetsQuery } from './queries.ts';
 import styles from './collect.module.css';
 import {
   firstError,
@@ -20,7 +22,6 @@ import {
 
 /** Calls sent in one request. */
 const AT_ONCE = 1000;
-const MOST_OFFERED = 200;
 
 interface Column {
   name: string;
@@ -91,21 +92,6 @@ export function AddToDataset({
   );
 }
 
-const datasetsQuery = (project: string) =>
-  queryOptions({
-    queryKey: ['datasets', project],
-    queryFn: async ({ signal }) => {
-      const filter = { latest_only: true, base_object_classes: ['Dataset'] };
-      const request = {
-        project_id: project,
-        filter,
-        metadata_only: true,
-        limit: MOST_OFFERED,
-      };
-      return (await post('/objs/query', request, { signal })).objs;
-    },
-  });
-
 function useAdd({
   project,
   callIds,
@@ -135,8 +121,8 @@ function useAdd({
     },
     onSettled: () =>
       Promise.all(
-        ['datasets', 'objects'].map((key) =>
-          client.invalidateQueries({ queryKey: [key, project] }),
+        [keys.datasets(project), keys.objects(project)].map((queryKey) =>
+          client.invalidateQueries({ queryKey }),
         ),
       ),
   });

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { type FormEvent, useId, useRef, useState } from 'react';
 import { type Queue, queuesQuery } from '../api/annotation.ts';
 import { post } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
@@ -143,7 +144,7 @@ function useAdd({ project, callIds, queueId, draft, fields }: AddRequest) {
       }
       return sum;
     },
-    onSettled: () => client.invalidateQueries({ queryKey: queuesQuery(project).queryKey }),
+    onSettled: () => client.invalidateQueries({ queryKey: keys.queues(project) }),
   });
 }
 

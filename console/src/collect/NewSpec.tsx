@@ -1,7 +1,8 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useId, useState } from 'react';
-import { type AnnotationSpec, specsQuery } from '../api/annotation.ts';
+import type { AnnotationSpec } from '../api/annotation.ts';
 import { post } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { wire } from '../api/wire.ts';
 import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
@@ -33,7 +34,7 @@ export function NewSpec({
     mutationFn: () =>
       post('/obj/create', { obj: { project_id: project, object_id, val: specValue(draft) } }),
     onSuccess: async ({ digest }) => {
-      await client.invalidateQueries(specsQuery(project));
+      await client.invalidateQueries({ queryKey: keys.annotationSpecs(project) });
       onMade(`${wire.scheme}:///${project}/object/${object_id}:${digest}`);
     },
   });

@@ -1,4 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { keys } from '../api/keys.ts';
 import { type FormEvent, useId, useState } from 'react';
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
@@ -30,7 +31,9 @@ export function TagCalls({
     onSuccess: () => setText(''),
     // after a failure some of the calls may have the tag
     onSettled: () =>
-      Promise.all(['remarks', 'traces'].map((of) => client.invalidateQueries({ queryKey: [of] }))),
+      Promise.all(
+        [keys.remarks(), keys.traces()].map((queryKey) => client.invalidateQueries({ queryKey })),
+      ),
   });
   const tag = text.trim();
   const fault = tagFault(tag);

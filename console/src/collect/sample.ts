@@ -1,8 +1,8 @@
 import { useQueries } from '@tanstack/react-query';
 import type { JsonIndex } from '../json/json-index.ts';
 import { nodeAt, pathsBelow } from '../json/path.ts';
-import { readCall } from '../json/call-document.ts';
 import { decoded, visible } from '../json/visible-text.ts';
+import { sampleQuery } from './queries.ts';
 
 /** Number of calls whose values are shown as a preview. */
 const SHOWN = 3;
@@ -18,12 +18,7 @@ export interface SampleCall {
 /** Reads the first of the chosen calls, and lists the paths of the first one. */
 export function useSample(project: string, callIds: readonly string[]) {
   return useQueries({
-    queries: callIds.slice(0, SHOWN).map((id) => ({
-      queryKey: ['sample call', project, id],
-      queryFn: ({ signal }: { signal: AbortSignal }) => readCall(project, id, signal),
-      staleTime: 60_000,
-      structuralSharing: false as const,
-    })),
+    queries: callIds.slice(0, SHOWN).map((id) => sampleQuery(project, id)),
     combine: (all) => {
       const calls = all.flatMap(({ data: index }): SampleCall[] =>
         index ? [{ index, root: index.member(0, 'call') ?? 0 }] : [],

@@ -1,5 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { post } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import type { Remarks } from '../api/remarks.ts';
 import { TAG } from '../api/tags.ts';
 import { wire } from '../api/wire.ts';
@@ -26,7 +27,7 @@ export function tagFault(tag: string): string | undefined {
 /** The tags of the calls in view, sorted. */
 export function seenTags(client: QueryClient, project: string): string[] {
   const shown = client.getQueriesData<ReadonlyMap<string, Remarks>>({
-    queryKey: ['remarks', project],
+    queryKey: keys.remarks(project),
   });
   const all = shown.flatMap(([, calls]) => [...(calls?.values() ?? [])]);
   return [...new Set(all.flatMap(({ tags }) => [...tags]))].toSorted();

@@ -1,22 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useRef } from 'react';
-import { allLines } from '../api/client.ts';
-import { type CallRow, derivedSummary } from '../api/calls.ts';
+import { derivedSummary } from '../api/calls.ts';
 import { useLive } from '../api/live.ts';
 import { buttonClass } from '../ui/Button.tsx';
 import { callDuration } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
+import { newestQuery } from './queries.ts';
 import styles from './connect.module.css';
 
 /** Waits for a new trace of the project, and shows it. Shows the newest older trace until then. */
 export function FirstCall({ project }: { project: string }) {
-  const { data, error, refetch } = useQuery({
-    queryKey: ['first call', project],
-    queryFn: ({ signal }) => newest(project, signal),
-  });
+  const { data, error, refetch } = useQuery(newestQuery(project));
   const seen = useRef<string | null>(null);
   useLive(project, ['calls'], () => refetch());
   if (error) return <ErrorNote error={error} />;
@@ -46,19 +43,4 @@ export function FirstCall({ project }: { project: string }) {
       </Link>
     </div>
   );
-}
-
-async function newest(project_id: string, signal: AbortSignal): Promise<CallRow | null> {
-  const [call] = await allLines(
-    '/calls/stream_query',
-    {
-      project_id,
-      filter: { trace_roots_only: true },
-      sort_by: [{ field: 'started_at', direction: 'desc' }],
-      limit: 1,
-      columns: ['summary', 'ended_at'],
-    },
-    signal,
-  );
-  return call ?? null;
 }

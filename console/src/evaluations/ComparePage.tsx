@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { post } from '../api/client.ts';
 import { noteProject } from '../api/recent-projects.ts';
 import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
@@ -9,16 +8,12 @@ import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Comparisons } from './Comparisons.tsx';
 import { ComparedRows } from './ComparedRows.tsx';
-import { chosenRunsQuery, evaluationName, type EvaluationRun, runName, runTitle } from './runs.ts';
+import { chosenRunsQuery, comparedQuery } from './queries.ts';
+import { type ComparedRun, evaluationName, runName, runTitle } from './runs.ts';
 import type { CompareSearch } from './search.ts';
 import styles from './evaluations.module.css';
 
 const route = getRouteApi('/p/$entity/$project/evaluations/compare');
-
-export interface ComparedRun {
-  letter: string;
-  run: EvaluationRun;
-}
 
 const LETTERS = 'ABCDE';
 
@@ -32,16 +27,7 @@ export function ComparePage() {
   const ids = search.runs;
   const isEnough = ids.length >= 2;
   const chosen = useQuery({ ...chosenRunsQuery(project, ids), enabled: isEnough });
-  const compared = useQuery({
-    queryKey: ['evaluations compared', project, ids],
-    queryFn: ({ signal }) =>
-      post(
-        '/v2/{entity}/{project}/eval_results/compare',
-        { baseline_call_id: ids[0]!, other_call_ids: ids.slice(1) },
-        { signal, to: `/v2/${project}/eval_results/compare` },
-      ),
-    enabled: isEnough,
-  });
+  const compared = useQuery({ ...comparedQuery(project, ids), enabled: isEnough });
   const set = (next: CompareSearch) => void navigate({ search: next });
   const runs = chosen.data;
   const sides = runs?.map((run, index): ComparedRun => ({ letter: LETTERS[index]!, run }));

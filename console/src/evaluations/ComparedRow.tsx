@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { visible } from '../json/visible-text.ts';
 import { callDuration, count, money } from '../ui/format.ts';
-import type { ComparedRun } from './ComparePage.tsx';
+import type { ComparedRun } from './runs.ts';
 import { runName } from './runs.ts';
 import { isWorse, type EvaluationRow, type Trial } from './rows.ts';
 import type { ComparedScore } from './scores.ts';

@@ -2,7 +2,7 @@ import type { Schema } from '../api/client.ts';
 import { visible } from '../json/visible-text.ts';
 import { count, number } from '../ui/format.ts';
 import { Table, type TableColumn } from '../ui/Table.tsx';
-import type { ComparedRun } from './ComparePage.tsx';
+import type { ComparedRun } from './runs.ts';
 import { runName } from './runs.ts';
 import {
   printPValue,

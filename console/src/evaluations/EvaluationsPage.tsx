@@ -9,7 +9,8 @@ import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Time } from '../ui/Time.tsx';
 import { Runs } from './Runs.tsx';
-import { evaluationName, type EvaluationRun, runsQuery } from './runs.ts';
+import { runsQuery } from './queries.ts';
+import { evaluationName, type EvaluationRun } from './runs.ts';
 import type { EvaluationsSearch } from './search.ts';
 import styles from './evaluations.module.css';
 

@@ -16,10 +16,9 @@ import {
   type BoardColumn,
   type BoardRow,
   boardRows,
-  boardRunsQuery,
-  boardsQuery,
   type Leaderboard,
 } from './leaderboards.ts';
+import { boardRunsQuery, boardsQuery } from './queries.ts';
 import { refName, refVersion } from './runs.ts';
 import styles from './evaluations.module.css';
 

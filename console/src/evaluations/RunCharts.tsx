@@ -2,8 +2,7 @@ import { useMemo } from 'react';
 import { Chart } from '../ui/Chart.tsx';
 import { count, duration, money, number } from '../ui/format.ts';
 import { runLatency } from './runs.ts';
-import { findScore, type RunRow } from './Runs.tsx';
-import { percent } from './scores.ts';
+import { findScore, percent, type RunRow } from './scores.ts';
 import styles from './evaluations.module.css';
 
 /** Draws a score, cost, latency and tokens over runs, oldest first. Charts without any value are left out. */

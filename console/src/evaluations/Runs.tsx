@@ -8,17 +8,10 @@ import { count, duration, money } from '../ui/format.ts';
 import { Status } from '../ui/Status.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
+import { resultsQuery } from './queries.ts';
 import { RunCharts } from './RunCharts.tsx';
-import {
-  refVersion,
-  type Results,
-  resultsQuery,
-  type EvaluationRun,
-  runLatency,
-  runName,
-  runTitle,
-} from './runs.ts';
-import { NUMBER, RATE, scoreName, scoreValue } from './scores.ts';
+import { refVersion, type EvaluationRun, runLatency, runName, runTitle } from './runs.ts';
+import { findScore, NUMBER, RATE, type RunRow, scoreName, scoreValue } from './scores.ts';
 import { type EvaluationsSearch, MOST_RUNS } from './search.ts';
 import styles from './evaluations.module.css';
 
@@ -26,13 +19,6 @@ import styles from './evaluations.module.css';
 const FIRST = 40;
 /** Scores that have a column. Each can be chosen for the chart. */
 const MOST_SCORES = 8;
-
-export interface RunRow {
-  run: EvaluationRun;
-  /** The number of the run, counted from 1 for the oldest one listed. */
-  number: number;
-  results: Results | undefined;
-}
 
 export function Runs({
   project,
@@ -146,11 +132,6 @@ function scoreNames(rows: readonly RunRow[]): string[] {
       if (scoreValue(stat)) names.add(scoreName(stat));
   return [...names];
 }
-
-export const findScore = ({ results }: RunRow, name: string) => {
-  const stat = results?.scorer_stats.find((one) => scoreName(one) === name);
-  return stat === undefined ? null : scoreValue(stat);
-};
 
 function runColumns(
   project: string,

@@ -1,6 +1,4 @@
-import { queryOptions } from '@tanstack/react-query';
-import { post } from '../api/client.ts';
-import { type EvaluationRun, runsOfEvaluations, valueAt } from './runs.ts';
+import { type EvaluationRun, valueAt } from './runs.ts';
 
 /** A column of a leaderboard: a value from the summaries of an evaluation's runs. */
 export interface BoardColumn {
@@ -15,29 +13,6 @@ export interface Leaderboard {
   description: string;
   columns: BoardColumn[];
 }
-
-const MOST_BOARDS = 200;
-/** The most runs that are read for a leaderboard, newest first. */
-const MOST_RUNS = 1000;
-const REFRESH_MS = 15_000;
-
-export const boardsQuery = (project_id: string) =>
-  queryOptions({
-    queryKey: ['leaderboards', project_id],
-    queryFn: async ({ signal }) => {
-      const { objs } = await post(
-        '/objs/query',
-        {
-          project_id,
-          filter: { base_object_classes: ['Leaderboard'], latest_only: true },
-          sort_by: [{ field: 'object_id', direction: 'asc' }],
-          limit: MOST_BOARDS,
-        },
-        { signal },
-      );
-      return objs.map(({ object_id, val }) => leaderboard(object_id, val));
-    },
-  });
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
@@ -61,16 +36,6 @@ export function leaderboard(name: string, val: unknown): Leaderboard {
     }),
   };
 }
-
-export const boardRunsQuery = (project: string, { name, columns }: Leaderboard) => {
-  const refs = [...new Set(columns.map(({ evaluation }) => evaluation))];
-  return queryOptions({
-    queryKey: ['leaderboard runs', project, name, refs],
-    queryFn: ({ signal }) =>
-      refs.length === 0 ? [] : runsOfEvaluations(project, refs, MOST_RUNS, signal),
-    refetchInterval: REFRESH_MS,
-  });
-};
 
 /** The value of a model in a column: that of its newest run with a value. */
 export interface BoardCell {

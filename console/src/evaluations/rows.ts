@@ -1,10 +1,7 @@
-import { queryOptions } from '@tanstack/react-query';
-import { send } from '../api/client.ts';
 import { formatJson } from '../json/json-format.ts';
-import { indexJson } from '../json/json-indexer.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { decoded } from '../json/visible-text.ts';
-import { type ComparedScore, scoreField } from './scores.ts';
+import type { ComparedScore } from './scores.ts';
 
 export interface Trial {
   /** The call to open: that of the model, if it is known. */
@@ -44,48 +41,6 @@ export interface RowsRequest {
 }
 
 export const ROWS = 20;
-/** Rows of one request when only the worse ones are shown. */
-const LOOKED_AT_ONCE = 100;
-/** The most rows that are searched for worse ones. */
-const MOST_LOOKED_AT = 5000;
-
-/**
- * Reads a page of rows. Rows in which the runs differ most come first, and among equals those in which the last run is
- * worst.
- */
-export const rowsQuery = (asked: RowsRequest) =>
-  queryOptions({
-    queryKey: ['evaluation rows', asked],
-    queryFn: ({ signal }) => (asked.worse ? readWorse(asked, signal) : readPage(asked, signal)),
-    structuralSharing: false,
-    gcTime: 60_000,
-  });
-
-async function readPage(asked: RowsRequest, signal: AbortSignal): Promise<RowsPage> {
-  const { rows, total } = await readRows(asked, ROWS, (asked.page - 1) * ROWS, signal);
-  return { rows, total, isCut: false };
-}
-
-/**
- * Reads on until a page of worse rows is full. The service orders rows by the size of the difference only, whether
- * better or worse.
- */
-async function readWorse(asked: RowsRequest, signal: AbortSignal): Promise<RowsPage> {
-  const { ids, page, worse, isLowGood } = asked;
-  const { id, count } = worse!;
-  const wanted = Math.min(count, page * ROWS);
-  const found: EvaluationRow[] = [];
-  let looked = 0;
-  while (found.length < wanted && looked < MOST_LOOKED_AT) {
-    const { rows } = await readRows(asked, LOOKED_AT_ONCE, looked, signal);
-    found.push(...rows.filter((row) => isWorse(row, { baseline: ids[0]!, other: id, isLowGood })));
-    looked += LOOKED_AT_ONCE;
-    if (rows.length < LOOKED_AT_ONCE) break;
-  }
-  const isCut = found.length < wanted && looked >= MOST_LOOKED_AT;
-  return { rows: found.slice((page - 1) * ROWS, page * ROWS), total: count, isCut };
-}
-
 export function isWorse(
   { trials }: EvaluationRow,
   { baseline, other, isLowGood }: { baseline: string; other: string; isLowGood: boolean },
@@ -103,32 +58,6 @@ function meanScore(trials: readonly Trial[]): number | null {
     return /^-?\d/.test(score) ? [Number(score)] : [];
   });
   return known.length === 0 ? null : known.reduce((sum, one) => sum + one, 0) / known.length;
-}
-
-async function readRows(
-  { project, ids, score, worse, isLowGood }: RowsRequest,
-  limit: number,
-  offset: number,
-  signal: AbortSignal,
-): Promise<{ rows: EvaluationRow[]; total: number }> {
-  const field = score && scoreField(score);
-  const last = worse?.id ?? ids.at(-1)!;
-  const body = {
-    evaluation_call_ids: ids,
-    include_raw_data_rows: true,
-    resolve_row_refs: true,
-    include_costs: true,
-    limit,
-    offset,
-    ...(field !== undefined && {
-      sort_by: [
-        { field, direction: 'desc', mode: 'difference' },
-        { field, direction: isLowGood ? 'desc' : 'asc', evaluation_call_id: last },
-      ],
-    }),
-  };
-  const response = await send('POST', `/v2/${project}/eval_results/query`, { body, signal });
-  return parseRows(await indexJson(await response.text(), signal), score);
 }
 
 /** Reads the rows as nodes of the answer's text, so that every digit stays as it was stored. */

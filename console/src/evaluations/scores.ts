@@ -1,6 +1,6 @@
 import type { Schema } from '../api/client.ts';
 import { duration, money, number } from '../ui/format.ts';
-import type { ScoreStat } from './runs.ts';
+import type { EvaluationRun, Results, ScoreStat } from './runs.ts';
 
 /** The name of a scorer's value in addresses and in the API: `<scorer>[.<path>]`. */
 export const scoreName = ({
@@ -86,3 +86,16 @@ export const printPValue = (value: number | null): string =>
 
 /** The name of a test without the details of its method. */
 export const shortTest = (test: string): string => test.replace(/\s*[(,].*$/, '');
+
+/** A run in the list of runs. */
+export interface RunRow {
+  run: EvaluationRun;
+  /** The number of the run, counted from 1 for the oldest one listed. */
+  number: number;
+  results: Results | undefined;
+}
+
+export const findScore = ({ results }: RunRow, name: string) => {
+  const stat = results?.scorer_stats.find((one) => scoreName(one) === name);
+  return stat === undefined ? null : scoreValue(stat);
+};

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
-import { post } from '../api/client.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
@@ -9,6 +8,7 @@ import { Page } from '../ui/Page.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
 import { type Key, keyState } from './key.ts';
+import { keysQuery } from './queries.ts';
 import styles from './keys.module.css';
 
 const route = getRouteApi('/keys');
@@ -31,10 +31,7 @@ function Keys() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const [dialog, open] = useState<Key | 'new'>();
-  const keys = useQuery({
-    queryKey: ['keys'],
-    queryFn: async ({ signal }) => (await post('/keys/list', {}, { signal })).keys,
-  });
+  const keys = useQuery(keysQuery);
   const { data, error } = keys;
   const close = () => open(undefined);
   return (

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { post } from '../api/client.ts';
 import { useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
@@ -9,15 +8,13 @@ import { Table } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
 import type { Key } from './key.ts';
 import { NewKey } from './NewKey.tsx';
+import { ownKeysQuery } from './queries.ts';
 import { RevokeKey } from './RevokeKey.tsx';
 
 export function MyKeysPage() {
   const me = useMe();
   const [dialog, open] = useState<Key | 'new'>();
-  const { data, error, isPending, refetch } = useQuery({
-    queryKey: ['keys', 'own'],
-    queryFn: async ({ signal }) => (await post('/keys/list', { own: true }, { signal })).keys,
-  });
+  const { data, error, isPending, refetch } = useQuery(ownKeysQuery);
   const close = () => open(undefined);
   if (me.person === null)
     return (

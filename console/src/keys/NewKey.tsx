@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { type RequestBody, post } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { recentProjects } from '../api/recent-projects.ts';
 import { mayActAs, type Me, reaches } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
@@ -35,7 +36,7 @@ export function NewKey({
   const client = useQueryClient();
   const make = useMutation({
     mutationFn: (body: RequestBody<'/keys/create'>) => post('/keys/create', body),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['keys'] }),
+    onSuccess: () => client.invalidateQueries({ queryKey: keys.apiKeys() }),
   });
   if (make.data)
     return (

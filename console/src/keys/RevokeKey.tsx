@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { post } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
@@ -18,7 +19,7 @@ export function RevokeKey({
   const revoke = useMutation({
     mutationFn: () => post('/keys/revoke', { id }),
     onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ['keys'] });
+      await client.invalidateQueries({ queryKey: keys.apiKeys() });
       onClose();
     },
   });

@@ -10,7 +10,8 @@ import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
 import { costOrder, spendingText } from './cost.tsx';
 import { type Grouping, GROUPINGS, DEFAULT_RANGE, type MetricsSearch } from './search.ts';
-import { groupsQuery, type UsageRow, type Stats } from './stats.ts';
+import { groupsQuery, type Stats } from './queries.ts';
+import type { UsageRow } from './stats.ts';
 import styles from './metrics.module.css';
 
 const PriceForm = lazy(() =>

@@ -2,7 +2,8 @@ import { useMemo } from 'react';
 import { Chart, type Series } from '../ui/Chart.tsx';
 import { count, duration, money } from '../ui/format.ts';
 import { spendingText } from './cost.tsx';
-import type { UsageRow, Stats } from './stats.ts';
+import type { Stats } from './queries.ts';
+import type { UsageRow } from './stats.ts';
 import styles from './metrics.module.css';
 
 /** Number of model colours; the last one is for all other models together. */

@@ -23,7 +23,7 @@ import {
   stepsFor,
   searchWindow,
 } from './search.ts';
-import { type Stats, statsQuery, ZONE } from './stats.ts';
+import { type Stats, statsQuery, ZONE } from './queries.ts';
 import styles from './metrics.module.css';
 
 const route = getRouteApi('/p/$entity/$project/metrics');

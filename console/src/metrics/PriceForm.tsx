@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { send } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { Field } from '../ui/Field.tsx';
@@ -34,7 +35,7 @@ export function PriceForm({
   const save = useMutation({
     mutationFn: (body: string) => send('POST', '/cost/create', { body }),
     onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ['stats', project] });
+      await client.invalidateQueries({ queryKey: keys.stats(project) });
       onClose();
     },
   });

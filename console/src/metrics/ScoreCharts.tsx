@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { Chart, type Series } from '../ui/Chart.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { type Scores, scoresQuery } from './scores.ts';
+import { type Scores, scoresQuery } from './queries.ts';
 import type { MetricsSearch } from './search.ts';
 import styles from './metrics.module.css';
 

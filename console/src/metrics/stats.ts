@@ -1,10 +1,6 @@
-import { queryOptions } from '@tanstack/react-query';
-import { type RequestBody, post, type Schema } from '../api/client.ts';
-import { sourceFilter } from '../api/sources.ts';
-import { wire } from '../api/wire.ts';
-import { type Grouping, searchGranularity, type MetricsSearch, searchWindow } from './search.ts';
+import type { Schema } from '../api/client.ts';
 
-type StatsAnswer = Pick<
+export type StatsAnswer = Pick<
   Schema<'CallStatsAnswerDto'>,
   'granularity' | 'call_buckets' | 'usage_buckets'
 >;
@@ -28,87 +24,6 @@ function costIn(one: UsageBucket): { unit: string; cost: number } | null {
 const groupName = (one: CallBucket | UsageBucket, member: string): string | null => {
   const name = one[member];
   return typeof name === 'string' ? name : null;
-};
-
-type StatsRequest = RequestBody<'/calls/stats'>;
-
-const METRICS = {
-  call_metrics: [
-    { metric: 'error_count' as const },
-    { metric: 'latency_ms' as const, percentiles: [50, 95, 99] },
-  ],
-  usage_metrics: [
-    { metric: 'input_tokens' as const },
-    { metric: 'output_tokens' as const },
-    { metric: 'total_cost' as const },
-  ],
-};
-
-/** Seconds of a bucket longer than any window, so that the whole window is one bucket. */
-const ONE_BUCKET = 2_147_472_000;
-export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
-const REFRESH_MS = 15_000;
-
-const postStats = (body: StatsRequest, signal: AbortSignal): Promise<StatsAnswer> =>
-  post('/calls/stats', body, { signal });
-
-const statsRequest = (project_id: string, search: MetricsSearch) => {
-  const { start, end } = searchWindow(search, Date.now());
-  return {
-    project_id,
-    start: new Date(start).toISOString(),
-    end: new Date(end).toISOString(),
-    timezone: ZONE,
-    filter: { ...(search.roots && { trace_roots_only: true }), ...sourceFilter(search.source) },
-    ...METRICS,
-  };
-};
-
-/** Refetch options: a window that ends now moves on. */
-export const refresh = ({ from }: MetricsSearch) => ({
-  refetchInterval: from === undefined ? REFRESH_MS : (false as const),
-  staleTime: REFRESH_MS,
-});
-
-/** Reads the window in buckets and as a whole, both over the same calls. */
-export const statsQuery = (project: string, search: MetricsSearch) => {
-  const { range, from, to, step, roots, source } = search;
-  return queryOptions({
-    queryKey: ['stats', project, { range, from, to, step, roots, source }],
-    queryFn: async ({ signal }) => {
-      const request = statsRequest(project, search);
-      const [start, end] = [Date.parse(request.start), Date.parse(request.end)];
-      const granularity = searchGranularity(search, (end - start) / 1000);
-      const [series, whole] = await Promise.all([
-        postStats({ ...request, granularity }, signal),
-        postStats({ ...request, granularity: ONE_BUCKET }, signal),
-      ]);
-      return { end, series: statSeries(series, end), whole: wholeWindow(whole) };
-    },
-    ...refresh(search),
-  });
-};
-
-export type Stats = Awaited<ReturnType<NonNullable<ReturnType<typeof statsQuery>['queryFn']>>>;
-
-const groupField = (by: Grouping) =>
-  ({ op: 'op_name', user: 'end_user', key_user: wire.userId })[by];
-
-/** Reads the window grouped by op, by end user, or by the user of the key. */
-export const groupsQuery = (project: string, search: MetricsSearch, by: Grouping) => {
-  const { range, from, to, roots, source } = search;
-  return queryOptions({
-    queryKey: ['stats', project, { range, from, to, roots, source }, by],
-    queryFn: async ({ signal }) => {
-      const name = groupField(by);
-      const body = { granularity: ONE_BUCKET, group_by: [name] } as Partial<StatsRequest>;
-      return statGroups(
-        await postStats({ ...statsRequest(project, search), ...body }, signal),
-        name,
-      );
-    },
-    ...refresh(search),
-  });
 };
 
 /** Amounts keyed by currency unit: amounts of different units are never added. */

@@ -1,11 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { post } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { Button } from '../ui/Button.tsx';
 import { count } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { erasedQuery, MOST_LINES } from './row-sources.ts';
-import type { Version } from './versions.ts';
+import { erasedQuery, MOST_LINES, type Version } from './queries.ts';
 import styles from './objects.module.css';
 
 const SplitDataset = lazy(() =>
@@ -30,16 +30,15 @@ export function ChangeRows({
   const client = useQueryClient();
   const [isSplitting, split] = useState(false);
   const { object_id } = version;
-  const ofErased = erasedQuery(project, object_id);
-  const erased = useQuery(ofErased);
+  const erased = useQuery(erasedQuery(project, object_id));
   const remove = useMutation({
     mutationFn: (row_digests: string[]) =>
       post('/datasets/remove_rows', { project_id: project, object_id, row_digests }),
     onSuccess: async () => {
       await Promise.all([
-        client.invalidateQueries({ queryKey: ['objects', project] }),
-        client.invalidateQueries({ queryKey: ['row sources', project, object_id] }),
-        client.invalidateQueries({ queryKey: ofErased.queryKey }),
+        client.invalidateQueries({ queryKey: keys.objects(project) }),
+        client.invalidateQueries({ queryKey: keys.rowSources(project, object_id) }),
+        client.invalidateQueries({ queryKey: keys.erasedRows(project, object_id) }),
       ]);
       onChanged();
     },

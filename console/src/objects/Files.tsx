@@ -3,7 +3,7 @@ import { send } from '../api/client.ts';
 import { Button } from '../ui/Button.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
 import { downloadFile } from '../ui/download.ts';
-import type { IndexedValue } from './versions.ts';
+import type { IndexedValue } from './queries.ts';
 import styles from './objects.module.css';
 
 interface StoredFile {

@@ -16,15 +16,14 @@ import { Page } from '../ui/Page.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
 import { Time } from '../ui/Time.tsx';
 import { Files, findFiles } from './Files.tsx';
-import type { ObjectSearch } from './search.ts';
+import type { ObjectSearch, VersionProps } from './search.ts';
 import {
   versionRef,
   versionUser,
   type IndexedValue,
   valueQuery,
-  type Version,
   versionsQuery,
-} from './versions.ts';
+} from './queries.ts';
 import styles from './objects.module.css';
 
 const route = getRouteApi('/p/$entity/$project/objects/$objectId');
@@ -118,14 +117,6 @@ export function ObjectPage() {
       )}
     </Page>
   );
-}
-
-export interface VersionProps {
-  project: string;
-  version: Version;
-  versions: readonly Version[];
-  search: ObjectSearch;
-  onSearch: (search: ObjectSearch) => void;
 }
 
 function VersionView({ project, version, versions, search, onSearch }: VersionProps) {

@@ -11,7 +11,7 @@ import { Page } from '../ui/Page.tsx';
 import { Time } from '../ui/Time.tsx';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
 import type { ObjectsSearch, Sort } from './search.ts';
-import { versionClass, versionUser, type Version, versionsQuery } from './versions.ts';
+import { versionClass, versionUser, type Version, versionsQuery } from './queries.ts';
 import styles from './objects.module.css';
 
 const route = getRouteApi('/p/$entity/$project/objects');

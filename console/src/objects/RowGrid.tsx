@@ -1,5 +1,5 @@
 import { visible } from '../json/visible-text.ts';
-import type { RowSource } from './row-sources.ts';
+import type { RowSource } from './queries.ts';
 import { cellText, columnNames, type TableRows } from './rows.ts';
 import { RowSources } from './RowSources.tsx';
 import styles from './objects.module.css';

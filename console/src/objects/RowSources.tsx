@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { visible } from '../json/visible-text.ts';
 import { Time } from '../ui/Time.tsx';
-import type { RowSource } from './row-sources.ts';
+import type { RowSource } from './queries.ts';
 import styles from './objects.module.css';
 
 /** Shows the call that a row was made from, with time and user. Of several calls it shows the first. */

@@ -1,20 +1,18 @@
-import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { post } from '../api/client.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { count } from '../ui/format.ts';
 import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { ChangeRows } from './ChangeRows.tsx';
-import { sourcesQuery } from './row-sources.ts';
-import type { VersionProps } from './ObjectPage.tsx';
+import { rowCountQuery, ROWS, rowsQuery, sourcesQuery } from './queries.ts';
+import type { VersionProps } from './search.ts';
 import { RowGrid } from './RowGrid.tsx';
 import { columnNames, csvLine, csvLines, jsonLines, readRows } from './rows.ts';
 import { downloadFile } from '../ui/download.ts';
 import styles from './objects.module.css';
 
-const PAGE = 50;
 const SAVED_AT_ONCE = 1000;
 
 export function Rows({
@@ -36,7 +34,7 @@ export function Rows({
   });
   if (error) return <ErrorRetry error={error} onRetry={() => void rows.refetch()} />;
   if (!data) return <Skeleton rows={12} />;
-  const last = Math.max(1, Math.ceil((total ?? 0) / PAGE));
+  const last = Math.max(1, Math.ceil((total ?? 0) / ROWS));
   // rows can be removed from the latest version only
   const mayChange = version === versions[0] && mayActAs(me, 'writer', project);
   const turn = (to: number) => {
@@ -83,7 +81,7 @@ export function Rows({
         <RowGrid
           project={project}
           rows={data}
-          first={(page - 1) * PAGE + 1}
+          first={(page - 1) * ROWS + 1}
           sources={sources}
           sort={sort}
           isBusy={rows.isPlaceholderData}
@@ -106,23 +104,8 @@ function useRows(
   search: VersionProps['search'],
 ) {
   const { page = 1, sort } = search;
-  const field = sort?.replace(/^-/, '');
-  const order = field && {
-    sort_by: [{ field, direction: sort!.startsWith('-') ? 'desc' : 'asc' }],
-  };
-  const total = useQuery({
-    queryKey: ['table', of],
-    queryFn: async ({ signal }) => (await post('/table/query_stats', of, { signal })).count,
-    staleTime: Infinity,
-  });
-  const rows = useQuery({
-    queryKey: ['table', of, page, sort],
-    queryFn: ({ signal }) =>
-      readRows({ ...of, limit: PAGE, offset: (page - 1) * PAGE, ...order }, signal),
-    staleTime: Infinity,
-    structuralSharing: false,
-    placeholderData: keepPreviousData,
-  });
+  const total = useQuery(rowCountQuery(of));
+  const rows = useQuery(rowsQuery(of, page, sort));
   const { data: sources } = useQuery(
     sourcesQuery(of.project_id, objectId, [...new Set(rows.data?.digests)].toSorted()),
   );

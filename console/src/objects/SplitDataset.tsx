@@ -2,13 +2,14 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useId, useState } from 'react';
 import { post, type Schema } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { Field, inputClass } from '../ui/Field.tsx';
 import { count } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
-import type { Version } from './versions.ts';
+import type { Version } from './queries.ts';
 import styles from './objects.module.css';
 
 const GROUPS = {
@@ -54,7 +55,7 @@ export function SplitDataset({
           fraction: Number(percent) / 100,
         })),
       }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['objects', project] }),
+    onSuccess: () => client.invalidateQueries({ queryKey: keys.objects(project) }),
   });
   if (split.data)
     return <SplitParts project={project} parts={split.data.parts} onClose={onClose} />;

@@ -4,8 +4,8 @@ import { diffJson } from '../json/diff.ts';
 import { Differences } from '../json/Differences.tsx';
 import { inputClass } from '../ui/Field.tsx';
 import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
-import type { VersionProps } from './ObjectPage.tsx';
-import { type IndexedValue, valueQuery, type Version } from './versions.ts';
+import type { VersionProps } from './search.ts';
+import { type IndexedValue, valueQuery, type Version } from './queries.ts';
 import styles from './objects.module.css';
 
 /** Compares the version with another one, line by line; by default with the previous one. */

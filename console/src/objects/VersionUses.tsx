@@ -1,31 +1,20 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type CallRow, derivedSummary } from '../api/calls.ts';
-import { allLines, type Schema } from '../api/client.ts';
+import { derivedSummary } from '../api/calls.ts';
 import { callDuration, opName } from '../ui/format.ts';
 import { EmptyState, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
-import type { VersionProps } from './ObjectPage.tsx';
-import { versionRef } from './versions.ts';
+import type { VersionProps } from './search.ts';
+import { MAX_USES, type Use, usesQuery, versionRef } from './queries.ts';
 import styles from './objects.module.css';
-
-const MAX_USES = 100;
-
-interface Use {
-  call: CallRow;
-  how: string;
-}
 
 /** Lists the newest calls that used the version as input, as output, or as op. */
 export function VersionUses({ project, version }: VersionProps) {
   const [entity, name] = project.split('/') as [string, string];
   const ref = versionRef(project, version);
-  const { data, error } = useQuery({
-    queryKey: ['uses', project, ref],
-    queryFn: ({ signal }) => findUses(project, ref, version.kind, signal),
-  });
+  const { data, error } = useQuery(usesQuery(project, ref, version.kind));
   if (error) return <ErrorNote error={error} />;
   if (!data) return <Skeleton rows={8} />;
   if (data.length === 0)
@@ -85,36 +74,4 @@ export function VersionUses({ project, version }: VersionProps) {
       )}
     </div>
   );
-}
-
-async function findUses(
-  project_id: string,
-  ref: string,
-  kind: 'object' | 'op',
-  signal: AbortSignal,
-): Promise<Use[]> {
-  const ways: [how: string, filter: Schema<'CallsFilterDto'>][] = [
-    ['in its inputs', { input_refs: [ref] }],
-    ['in its output', { output_refs: [ref] }],
-  ];
-  if (kind === 'op') ways.push(['runs it', { op_names: [ref] }]);
-  const found = await Promise.all(
-    ways.map(async ([how, filter]) => {
-      const calls = await allLines(
-        '/calls/stream_query',
-        {
-          project_id,
-          filter,
-          sort_by: [{ field: 'started_at', direction: 'desc' }],
-          limit: MAX_USES,
-          columns: ['summary', 'ended_at'],
-        },
-        signal,
-      );
-      return calls.map((call): Use => ({ call, how }));
-    }),
-  );
-  return found
-    .flat()
-    .toSorted(({ call: a }, { call: b }) => (a.started_at < b.started_at ? 1 : -1));
 }

@@ -1,4 +1,5 @@
 import { textIn } from '../api/search.ts';
+import type { Version } from './queries.ts';
 
 export interface ObjectsSearch {
   /** Only ops, or only other objects; both when absent. */
@@ -19,6 +20,15 @@ export interface ObjectSearch {
   page?: number;
   /** The field that sorts the rows; `-` before it means descending. */
   sort?: string;
+}
+
+/** A version of an object, and the state of its page in the address. */
+export interface VersionProps {
+  project: string;
+  version: Version;
+  versions: readonly Version[];
+  search: ObjectSearch;
+  onSearch: (search: ObjectSearch) => void;
 }
 
 const TABS = ['rows', 'value', 'changes', 'calls'] as const;

@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
 import { type RequestBody, post } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { type Me, useProviders } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { ChooseRole } from '../ui/ChooseRole.tsx';
@@ -8,7 +9,7 @@ import controls from '../ui/controls.module.css';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { Field, inputClass } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
-import type { Member } from './PeoplePage.tsx';
+import type { Member } from './queries.ts';
 import styles from './people.module.css';
 
 type Role = Member['role'];
@@ -67,7 +68,7 @@ export function AddMember({
   const add = useMutation({
     mutationFn: (body: RequestBody<'/members/set'>) => post('/members/set', body),
     onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ['members'] });
+      await client.invalidateQueries({ queryKey: keys.members() });
       onClose();
     },
   });

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { post, type Schema } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { mayActAs, useMe, useProviders } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
@@ -11,11 +12,11 @@ import { Page } from '../ui/Page.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
 import { AddMember } from './AddMember.tsx';
+import { type Member, membersQuery, usersQuery } from './queries.ts';
 import styles from './people.module.css';
 
 const route = getRouteApi('/people');
 
-export type Member = Schema<'MemberDto'>;
 type User = Schema<'UserDto'>;
 
 export function PeoplePage() {
@@ -35,14 +36,8 @@ function People() {
   const { scope } = route.useSearch();
   const navigate = route.useNavigate();
   const [dialog, open] = useState<Member | User | 'new'>();
-  const members = useQuery({
-    queryKey: ['members', scope],
-    queryFn: ({ signal }) => post('/members/list', scope ? { scope } : {}, { signal }),
-  });
-  const users = useQuery({
-    queryKey: ['users'],
-    queryFn: ({ signal }) => post('/users/list', {}, { signal }),
-  });
+  const members = useQuery(membersQuery(scope));
+  const users = useQuery(usersQuery);
   const close = () => open(undefined);
   return (
     <Page
@@ -241,7 +236,7 @@ function Confirm({
     mutationFn: change,
     onSuccess: async () => {
       await Promise.all(
-        ['members', 'users'].map((name) => client.invalidateQueries({ queryKey: [name] })),
+        [keys.members(), keys.users()].map((queryKey) => client.invalidateQueries({ queryKey })),
       );
       onClose();
     },

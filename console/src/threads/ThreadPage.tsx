@@ -13,8 +13,9 @@ import { Page } from '../ui/Page.tsx';
 import { RemarkCounts } from '../ui/RemarkCounts.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
+import { threadQuery } from './queries.ts';
 import styles from './threads.module.css';
-import { PAGE, readTurns, type ThreadTurn } from './turns.ts';
+import type { ThreadTurn } from './turns.ts';
 
 const route = getRouteApi('/p/$entity/$project/threads/$threadId');
 /** Characters of a piece that are shown before it is opened. */
@@ -23,19 +24,10 @@ const SHOWN = 4800;
 export function ThreadPage() {
   const { entity, project: name, threadId } = route.useParams();
   const project = `${entity}/${name}`;
-  const queryKey = ['thread', project, threadId];
+  const ofThread = threadQuery(project, threadId);
   const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } =
-    useInfiniteQuery({
-      queryKey,
-      initialPageParam: undefined as string[] | undefined,
-      queryFn: ({ pageParam, signal }) => readTurns(project, threadId, pageParam, signal),
-      getNextPageParam: (page) => {
-        const last = page.length < PAGE ? undefined : page.at(-1)!.call;
-        return last && [last.started_at, last.id];
-      },
-      structuralSharing: false,
-    });
-  useLive(project, ['calls'], useReread(queryKey));
+    useInfiniteQuery(ofThread);
+  useLive(project, ['calls'], useReread(ofThread.queryKey));
   const turns = data?.pages.flat() ?? [];
   const remarks = useRemarks(
     project,

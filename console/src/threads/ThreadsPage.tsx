@@ -1,9 +1,9 @@
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { allLines, type Schema } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { useLiveList } from '../api/live-list.ts';
 import { noteProject } from '../api/recent-projects.ts';
-import { sourceFilter, withSource } from '../api/sources.ts';
+import { withSource } from '../api/sources.ts';
 import { visible } from '../json/visible-text.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import { count, duration } from '../ui/format.ts';
@@ -13,13 +13,11 @@ import { SourceSelect } from '../ui/SourceSelect.tsx';
 import { Time } from '../ui/Time.tsx';
 import { scrollPosition } from '../ui/scroll-positions.ts';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
+import { readThreads, type Thread, THREADS } from './queries.ts';
 import type { Sort } from './search.ts';
 import styles from './threads.module.css';
 
 const route = getRouteApi('/p/$entity/$project/threads');
-const PAGE = 200;
-
-type Thread = Schema<'ThreadDto'>;
 
 export function ThreadsPage() {
   const { entity, project: name } = route.useParams();
@@ -29,25 +27,12 @@ export function ThreadsPage() {
   const navigate = route.useNavigate();
   useEffect(() => noteProject(project), [project]);
   const { pages, rows, hasTicked, isLater, goOn, toTop, table } = useLiveList<Thread>({
-    queryKey: ['threads', project, sort, up, source],
+    queryKey: keys.threads(project, { sort, up, source }),
     project,
     isLive: true,
     isScrolled: scrollPosition('Threads') > 0,
-    pageSize: PAGE,
-    read: (behind, signal) =>
-      allLines(
-        '/threads/stream_query',
-        {
-          project_id: project,
-          filter: sourceFilter(source),
-          sort_by: [{ field: sort, direction: up ? 'asc' : 'desc' }],
-          limit: PAGE,
-          ...(behind && {
-            after: sort === 'thread_id' ? [behind.thread_id] : [behind[sort], behind.thread_id],
-          }),
-        },
-        signal,
-      ),
+    pageSize: THREADS,
+    read: (behind, signal) => readThreads({ project, sort, up, source, behind }, signal),
   });
   const { data, error, isPending, refetch } = pages;
   const by = (field: Sort, title: string) => (

@@ -6,7 +6,6 @@ import { parseLossless } from '../../../src/platform/json/chat-parts.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
 import { LongText } from '../json/LongText.tsx';
-import { readCall } from '../json/call-document.ts';
 import { decoded, visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
@@ -17,7 +16,7 @@ import { type Tab as TabOf, Tabs } from '../ui/Tabs.tsx';
 import { Time } from '../ui/Time.tsx';
 import type { Tab } from './search.ts';
 import styles from './trace.module.css';
-import type { TraceSpan } from './useTrace.ts';
+import { callQuery, type TraceSpan } from './queries.ts';
 
 const Collect = lazy(() =>
   import('../collect/Collect.tsx').then((module) => ({ default: module.Collect })),
@@ -46,14 +45,7 @@ export function CallPane({
   onShow: (shown: { tab: Tab; with?: string }) => void;
 }) {
   const [text, showText] = useState<number>();
-  const { data, error, refetch } = useQuery({
-    queryKey: ['call', project, span.id, span.end],
-    queryFn: ({ signal }) => readCall(project, span.id, signal),
-    staleTime: Infinity,
-    gcTime: 60_000,
-    structuralSharing: false,
-    placeholderData: (before) => before,
-  });
+  const { data, error, refetch } = useQuery(callQuery(project, span));
   return (
     <section className={styles['pane']} aria-label="Call">
       <header className={styles['paneHeader']}>

@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useMemo, useState } from 'react';
-import { allLines } from '../api/client.ts';
 import { diffJson, type DiffRow } from '../json/diff.ts';
 import { Differences } from '../json/Differences.tsx';
 import type { JsonIndex } from '../json/json-index.ts';
-import { readCall } from '../json/call-document.ts';
 import { Button } from '../ui/Button.tsx';
 import { Field } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
+import { callBeforeQuery, comparedCallQuery } from './queries.ts';
 import styles from './trace.module.css';
 
 const PARTS = ['inputs', 'output', 'attributes', 'exception', 'summary'];
@@ -27,18 +26,8 @@ export function Compare({
   onCompare: (id: string) => void;
 }) {
   const [typed, setTyped] = useState(other ?? '');
-  const before = useQuery({
-    queryKey: ['call before', project, id],
-    queryFn: ({ signal }) => callBefore(project, index, signal),
-    staleTime: Infinity,
-  });
-  const read = useQuery({
-    queryKey: ['call', project, other, 'to compare'],
-    queryFn: ({ signal }) => readCall(project, other!, signal),
-    enabled: other !== undefined,
-    gcTime: 60_000,
-    structuralSharing: false,
-  });
+  const before = useQuery(callBeforeQuery(project, id, index));
+  const read = useQuery(comparedCallQuery(project, other));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onCompare(typed.trim());
@@ -71,26 +60,6 @@ export function Compare({
       {read.data && !isMissing && <CallDifferences ours={index} theirs={read.data} />}
     </div>
   );
-}
-
-/** The id of the previous call of the same op, by start. */
-async function callBefore(
-  project_id: string,
-  index: JsonIndex,
-  signal: AbortSignal,
-): Promise<string | null> {
-  const call = index.member(0, 'call')!;
-  const value = (name: string) => JSON.parse(index.nodeText(index.member(call, name)!)) as string;
-  const request = {
-    project_id,
-    filter: { op_names: [value('op_name')] },
-    query: { $expr: { $lt: [{ $getField: 'started_at' }, { $literal: value('started_at') }] } },
-    sort_by: [{ field: 'started_at', direction: 'desc' as const }],
-    limit: 1,
-    columns: ['id'],
-  };
-  const [found] = await allLines('/calls/stream_query', request, signal);
-  return found?.id ?? null;
 }
 
 function CallDifferences({ ours, theirs }: { ours: JsonIndex; theirs: JsonIndex }) {

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { inputTokens } from '../api/calls.ts';
-import { post, type Schema } from '../api/client.ts';
+import type { Schema } from '../api/client.ts';
 import { wire } from '../api/wire.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { Button } from '../ui/Button.tsx';
 import { count, money } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
+import { costsQuery } from './queries.ts';
 import styles from './trace.module.css';
 
 /** Shows the costs of the call for each model, and explains them on request. */
@@ -22,15 +23,7 @@ export function Costs({
   id: string;
 }) {
   const [isExplained, explain] = useState(false);
-  const explained = useQuery({
-    queryKey: ['explained', project, id],
-    queryFn: async ({ signal }) => {
-      const body = { project_id: project, call_ids: [id] };
-      const { calls } = await post('/cost/explain', body, { signal });
-      return calls[0]?.models ?? [];
-    },
-    enabled: isExplained,
-  });
+  const explained = useQuery({ ...costsQuery(project, id), enabled: isExplained });
   const rows = Object.entries(costsIn(index, call));
   return (
     <div className={styles['costs']}>

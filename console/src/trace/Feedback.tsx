@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { post, type Schema } from '../api/client.ts';
+import { post } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { useLive } from '../api/live.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { tagOf } from '../api/tags.ts';
@@ -13,36 +14,18 @@ import { ErrorNote } from '../ui/Notice.tsx';
 import { Thumb } from '../ui/Thumb.tsx';
 import { Time } from '../ui/Time.tsx';
 import { Annotations } from './Annotations.tsx';
+import { feedbackQuery, type GivenFeedback } from './queries.ts';
 import { Tags } from './Tags.tsx';
 import styles from './trace.module.css';
 
-type GivenFeedback = Schema<'FeedbackDto'>;
-
-const MAX_FEEDBACK = 200;
 const MOST_NOTE = 1024;
 
 export function Feedback({ project, callId }: { project: string; callId: string }) {
   const me = useMe();
   const client = useQueryClient();
   const ref = `${wire.scheme}:///${project}/call/${callId}`;
-  const key = ['feedback', ref];
-  const given = useQuery({
-    queryKey: key,
-    queryFn: async ({ signal }): Promise<GivenFeedback[]> => {
-      const { result } = await post(
-        '/feedback/query',
-        {
-          project_id: project,
-          query: { $expr: { $eq: [{ $getField: wire.ref }, { $literal: ref }] } },
-          sort_by: [{ field: 'created_at', direction: 'desc' }],
-          limit: MAX_FEEDBACK,
-        },
-        { signal },
-      );
-      return result as GivenFeedback[]; // whole rows, because the request names no `fields`
-    },
-  });
-  const again = () => client.invalidateQueries({ queryKey: key });
+  const given = useQuery(feedbackQuery(project, ref));
+  const again = () => client.invalidateQueries({ queryKey: keys.feedback(ref) });
   useLive(project, ['feedback'], again);
   const give = useMutation({
     mutationFn: (said: {

@@ -8,7 +8,7 @@ import { type Graph, type GraphEdge, type GraphNode, makeGraph } from './graph.t
 import styles from './graph.module.css';
 import { layOutNodes } from './layout.ts';
 import type { Tree } from './tree.ts';
-import type { TraceSpan } from './useTrace.ts';
+import type { TraceSpan } from './queries.ts';
 
 const [WIDTH, HEIGHT] = [210, 76];
 const [BETWEEN_COLUMNS, BETWEEN_ROWS] = [90, 26];

@@ -24,7 +24,7 @@ import { callKind } from './call-kind.ts';
 import { CallPane } from './CallPane.tsx';
 import styles from './trace.module.css';
 import { criticalPath, visibleRows, type Tree } from './tree.ts';
-import { MOST_CALLS, type TraceSpan, useTrace } from './useTrace.ts';
+import { MOST_CALLS, type TraceSpan, useTrace } from './queries.ts';
 import { Waterfall } from './Waterfall.tsx';
 
 const GraphView = lazy(() =>

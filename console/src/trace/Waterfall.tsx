@@ -7,7 +7,7 @@ import { Status } from '../ui/Status.tsx';
 import { callKind } from './call-kind.ts';
 import styles from './trace.module.css';
 import type { Tree } from './tree.ts';
-import type { TraceSpan } from './useTrace.ts';
+import type { TraceSpan } from './queries.ts';
 
 const ROW_HEIGHT = 26;
 const INDENT_PX = 14;

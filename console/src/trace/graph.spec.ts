@@ -1,7 +1,7 @@
 import { makeGraph } from './graph.ts';
 import { layOutNodes } from './layout.ts';
 import { makeTree } from './tree.ts';
-import type { TraceSpan } from './useTrace.ts';
+import type { TraceSpan } from './queries.ts';
 
 type Kind = 'agent' | 'tool' | 'llm';
 

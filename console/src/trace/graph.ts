@@ -1,6 +1,6 @@
 import type { CallKind } from '../ui/KindIcon.tsx';
 import type { Tree } from './tree.ts';
-import type { TraceSpan } from './useTrace.ts';
+import type { TraceSpan } from './queries.ts';
 
 /** The calls of one kind and name, or all remaining names of a kind when the graph is too large. */
 export interface GraphNode {

@@ -2,10 +2,10 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import type { CallRow } from '../api/calls.ts';
-import { allLines } from '../api/client.ts';
 import { visible } from '../json/visible-text.ts';
 import controls from '../ui/controls.module.css';
 import { InvalidFilter, parseExpression } from './filter.ts';
+import { completionQuery, sampleDocumentsQuery } from './queries.ts';
 import styles from './traces.module.css';
 
 type Completion = typeof import('./suggestions.ts');
@@ -57,30 +57,9 @@ export function FilterBar({
 
   const rows = isOpen ? shown.current : [];
   const sample = rows.slice(0, SAMPLE).map((row) => row.id);
-  const documents = useQuery({
-    queryKey: ['documents', project, sample],
-    queryFn: ({ signal }) =>
-      allLines(
-        '/calls/stream_query',
-        {
-          project_id: project,
-          filter: { call_ids: sample },
-          columns: ['inputs', 'output', 'attributes'],
-        },
-        signal,
-      ),
-    enabled: isOpen && sample.length > 0,
-    staleTime: Infinity,
-    retry: false,
-  });
-  // loaded when the box is opened: the size of the first load is limited
-  const { data: completion } = useQuery({
-    queryKey: ['completion of filters'],
-    queryFn: () => import('./suggestions.ts'),
-    enabled: isOpen,
-    staleTime: Infinity,
-    structuralSharing: false,
-  });
+  const isAsked = isOpen && sample.length > 0;
+  const documents = useQuery({ ...sampleDocumentsQuery(project, sample), enabled: isAsked });
+  const { data: completion } = useQuery({ ...completionQuery, enabled: isOpen });
   const { from, offered } = completionsAt(isOpen ? completion : undefined, {
     text,
     caret,

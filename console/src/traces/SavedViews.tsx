@@ -1,41 +1,16 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { post } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { VIEW_CLASS } from '../api/object-classes.ts';
 import { useMe, mayActAs } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { Field } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { type TracesSearch, tracesSearch } from './request.ts';
+import type { TracesSearch } from './request.ts';
+import { viewsQuery } from './view-queries.ts';
 import styles from './traces.module.css';
-
-/** Each view is an object of its own, so that it has versions and a history. */
-const CLASS = VIEW_CLASS;
-
-interface SavedView {
-  object_id: string;
-  label: string;
-  search: TracesSearch;
-}
-
-const viewsKey = (project: string) => ['views', project];
-
-async function readViews(project_id: string, signal: AbortSignal): Promise<SavedView[]> {
-  const { objs } = await post(
-    '/objs/query',
-    { project_id, filter: { latest_only: true, base_object_classes: [CLASS] }, limit: 200 },
-    { signal },
-  );
-  return objs.map(({ object_id, val }) => {
-    const { label, search } = (val ?? {}) as { label?: unknown; search?: object };
-    return {
-      object_id,
-      label: typeof label === 'string' ? label : object_id,
-      search: tracesSearch({ ...search }),
-    };
-  });
-}
 
 /** The object id of a view: the words of its label, and a hash that separates labels with the same words. */
 function viewId(label: string): string {
@@ -66,11 +41,8 @@ export function SavedViews({
   const me = useMe();
   const client = useQueryClient();
   const [label, setLabel] = useState('');
-  const kept = useQuery({
-    queryKey: viewsKey(project),
-    queryFn: ({ signal }) => readViews(project, signal),
-  });
-  const changed = () => client.invalidateQueries({ queryKey: viewsKey(project) });
+  const kept = useQuery(viewsQuery(project));
+  const changed = () => client.invalidateQueries({ queryKey: keys.views(project) });
   const save = useMutation({
     mutationFn: () =>
       post('/obj/create', {
@@ -78,8 +50,8 @@ export function SavedViews({
           project_id: project,
           object_id: viewId(label.trim()),
           val: {
-            _type: CLASS,
-            _class_name: CLASS,
+            _type: VIEW_CLASS,
+            _class_name: VIEW_CLASS,
             _bases: ['Object', 'BaseModel'],
             label: label.trim(),
             search,

@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { post, send } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { Collect } from '../collect/Collect.tsx';
 import { TagCalls } from '../collect/TagCalls.tsx';
 import { idBatches } from '../collect/tags.ts';
@@ -80,7 +81,7 @@ function DeleteCalls({
     onSuccess: async () => {
       onClose();
       onDone();
-      await client.invalidateQueries({ queryKey: ['traces'] });
+      await client.invalidateQueries({ queryKey: keys.traces() });
     },
   });
   return (

@@ -18,7 +18,8 @@ import { TimeRange } from '../ui/TimeRange.tsx';
 import { VirtualTable } from '../ui/VirtualTable.tsx';
 import { selectionColumn, traceColumns } from './columns.tsx';
 import { isPath } from './column-names.ts';
-import { countCalls, countText } from './count.ts';
+import { countText } from './count.ts';
+import { countQuery } from './queries.ts';
 import { storeColumns, storedColumns } from './stored-columns.ts';
 import { useDocuments } from './useDocuments.ts';
 import { InvalidFilter } from './filter.ts';
@@ -338,8 +339,8 @@ function NoTraces({
 
 /** Shows the number of all rows. The list does not wait for it. */
 function Count({ chosen, isLive }: { chosen: CallsRequest; isLive: boolean }) {
-  const queryKey = ['count of traces', chosen];
-  const { data } = useQuery({ queryKey, queryFn: ({ signal }) => countCalls(chosen, signal) });
-  useLive(isLive ? chosen.project_id : undefined, ['calls'], useReread(queryKey));
+  const ofCount = countQuery(chosen);
+  const { data } = useQuery(ofCount);
+  useLive(isLive ? chosen.project_id : undefined, ['calls'], useReread(ofCount.queryKey));
   return <span className={styles['count']}>{data && countText(data)}</span>;
 }

@@ -12,7 +12,8 @@ import styles from './traces.module.css';
 import type { Remarks } from '../api/remarks.ts';
 import { columnTitle } from './column-names.ts';
 import type { Sort } from './request.ts';
-import { type CellDocuments, isSmall } from './useDocuments.ts';
+import type { CellDocuments } from './queries.ts';
+import { isSmall } from './useDocuments.ts';
 
 interface ColumnContext {
   project: string;

@@ -3,7 +3,7 @@ import type { CallsRequest } from './request.ts';
 
 const MOST_COUNTED = 10_000;
 
-export interface CallCount {
+interface CallCount {
   count: number;
   /** More rows match than were counted. */
   has_more: boolean;

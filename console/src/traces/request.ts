@@ -107,7 +107,7 @@ const started = (operator: '$gte' | '$lt', time: string) => ({
   [operator]: [{ $getField: 'started_at' }, { $literal: time }],
 });
 
-const and = (conditions: object[]) =>
+export const and = (conditions: object[]) =>
   conditions.length === 1 ? conditions[0]! : { $and: conditions };
 
 /** Requests the page of rows behind a row, in an order. */
@@ -145,26 +145,6 @@ export function pageRequest(
     ...(behind && { after: [first(behind), behind.id] }),
   };
 }
-
-/** Requests the rows before a row, newest first. */
-export function newerRequest(
-  chosen: CallsRequest,
-  { id, started_at }: { id: string; started_at: string },
-  { orSame = false } = {},
-): CallsRequest {
-  const [at, of] = [
-    [{ $getField: 'started_at' }, { $literal: started_at }],
-    [{ $getField: 'id' }, { $literal: id }],
-  ];
-  const ofThatTime = and([{ $eq: at }, orSame ? { $gte: of } : { $gt: of }]);
-  // the second condition implies the first, but only the first can use an index
-  return withAlso(chosen, and([{ $gte: at }, { $or: [{ $gt: at }, ofThatTime] }]));
-}
-
-const withAlso = ({ query, ...rest }: CallsRequest, condition: object): CallsRequest => ({
-  ...rest,
-  query: { $expr: query ? and([query.$expr as object, condition]) : condition },
-});
 
 /** Writes the request as a curl command. The key comes from an environment variable. */
 export const asCurl = (url: string, request: CallsRequest): string =>

@@ -1,18 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import type { CallRow } from '../api/calls.ts';
-import { allLines } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { useLiveList, useReread } from '../api/live-list.ts';
 import { scrollPosition } from '../ui/scroll-positions.ts';
-import { countCalls, countText } from './count.ts';
-import { type CallsRequest, newerRequest, PAGE, pageRequest, type Sort } from './request.ts';
+import { readRows, rowsInViewQuery, waitingQuery } from './queries.ts';
+import { type CallsRequest, PAGE, pageRequest, type Sort } from './request.ts';
 
 export const LABEL = 'Traces';
 /** Rows in view are requested in blocks, so that scrolling by a few lines needs no request. */
 const BLOCK = 50;
-
-const read = (request: CallsRequest, signal?: AbortSignal) =>
-  allLines('/calls/stream_query', request, signal);
 
 /**
  * Reads the rows of a search as a live list, the number of new rows while the list stands still, and the ids in view.
@@ -23,12 +20,12 @@ export function useTraces(
 ) {
   const order = { sort, withSizes };
   const list = useLiveList<CallRow>({
-    queryKey: ['traces', chosen, order],
+    queryKey: keys.traces(chosen, order),
     project: chosen.project_id,
     isLive,
     isScrolled: scrollPosition(LABEL) > 0,
     pageSize: PAGE,
-    read: (behind, signal) => read(pageRequest(chosen, { ...order, behind }), signal),
+    read: (behind, signal) => readRows(pageRequest(chosen, { ...order, behind }), signal),
     onStillTick: () => Promise.all([rereadView(), rereadWaiting()]),
   });
   const { rows, isStill, isLater, pages, table } = list;
@@ -36,27 +33,13 @@ export function useTraces(
 
   const [[first, last], view] = useState([0, BLOCK] as [number, number]);
   const ids = useMemo(() => rows.slice(first, last).map(({ id }) => id), [rows, first, last]);
-  const viewKey = ['traces in view', chosen.project_id, ids];
-  const inView = useQuery({
-    queryKey: viewKey,
-    queryFn: ({ signal }) =>
-      read(
-        pageRequest({ project_id: chosen.project_id, filter: { call_ids: ids } }, { withSizes }),
-        signal,
-      ),
-    enabled: isWatched && ids.length > 0,
-    gcTime: 0,
-  });
-  const rereadView = useReread(viewKey);
+  const ofView = rowsInViewQuery(chosen.project_id, ids, withSizes);
+  const inView = useQuery({ ...ofView, enabled: isWatched && ids.length > 0 });
+  const rereadView = useReread(ofView.queryKey);
 
-  const waitingKey = ['waiting traces', chosen, rows.length, rows[0]?.id, rows.at(-1)?.id];
-  const waiting = useQuery({
-    queryKey: waitingKey,
-    queryFn: ({ signal }) => waitingFor(chosen, rows, pages.data?.pages ?? [], signal),
-    enabled: isWatched && !isLater && !sort,
-    gcTime: 0,
-  });
-  const rereadWaiting = useReread(waitingKey);
+  const ofWaiting = waitingQuery(chosen, rows, pages.data?.pages ?? []);
+  const waiting = useQuery({ ...ofWaiting, enabled: isWatched && !isLater && !sort });
+  const rereadWaiting = useReread(ofWaiting.queryKey);
 
   return {
     ...list,
@@ -77,22 +60,4 @@ export function useTraces(
       },
     },
   };
-}
-
-/** The number of further rows before the last loaded one, as text; empty for none. */
-async function waitingFor(
-  chosen: CallsRequest,
-  rows: CallRow[],
-  pages: CallRow[][],
-  signal: AbortSignal,
-): Promise<string> {
-  const isComplete = (pages.at(-1)?.length ?? 0) < PAGE;
-  const inFront = isComplete ? chosen : newerRequest(chosen, rows.at(-1)!, { orSame: true });
-  const [newer, all] = await Promise.all([
-    countCalls(newerRequest(chosen, rows[0]!), signal),
-    countCalls(inFront, signal, rows.length),
-  ]);
-  // loaded rows that no longer match reduce the difference, but must not hide newer rows
-  const { count, has_more } = newer.count > all.count ? newer : all;
-  return count > 0 ? countText({ count, has_more }) : '';
 }

@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
-import { post, type RequestBody } from '../api/client.ts';
 import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
 import { ErrorRetry } from '../ui/ErrorRetry.tsx';
 import { count } from '../ui/format.ts';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
-import { tracesQuery } from './queries.ts';
+import { lineageQuery, type LineageRequest, tracesQuery } from './queries.ts';
 import { shortId } from './Jobs.tsx';
 import {
   type Graph,
@@ -22,19 +21,13 @@ import {
 } from './lineage-graph.ts';
 import styles from './training.module.css';
 
-type LineageRequest = Omit<RequestBody<'/lineage/query'>, 'project_id'>;
-
 interface ProjectParams {
   entity: string;
   project: string;
 }
 
 export function Lineage({ entity, project, of }: ProjectParams & { of: LineageRequest }) {
-  const project_id = `${entity}/${project}`;
-  const { data, error, refetch } = useQuery({
-    queryKey: ['lineage', project_id, of],
-    queryFn: ({ signal }) => post('/lineage/query', { project_id, ...of }, { signal }),
-  });
+  const { data, error, refetch } = useQuery(lineageQuery(`${entity}/${project}`, of));
   if (error) return <ErrorRetry error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton rows={8} />;
   if (data.edges.length === 0)

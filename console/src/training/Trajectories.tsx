@@ -1,5 +1,4 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { type Schema, send } from '../api/client.ts';
+import { useQuery } from '@tanstack/react-query';
 import { visible } from '../json/visible-text.ts';
 import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
@@ -8,19 +7,9 @@ import { inputClass } from '../ui/Field.tsx';
 import { count, number } from '../ui/format.ts';
 import { EmptyState, Skeleton } from '../ui/Notice.tsx';
 import { firstWords, TrajectoryView } from './TrajectoryView.tsx';
+import { type StoredTrajectory, TRAJECTORIES, trajectoriesQuery } from './queries.ts';
 import { type Order, ORDERS, type TrajectoriesSearch } from './search.ts';
 import styles from './training.module.css';
-
-/** Small, because a trajectory may have hundreds of kilobytes. */
-const PAGE = 25;
-
-/** A trajectory with the members that the service adds to the logged ones. */
-type StoredTrajectory = Schema<'StoredTrajectoryDto'>;
-
-interface Row {
-  text: string;
-  kept: StoredTrajectory;
-}
 
 export function Trajectories({
   modelId,
@@ -36,17 +25,12 @@ export function Trajectories({
   onSearch: (search: TrajectoriesSearch) => void;
 }) {
   const { split, step, sort, page = 1, read } = search;
-  const { data, error, isPlaceholderData, refetch } = useQuery({
-    queryKey: ['trajectories', modelId, jobId, split, step, sort, page],
-    queryFn: ({ signal }) =>
-      findTrajectories({ model_id: modelId, job_id: jobId ?? null }, search, signal),
-    placeholderData: keepPreviousData,
-    structuralSharing: false,
-    gcTime: 60_000,
-  });
+  const { data, error, isPlaceholderData, refetch } = useQuery(
+    trajectoriesQuery({ model_id: modelId, job_id: jobId }, search),
+  );
   if (error) return <ErrorRetry error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton rows={12} />;
-  const rows = data.slice(0, PAGE);
+  const rows = data.slice(0, TRAJECTORIES);
   const shown = rows.find(({ kept }) => kept.id === read) ?? rows[0];
   const choose = (next: TrajectoriesSearch) => {
     const { page: _, read: _read, ...rest } = { ...search, ...next };
@@ -119,7 +103,7 @@ export function Trajectories({
             </li>
           ))}
         </ol>
-        {(page > 1 || data.length > PAGE) && (
+        {(page > 1 || data.length > TRAJECTORIES) && (
           <div className={styles['bar']}>
             <Button
               disabled={page <= 1}
@@ -129,7 +113,7 @@ export function Trajectories({
             </Button>
             <span>Page {page}</span>
             <Button
-              disabled={data.length <= PAGE}
+              disabled={data.length <= TRAJECTORIES}
               onClick={() => onSearch({ ...without(search), page: page + 1 })}
             >
               Next
@@ -162,29 +146,4 @@ const reward = ({ reward: value }: StoredTrajectory) =>
 function without(search: TrajectoriesSearch): TrajectoriesSearch {
   const { page: _, read: _read, ...rest } = search;
   return rest;
-}
-
-/** Reads one row more than a page when more exist. */
-async function findTrajectories(
-  of: object,
-  { split, step, sort, page = 1 }: TrajectoriesSearch,
-  signal: AbortSignal,
-): Promise<Row[]> {
-  const body = {
-    ...of,
-    ...(split !== undefined && { split }),
-    ...(step !== undefined && { step }),
-    sort_by: sort
-      ? [{ field: sort.replace('-', ''), direction: sort.startsWith('-') ? 'desc' : 'asc' }]
-      : [
-          { field: 'created_at', direction: 'desc' },
-          { field: 'group_index', direction: 'asc' },
-          { field: 'trajectory_index', direction: 'asc' },
-        ],
-    limit: PAGE + 1,
-    offset: (page - 1) * PAGE,
-  };
-  const response = await send('POST', '/v1/preview/trajectories/query', { body, signal });
-  const lines = (await response.text()).split('\n').slice(0, -1);
-  return lines.map((text) => ({ text, kept: JSON.parse(text) as StoredTrajectory }));
 }

@@ -2,8 +2,6 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Chat } from '../json/Chat.tsx';
 import { readTrajectoryMessages, joinPieceTexts } from '../../../src/platform/json/chat.ts';
-import { indexJson } from '../json/json-indexer.ts';
-import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
 import { LongText } from '../json/LongText.tsx';
 import { decoded, visible } from '../json/visible-text.ts';
@@ -12,7 +10,7 @@ import { CopyButton } from '../ui/CopyButton.tsx';
 import { bytes, number } from '../ui/format.ts';
 import { ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
-import type { Trajectory } from './queries.ts';
+import { type Trajectory, trajectoryIndexQuery } from './queries.ts';
 import styles from './training.module.css';
 
 const MOST_FACTS = 24;
@@ -82,13 +80,7 @@ function Histories({ trajectory }: { trajectory: Trajectory }) {
 /** Shows the JSON with every digit as it was sent. Logprobs are not included. */
 function Data({ id, text }: { id: string; text: string }) {
   const [shown, show] = useState<number>();
-  const { data: index, error } = useQuery({
-    queryKey: ['index of trajectory', id],
-    queryFn: ({ signal }): Promise<JsonIndex> => indexJson(text, signal),
-    staleTime: Infinity,
-    gcTime: 0,
-    structuralSharing: false,
-  });
+  const { data: index, error } = useQuery(trajectoryIndexQuery(id, text));
   if (error) return <ErrorNote error={error} />;
   if (!index) return <Skeleton rows={8} />;
   if (shown !== undefined)

@@ -1,6 +1,9 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import { allLines, type Answer, post, type Schema, send } from '../api/client.ts';
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { allLines, type Answer, post, type RequestBody, type Schema, send } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
+import { indexJson } from '../json/json-indexer.ts';
 import type { JsonIndex } from '../json/json-index.ts';
+import type { TrajectoriesSearch } from './search.ts';
 
 export type Model = Schema<'ModelDto'>;
 export type Job = Schema<'TrainingJobDto'>;
@@ -54,7 +57,7 @@ export async function* readPages<P extends List>(
 /** Reads pages of a list, newest items first. */
 export const newestFirst = <P extends List>(path: P, asked: ListRequest) =>
   infiniteQueryOptions({
-    queryKey: ['training', path, asked],
+    queryKey: keys.trainingList(path, asked),
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
       pageQuery(path, { ...asked, order: 'desc', after: pageParam }, signal),
@@ -63,7 +66,7 @@ export const newestFirst = <P extends List>(path: P, asked: ListRequest) =>
 
 export const modelsQuery = (entity: string, project: string) =>
   queryOptions({
-    queryKey: ['models', entity, project],
+    queryKey: keys.models(entity, project),
     queryFn: async ({ signal }) => {
       const models: Model[] = [];
       for await (const page of readPages('/v1/preview/models', { entity, project }, signal)) {
@@ -89,7 +92,7 @@ const BUILDS = 100;
 
 export const buildsQuery = (project_id: string, buildId?: string) =>
   infiniteQueryOptions({
-    queryKey: ['builds', project_id, buildId],
+    queryKey: keys.builds(project_id, buildId),
     initialPageParam: 0,
     queryFn: async ({ pageParam, signal }) => {
       const { builds } = await post(
@@ -128,7 +131,7 @@ export type Trajectory = Schema<'TrajectoryDto'>;
 /** Reads the trace ids of calls. */
 export const tracesQuery = (project_id: string, ids: readonly string[]) =>
   queryOptions({
-    queryKey: ['traces of', project_id, ids],
+    queryKey: keys.callTraces(project_id, ids),
     enabled: ids.length > 0,
     staleTime: Infinity,
     queryFn: async ({ signal }) => {
@@ -156,7 +159,7 @@ export interface FeedbackTerm {
 /** Reads the possible terms of a reward: types of the newest feedback, and the paths of values in it. */
 export const termsQuery = (project_id: string) =>
   queryOptions({
-    queryKey: ['terms', project_id],
+    queryKey: keys.rewardTerms(project_id),
     queryFn: async ({ signal }): Promise<FeedbackTerm[]> => {
       const { result } = await post(
         '/feedback/query',
@@ -186,3 +189,72 @@ function* valuePaths(value: unknown, path: string[] = []): Generator<[string, bo
   } else if (!Array.isArray(value) && path.length < MOST_DEPTH)
     for (const [name, inner] of Object.entries(value)) yield* valuePaths(inner, [...path, name]);
 }
+
+export type LineageRequest = Omit<RequestBody<'/lineage/query'>, 'project_id'>;
+
+export const lineageQuery = (project_id: string, of: LineageRequest) =>
+  queryOptions({
+    queryKey: keys.lineage(project_id, of),
+    queryFn: ({ signal }) => post('/lineage/query', { project_id, ...of }, { signal }),
+  });
+
+/** Trajectories of a page. It is small, because a trajectory may have hundreds of kilobytes. */
+export const TRAJECTORIES = 25;
+
+/** A trajectory with the members that the service adds to the logged ones. */
+export type StoredTrajectory = Schema<'StoredTrajectoryDto'>;
+
+interface TrajectoryRow {
+  text: string;
+  kept: StoredTrajectory;
+}
+
+/** Reads a page of the trajectories of a model or of a job. */
+export const trajectoriesQuery = (
+  of: { model_id: string; job_id: string | undefined },
+  search: TrajectoriesSearch,
+) => {
+  const { split, step, sort, page = 1 } = search;
+  return queryOptions({
+    queryKey: keys.trajectories({ ...of, split, step, sort, page }),
+    queryFn: ({ signal }) => findTrajectories({ ...of, job_id: of.job_id ?? null }, search, signal),
+    placeholderData: keepPreviousData,
+    structuralSharing: false,
+    gcTime: 60_000,
+  });
+};
+
+/** Reads one row more than a page when more exist. */
+async function findTrajectories(
+  of: object,
+  { split, step, sort, page = 1 }: TrajectoriesSearch,
+  signal: AbortSignal,
+): Promise<TrajectoryRow[]> {
+  const body = {
+    ...of,
+    ...(split !== undefined && { split }),
+    ...(step !== undefined && { step }),
+    sort_by: sort
+      ? [{ field: sort.replace('-', ''), direction: sort.startsWith('-') ? 'desc' : 'asc' }]
+      : [
+          { field: 'created_at', direction: 'desc' },
+          { field: 'group_index', direction: 'asc' },
+          { field: 'trajectory_index', direction: 'asc' },
+        ],
+    limit: TRAJECTORIES + 1,
+    offset: (page - 1) * TRAJECTORIES,
+  };
+  const response = await send('POST', '/v1/preview/trajectories/query', { body, signal });
+  const lines = (await response.text()).split('\n').slice(0, -1);
+  return lines.map((text) => ({ text, kept: JSON.parse(text) as StoredTrajectory }));
+}
+
+/** Indexes the stored JSON of a trajectory. */
+export const trajectoryIndexQuery = (id: string, text: string) =>
+  queryOptions({
+    queryKey: keys.trajectoryIndex(id),
+    queryFn: ({ signal }): Promise<JsonIndex> => indexJson(text, signal),
+    staleTime: Infinity,
+    gcTime: 0,
+    structuralSharing: false,
+  });

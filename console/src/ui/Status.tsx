@@ -2,7 +2,7 @@ import type { DerivedSummary } from '../api/calls.ts';
 import type { Schema } from '../api/client.ts';
 import styles from './controls.module.css';
 
-export type CallStatus = DerivedSummary['status'];
+type CallStatus = DerivedSummary['status'];
 export type JobStatus = Schema<'TrainingJobDto'>['status'];
 
 const LOOK: Record<CallStatus | JobStatus, [className: string, label: string]> = {

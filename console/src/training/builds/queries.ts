@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { send } from '../../api/client.ts';
+import { keys } from '../../api/keys.ts';
 import { indexJson } from '../../json/json-indexer.ts';
 import { readGroup } from '../queries.ts';
 
@@ -9,7 +10,7 @@ const MOST_SAMPLE = 8_000_000;
 /** Reads the first groups of a build, as far as they fit into `MOST_SAMPLE`. */
 export const samplesQuery = (project_id: string, build_id: string, groups: number) =>
   queryOptions({
-    queryKey: ['samples', project_id, build_id],
+    queryKey: keys.buildSamples(project_id, build_id),
     staleTime: Infinity,
     gcTime: 60_000,
     structuralSharing: false,

@@ -1,12 +1,13 @@
 import { queryOptions } from '@tanstack/react-query';
 import { get, type Schema } from '../../api/client.ts';
+import { keys } from '../../api/keys.ts';
 import { type Job, readPages } from '../queries.ts';
 
 export type JobEvent = Schema<'TrainingJobEventDto'>;
 
 export const jobQuery = (id: string) =>
   queryOptions({
-    queryKey: ['job', id],
+    queryKey: keys.job(id),
     queryFn: ({ signal }) =>
       get('/v1/preview/training-jobs/{id}', { to: `/v1/preview/training-jobs/${id}`, signal }),
   });
@@ -17,7 +18,11 @@ export const jobQuery = (id: string) =>
  */
 export const eventsQuery = (job: Job | undefined) =>
   queryOptions({
-    queryKey: ['events', job?.id, job?.attempt, job?.status === 'queued'],
+    queryKey: keys.jobEvents({
+      id: job?.id,
+      attempt: job?.attempt,
+      isQueued: job?.status === 'queued',
+    }),
     enabled: job !== undefined,
     structuralSharing: false,
     queryFn: async ({ signal, client, queryKey }) => {

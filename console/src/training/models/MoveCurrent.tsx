@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { post } from '../../api/client.ts';
+import { keys } from '../../api/keys.ts';
 import { Button } from '../../ui/Button.tsx';
 import { Dialog, DialogActions } from '../../ui/Dialog.tsx';
 import { ErrorNote } from '../../ui/Notice.tsx';
-import { aliasesQuery } from './queries.ts';
 
 /** Makes a step the current one without a gate, after a confirmation. */
 export function MoveCurrent({
@@ -28,7 +28,7 @@ export function MoveCurrent({
     mutationFn: () =>
       post('/models/promote', { project_id, model_id: modelId, step, by_hand: true }),
     onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: aliasesQuery(project_id, modelId).queryKey });
+      await client.invalidateQueries({ queryKey: keys.aliases(project_id, modelId) });
       ask(false);
     },
   });

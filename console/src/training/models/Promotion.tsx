@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { post } from '../../api/client.ts';
+import { keys } from '../../api/keys.ts';
 import { mayActAs, useMe } from '../../api/session.ts';
 import { Button } from '../../ui/Button.tsx';
 import { ErrorRetry } from '../../ui/ErrorRetry.tsx';
@@ -68,8 +69,7 @@ function Comparison({
   });
   const promote = useMutation({
     mutationFn: (gate: Gate) => post('/models/promote', { ...key, gate }),
-    onSuccess: () =>
-      client.invalidateQueries({ queryKey: aliasesQuery(project_id, modelId).queryKey }),
+    onSuccess: () => client.invalidateQueries({ queryKey: keys.aliases(project_id, modelId) }),
   });
   const { data: result, variables: wanted } = compare;
   const isOther = result !== undefined && result.against_step !== against;

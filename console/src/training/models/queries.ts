@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { post, type RequestBody, type Schema, send } from '../../api/client.ts';
+import { keys } from '../../api/keys.ts';
 import { formatJson } from '../../json/json-format.ts';
 import { indexJson } from '../../json/json-indexer.ts';
 import { newestFirst } from '../queries.ts';
@@ -16,7 +17,7 @@ export const CURRENT = 'current';
 /** Reads the aliases of a model and their history, newest move first. */
 export const aliasesQuery = (project_id: string, model_id: string) =>
   queryOptions({
-    queryKey: ['aliases', project_id, model_id],
+    queryKey: keys.aliases(project_id, model_id),
     queryFn: ({ signal }) => post('/models/aliases/query', { project_id, model_id }, { signal }),
   });
 
@@ -37,7 +38,7 @@ const checkpointPath = (modelId: string, step: number) =>
 /** Reads a checkpoint with its files. Its config stays the text that the trainer sent. */
 export const checkpointQuery = (modelId: string, step: number) =>
   queryOptions({
-    queryKey: ['checkpoint', modelId, step],
+    queryKey: keys.checkpoint(modelId, step),
     queryFn: async ({ signal }) => {
       const response = await send('GET', checkpointPath(modelId, step), { signal });
       const index = await indexJson(await response.text(), signal);

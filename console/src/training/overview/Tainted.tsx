@@ -1,4 +1,4 @@
-import { queryOptions, useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { post, type Schema } from '../../api/client.ts';
@@ -13,6 +13,7 @@ import { Status } from '../../ui/Status.tsx';
 import { Table } from '../../ui/Table.tsx';
 import { Time } from '../../ui/Time.tsx';
 import { shortId } from '../Jobs.tsx';
+import { type PurgeScope, taintedQuery } from './queries.ts';
 import styles from '../training.module.css';
 
 interface ProjectParams {
@@ -22,18 +23,6 @@ interface ProjectParams {
 
 type Checkpoint = Schema<'TaintedCheckpointDto'>;
 type Job = Schema<'TaintedJobDto'>;
-
-/** The scope of a purge to check: a user or some calls. Empty lists what is already tainted. */
-interface PurgeScope {
-  user_id?: string;
-  call_ids?: string[];
-}
-
-const taintedQuery = (project_id: string, reached: PurgeScope) =>
-  queryOptions({
-    queryKey: ['tainted', project_id, reached],
-    queryFn: ({ signal }) => post('/lineage/tainted', { project_id, ...reached }, { signal }),
-  });
 
 const OUTCOMES: Record<Schema<'RetrainedJobDto'>['outcome'], string> = {
   queued: 'is queued',

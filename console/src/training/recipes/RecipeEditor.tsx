@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
+import { keys } from '../../api/keys.ts';
 import { useState } from 'react';
 import { useLive } from '../../api/live.ts';
 import type { Violation } from '../../api/problem.ts';
@@ -9,7 +10,7 @@ import { Button } from '../../ui/Button.tsx';
 import { inputClass } from '../../ui/Field.tsx';
 import { ErrorNote } from '../../ui/Notice.tsx';
 import { Page } from '../../ui/Page.tsx';
-import { type PublishedRecipe, publishRecipe, recipeQuery, recipesQuery } from './queries.ts';
+import { type PublishedRecipe, publishRecipe, recipeQuery } from './queries.ts';
 import type { RecipeDraft } from './recipe-drafts.ts';
 import { nodeAt, withoutValue, withValue } from './recipe-text.ts';
 import { RecipeForm } from './RecipeForm.tsx';
@@ -37,9 +38,7 @@ export function RecipeEditor({
   const client = useQueryClient();
   const recipe = useRecipeDraft({ project: id, name, published, kept });
   const [refused, setRefused] = useState<readonly Violation[]>([]);
-  useLive(id, ['objects'], () =>
-    client.invalidateQueries({ queryKey: recipeQuery(id, name).queryKey }),
-  );
+  useLive(id, ['objects'], () => client.invalidateQueries({ queryKey: keys.recipe(id, name) }));
   const { text, index, broken, lastIndex, edit } = recipe;
   return (
     <Page
@@ -164,7 +163,7 @@ function Publish({
     mutationFn: () => publishRecipe(id, name, withClass(text)),
     onSuccess: async () => {
       await client.fetchQuery({ ...recipeQuery(id, name), staleTime: 0 });
-      await client.invalidateQueries({ queryKey: recipesQuery(id).queryKey });
+      await client.invalidateQueries({ queryKey: keys.recipes(id) });
       forget(); // only after the new version is loaded
     },
   });

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { post, type RequestBody } from '../../api/client.ts';
+import { keys } from '../../api/keys.ts';
 import type { Violation } from '../../api/problem.ts';
 import { mayActAs, useMe } from '../../api/session.ts';
 import { diffJson } from '../../json/diff.ts';
@@ -252,7 +253,7 @@ function CreateBuild({
         ...(errors.length > 0 && { accept: errors }),
       }),
     onSuccess: async ({ build_id: buildId }) => {
-      await client.invalidateQueries({ queryKey: ['builds'] });
+      await client.invalidateQueries({ queryKey: keys.builds() });
       await navigate({
         to: '/p/$entity/$project/training/builds/$buildId',
         params: { entity, project, buildId },

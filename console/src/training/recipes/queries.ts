@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { post, type Schema, send } from '../../api/client.ts';
+import { keys } from '../../api/keys.ts';
 import { Problem, type Violation } from '../../api/problem.ts';
 import { wire } from '../../api/wire.ts';
 import { formatJson } from '../../json/json-format.ts';
@@ -8,7 +9,7 @@ import { type Hint, type BuildPreview, readGroup, type Sample } from '../queries
 
 export const recipesQuery = (project_id: string) =>
   queryOptions({
-    queryKey: ['recipes', project_id],
+    queryKey: keys.recipes(project_id),
     queryFn: async ({ signal }) => {
       const { objs } = await post(
         '/objs/query',
@@ -35,7 +36,7 @@ export interface PublishedRecipe {
 /** Reads the newest version of a recipe; null when none exists. */
 export const recipeQuery = (project_id: string, object_id: string) =>
   queryOptions({
-    queryKey: ['recipe', project_id, object_id],
+    queryKey: keys.recipe(project_id, object_id),
     queryFn: async ({ signal }): Promise<PublishedRecipe | null> => {
       try {
         const body = { project_id, object_id, digest: 'latest' };
@@ -85,7 +86,7 @@ const SAMPLES = 1;
 /** Reads a preview of a recipe without storing anything. A request that is no longer needed is aborted. */
 export const previewQuery = (project_id: string, tried: RecipeSource, mode: Mode) =>
   queryOptions({
-    queryKey: ['preview', project_id, tried, mode],
+    queryKey: keys.buildPreview(project_id, tried, mode),
     staleTime: Infinity,
     gcTime: 60_000,
     structuralSharing: false,

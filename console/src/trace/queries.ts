@@ -1,15 +1,24 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo, useRef } from 'react';
-import { callCost, type CallRow, derivedSummary, callTokens } from '../api/calls.ts';
-import { streamLines, post, type RequestBody } from '../api/client.ts';
+import {
+  callCost,
+  type CallRow,
+  callTokens,
+  type DerivedSummary,
+  derivedSummary,
+} from '../api/calls.ts';
+import { allLines, post, type RequestBody, type Schema, streamLines } from '../api/client.ts';
+import { keys } from '../api/keys.ts';
 import { useLive } from '../api/live.ts';
+import { wire } from '../api/wire.ts';
+import { readCall } from '../json/call-document.ts';
+import type { JsonIndex } from '../json/json-index.ts';
 import { opName } from '../ui/format.ts';
-import type { CallStatus } from '../ui/Status.tsx';
 import { type TreeSpan, makeTree } from './tree.ts';
 
 /** The data of a call that the tree shows. Its documents are read when it is selected. */
 export interface TraceSpan extends TreeSpan {
-  status: CallStatus;
+  status: DerivedSummary['status'];
   opName: string;
   startedAt: string;
   threadId: string | null;
@@ -74,7 +83,7 @@ const LEAST_BETWEEN_MS = 5000;
  */
 export function useTrace(project: string, traceId: string) {
   const client = useQueryClient();
-  const queryKey = ['trace', project, traceId];
+  const queryKey = keys.trace(project, traceId);
   const base = { project_id: project, filter: { trace_ids: [traceId] } };
   const lastWhole = useRef({ at: 0, took: 0 });
   const query = useQuery({
@@ -138,3 +147,104 @@ async function readOn(
   const added = [...found.values()].filter(({ id }) => !ids.has(id));
   return changed || added.length > 0 ? [...merged, ...added] : undefined;
 }
+
+/** Reads the root of a trace with tokens and costs of all its calls. `told` is the number of calls with tokens. */
+export const traceSpendingQuery = (project: string, traceId: string, told: number) =>
+  queryOptions({
+    queryKey: keys.traceSpending(project, traceId, told),
+    queryFn: async ({ signal }) => {
+      const request = {
+        project_id: project,
+        filter: { trace_ids: [traceId], trace_roots_only: true },
+        columns: ['summary'],
+        include_costs: true,
+        include_trace_totals: true,
+        limit: 1,
+      };
+      return (await allLines('/calls/stream_query', request, signal))[0] ?? null;
+    },
+    enabled: told > 0,
+    placeholderData: (before) => before,
+    gcTime: 0,
+  });
+
+/** Reads the documents of a call, and again when it has ended. */
+export const callQuery = (project: string, { id, end }: TraceSpan) =>
+  queryOptions({
+    queryKey: keys.call(project, id, end),
+    queryFn: ({ signal }) => readCall(project, id, signal),
+    staleTime: Infinity,
+    gcTime: 60_000,
+    structuralSharing: false,
+    placeholderData: (before) => before,
+  });
+
+export const comparedCallQuery = (project: string, id: string | undefined) =>
+  queryOptions({
+    queryKey: keys.comparedCall(project, id),
+    queryFn: ({ signal }) => readCall(project, id!, signal),
+    enabled: id !== undefined,
+    gcTime: 60_000,
+    structuralSharing: false,
+  });
+
+/** Reads the id of the previous call of the same op, by start. `index` has the documents of the call. */
+export const callBeforeQuery = (project: string, id: string, index: JsonIndex) =>
+  queryOptions({
+    queryKey: keys.callBefore(project, id),
+    queryFn: ({ signal }) => callBefore(project, index, signal),
+    staleTime: Infinity,
+  });
+
+async function callBefore(
+  project_id: string,
+  index: JsonIndex,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const call = index.member(0, 'call')!;
+  const value = (name: string) => JSON.parse(index.nodeText(index.member(call, name)!)) as string;
+  const request = {
+    project_id,
+    filter: { op_names: [value('op_name')] },
+    query: { $expr: { $lt: [{ $getField: 'started_at' }, { $literal: value('started_at') }] } },
+    sort_by: [{ field: 'started_at', direction: 'desc' as const }],
+    limit: 1,
+    columns: ['id'],
+  };
+  const [found] = await allLines('/calls/stream_query', request, signal);
+  return found?.id ?? null;
+}
+
+/** Explains the costs of a call for each model. */
+export const costsQuery = (project: string, id: string) =>
+  queryOptions({
+    queryKey: keys.costs(project, id),
+    queryFn: async ({ signal }) => {
+      const body = { project_id: project, call_ids: [id] };
+      const { calls } = await post('/cost/explain', body, { signal });
+      return calls[0]?.models ?? [];
+    },
+  });
+
+export type GivenFeedback = Schema<'FeedbackDto'>;
+
+const MAX_FEEDBACK = 200;
+
+/** Reads the feedback on a call, newest first. */
+export const feedbackQuery = (project: string, ref: string) =>
+  queryOptions({
+    queryKey: keys.feedback(ref),
+    queryFn: async ({ signal }): Promise<GivenFeedback[]> => {
+      const { result } = await post(
+        '/feedback/query',
+        {
+          project_id: project,
+          query: { $expr: { $eq: [{ $getField: wire.ref }, { $literal: ref }] } },
+          sort_by: [{ field: 'created_at', direction: 'desc' }],
+          limit: MAX_FEEDBACK,
+        },
+        { signal },
+      );
+      return result as GivenFeedback[]; // whole rows, because the request names no `fields`
+    },
+  });
