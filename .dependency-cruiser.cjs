@@ -188,7 +188,7 @@ module.exports = {
         path: '^src/',
         pathNot: [
           '^src/platform/json/',
-          '^src/tracing/calls/source/naming[.]ts$', // pure, and one rule for the list and the service
+          '^src/tracing/naming[.]ts$', // pure, and one rule for the list and the service
         ],
       },
     ),
