@@ -61,7 +61,9 @@ function tasksOfCode(): string[] {
   const given = found.filter(([, name]) => !name).map(([, , expression]) => expression);
   expect(given).toEqual(['marked.what']); // the base class of the refreshers passes its own name
   const refreshers = texts.filter((text) => text.includes('extends MarksRefresher'));
-  const marked = texts.flatMap((text) => [...text.matchAll(/: MarkedStatistics = \{[^}]+what: '([^']+)'/g)]);
+  const marked = texts.flatMap((text) => [
+    ...text.matchAll(/: MarkedStatistics = \{[^}]+what: '([^']+)'/g),
+  ]);
   expect(marked).toHaveLength(refreshers.length);
   return [...found, ...marked].flatMap(([, name]) => name ?? []);
 }
