@@ -6,7 +6,7 @@
  *     npm run build && node bench/console.mjs [calls=1000000] [calls of the trace=50000]
  *
  * Each page is opened five times with empty caches; the median counts. All of it is slower on a busy machine, so the
- * load is printed. Of a trace with more calls the page shows the first 50,000.
+ * load is printed. The page shows the first 50,000 calls of a longer trace.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';

@@ -1,5 +1,5 @@
-// The same calls in the formats of clients. Bodies are made once and get new ids for each request, so that the client
-// of a bench costs little.
+// Writes calls as each client formats them, with equal contents. Bodies are made once and get new ids for each
+// request, so that the client of a bench costs little.
 import { fileURLToPath } from 'node:url';
 import protobuf from 'protobufjs';
 

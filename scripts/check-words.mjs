@@ -151,7 +151,7 @@ function checkComments(file, comments) {
     )
       continue;
     const first = lines.find((one) => one.trim() !== '')?.trim() ?? '';
-    if (isDoc && FRAGMENT.test(first))
+    if (FRAGMENT.test(first))
       faults.push({ file, line, fault: `a comment begins with a fragment: ${first.slice(0, 60)}` });
     rawLines.forEach((raw, i) => {
       if (raw.length > MAX_LINE && !/https?:\/\//.test(raw))

@@ -55,7 +55,7 @@ export function Chat({ said, others = [] }: Pick<Conversation, 'said'> & Partial
   );
 }
 
-/** Shows the pieces of a message. Of a long piece only `most` characters are shown until it is opened. */
+/** Shows the pieces of a message. A long piece shows only `most` characters until it is opened. */
 export const MessagePieces = ({ of, most }: { of: ChatMessage['pieces']; most: number }) =>
   of.map((piece, n) => <PieceView key={n} piece={piece} most={most} />);
 

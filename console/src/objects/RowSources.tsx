@@ -4,7 +4,7 @@ import { Time } from '../ui/Time.tsx';
 import type { RowSource } from './queries.ts';
 import styles from './objects.module.css';
 
-/** Shows the call that a row was made from, with time and user. Of several calls it shows the first. */
+/** Shows the call that a row was made from, with time and user. A row of several calls shows the first one. */
 export function RowSources({
   project,
   sources,

@@ -26,7 +26,7 @@ export const tooManyLong = () => new Busy('too many long reads and writes are un
  * waiting entity that holds the fewest slots, and within it to the key that holds the fewest. A tie goes to the one
  * that was served longest ago. An entity never holds the last slot, so that its keys together cannot lock out others.
  * While an entity waits that holds fewer slots than another, the slowest reader of the other one is cut if it is slow.
- * The same rule holds between the keys of an entity.
+ * Between the keys of an entity, slots are cut by this rule too.
  */
 export class ConnectionSlots {
   private readonly held = new Set<ConnectionSlot>();

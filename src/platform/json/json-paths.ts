@@ -7,7 +7,7 @@ type Path = readonly PathStep[];
 
 /** A node of the tree of all paths. A node that is never reached gets no children, however long its paths are. */
 class PathNode {
-  /** Range found last, and the visit of the parent in which it was found. Of a repeated key the last value counts. */
+  /** Range found last, and the visit of the parent in which it was found. The last value of a repeated key counts. */
   span: TextRange | undefined;
   visit = 0;
   visitBefore = 0;

@@ -120,7 +120,7 @@ export async function bootstrapInterval(
     means[draw] = sum / length;
   }
   means.sort();
-  // Of B sorted means, the (B + 1)·α-th is the quantile α.
+  // The quantile α of B sorted means is their (B + 1)·α-th.
   const at = Math.max(1, Math.floor((DRAWS + 1) * ((1 - confidence) / 2)));
   return [means[at - 1]!, means[DRAWS - at]!];
 }

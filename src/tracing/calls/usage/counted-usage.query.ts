@@ -44,9 +44,9 @@ const endOf = (call: Sql) =>
 /**
  * True if another call reports the usage of the call `c` too, and counts it. That call has the same response, as many
  * tokens, and is close in time.
- * Of all calls that report the usage, one in the trace that began first counts it. In this trace it is the call that
- * began last before other traces reported it, because it lies deepest. A call that sums up other calls counts the usage
- * only if all calls that report it are sums.
+ * One call counts the usage for all calls that report it. It lies in the trace that began first, and there it is the
+ * call that began last before other traces reported the usage, because it lies deepest. A call that sums up other calls
+ * counts the usage only if all calls that report it are sums.
  */
 function isRepeated(projectId: string, scope: Sql): Sql {
   const near = sql`SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
