@@ -81,7 +81,6 @@ function scriptComments(source, text) {
       comments.push({
         line: line + 1,
         lines,
-        isDoc: raw.startsWith('/**'),
         rawLines: linesAt(text, pos, end),
       });
       continue;
@@ -96,7 +95,6 @@ function scriptComments(source, text) {
       comments.push({
         line: line + 1,
         lines: [one],
-        isDoc: false,
         isLine: true,
         next: line + 1,
         rawLines: isAlone(text, pos) ? linesAt(text, pos, end) : [],
@@ -124,7 +122,6 @@ function hashComments(text, mark) {
       comments.push({
         line: i + 1,
         lines: [raw.replace(mark, '')],
-        isDoc: false,
         next: i + 1,
         rawLines: [raw],
       });
@@ -137,13 +134,13 @@ function pythonComments(text) {
   for (const match of text.matchAll(/^[ \t]*(?:"""([\s\S]*?)""")/gm)) {
     const line = text.slice(0, match.index).split('\n').length;
     const lines = match[1].split('\n').map((one) => one.trim());
-    comments.push({ line, lines, isDoc: true, rawLines: match[0].split('\n') });
+    comments.push({ line, lines, rawLines: match[0].split('\n') });
   }
   return comments;
 }
 
 function checkComments(file, comments) {
-  for (const { line, lines, isDoc, rawLines } of comments) {
+  for (const { line, lines, rawLines } of comments) {
     if (
       lines.some((one) =>
         /^(eslint|oxlint|prettier|@ts-|v8 ignore|jscpd|#\s*(type|noqa))/.test(one.trim()),

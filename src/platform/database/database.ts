@@ -21,8 +21,8 @@ import {
 } from './statement-watch.js';
 
 /**
- * Number of connections that no work may hold for long: two fifths of the pool, at least one. In a pool of ten these are
- * the four that `GroupCommit` uses.
+ * Number of connections that no work may hold for long: two fifths of the pool, at least one. In a pool of ten, these
+ * are the four that `GroupCommit` uses.
  */
 const keptConnections = (poolSize: number) => Math.max(1, Math.floor(0.4 * poolSize));
 
