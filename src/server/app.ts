@@ -15,9 +15,9 @@ import { problem, PROBLEM_JSON } from '../platform/http/error.filter.js';
 import { ports } from '../platform/http/ports.js';
 import { ApiError, ERRORS } from '../platform/errors.js';
 import { PinoLoggerService } from '../platform/process/logger.js';
-import { inDialect, pathBelowDoor } from '../platform/http/wire-names.js';
 import type { Config } from '../platform/config/config.js';
 import { consoleFiles } from '../doors/console/console-files.js';
+import { weaveDoor } from '../doors/weave/weave-door.js';
 import { decodeOtlpHeaders } from './encoded-headers.js';
 import { Database } from '../platform/database/database.js';
 import { TRAJECTORY_SCHEMAS } from '../training/trajectory-rules.js';
@@ -68,17 +68,6 @@ export async function createApp(
     customSiteTitle: 'Skein API',
   });
   return app;
-}
-
-/** Answers requests below `/weave` in weave's names. With `WIRE_DIALECT=weave` the root does the same. */
-function weaveDoor({ wireDialect }: Config) {
-  return (request: Request, _: Response, next: NextFunction): void => {
-    const path = pathBelowDoor(request.url);
-    if (path !== undefined) request.url = path;
-    const dialect = path === undefined ? wireDialect : 'weave';
-    if (dialect === 'svc') next();
-    else inDialect(dialect, next);
-  };
 }
 
 /** Policy for Swagger UI, which the service serves itself. Its page has inline styles, but no inline script. */

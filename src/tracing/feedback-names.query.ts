@@ -1,6 +1,6 @@
 // SQL: the spelling of stored refs and types of feedback depends on the client that sent them.
 import { SCHEME, spellRefs } from '../platform/http/refs.js';
-import { ALL_WIRE, otherWire, WIRE, wire } from '../platform/http/wire-names.js';
+import { ALL_WIRE, otherWire, wire } from '../platform/http/wire-names.js';
 import { column, type Operand } from '../platform/query/columns.js';
 import { identifier, join, type Sql, sql } from '../platform/query/sql.js';
 
@@ -14,9 +14,9 @@ const refPrefix = (): SpellingPrefix => ({
   own: `${wire().scheme}:///`,
   other: `${otherWire().scheme}:///`,
 });
-const typePrefix = (): SpellingPrefix => ({
-  own: `${wire().feedback}.`,
-  other: `${otherWire().feedback}.`,
+const typePrefix = (own = wire(), other = otherWire()): SpellingPrefix => ({
+  own: `${own.feedback}.`,
+  other: `${other.feedback}.`,
 });
 
 /**
@@ -54,10 +54,7 @@ export const isOfType = (...types: readonly string[]) =>
   sql`(f.feedback_type = ANY(${types.flatMap((type) => bothSpellings(type, typePrefix()))}::text[]))`;
 
 /** Returns a type in the neutral spelling. */
-export const neutralType = (type: string) =>
-  ALL_WIRE.some(({ feedback }) => type.startsWith(`${feedback}.`))
-    ? WIRE.feedback + type.slice(type.indexOf('.'))
-    : type;
+export const neutralType = (type: string) => bothSpellings(type, typePrefix(...ALL_WIRE))[0]!;
 
 /** Returns a type in the spelling of the request's dialect. */
 export const ownType = (type: string) => bothSpellings(type, typePrefix())[0]!;

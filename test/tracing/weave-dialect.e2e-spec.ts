@@ -52,6 +52,34 @@ describe('/weave', () => {
     expect(body.errors).toEqual([{ path: 'start.wb_run_step', message: expect.any(String) }]);
   });
 
+  it('groups statistics by its own name of the user alone', async () => {
+    const ask = (url: string, user: string) =>
+      send(
+        `${url}/calls/stats`,
+        {
+          project_id,
+          start: '2026-01-01T00:00:00Z',
+          call_metrics: [{ metric: 'call_count' }],
+          group_by: [user],
+        },
+        { authorization: basic(app.key) },
+      );
+    const root = app.url.replace('/weave', '');
+    const [own, neutral] = [await ask(app.url, 'wb_user_id'), await ask(root, 'svc_user_id')];
+    expect(own.body.call_buckets).toContainEqual(expect.objectContaining({ wb_user_id: 'ada' }));
+    expect(neutral.body.call_buckets).toContainEqual(
+      expect.objectContaining({ svc_user_id: 'ada' }),
+    );
+    for (const [url, user, known] of [
+      [app.url, 'svc_user_id', 'wb_user_id'],
+      [root, 'wb_user_id', 'svc_user_id'],
+    ] as const)
+      expect(await ask(url, user)).toMatchObject({
+        status: 400,
+        body: { errors: [{ path: 'group_by[0]', message: expect.stringContaining(known) }] },
+      });
+  });
+
   it('is served beside the neutral names, on one service', async () => {
     const root = app.url.replace('/weave', '');
     const read = (url: string) =>

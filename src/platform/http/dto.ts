@@ -32,7 +32,7 @@ export const PROJECT_PART = `(?!\\.{1,2}(?:/|$))${PART}`;
 
 const PROJECT_ID = new RegExp(`^${PROJECT_PART}/${PROJECT_PART}$`);
 
-/** Declares a rule with a fixed message. `each` checks every element of an array. */
+/** Declares a rule. A message that depends on the request is a function. `each` checks every element of an array. */
 export function rule(
   name: string,
   message: string | (() => string),

@@ -139,9 +139,9 @@ function ownValue(object: Record<string, unknown>, name: string): unknown {
 function valueOf(property: Property, object: Record<string, unknown>): unknown {
   const { name, other } = property;
   if (other === undefined) return ownValue(object, name);
-  const [first, second] = shownName(property) === name ? [name, other] : [other, name];
+  const first = shownName(property);
   let value = ownValue(object, first);
-  if (value === undefined) value = ownValue(object, second);
+  if (value === undefined) value = ownValue(object, first === name ? other : name);
   if (value !== undefined) object[name] = value;
   return value;
 }

@@ -38,7 +38,7 @@ const NAMES: Record<Dialect, WireNames> = { svc: spellNames('svc'), weave: spell
  */
 export const WIRE = NAMES.svc;
 /** The names of both dialects. */
-export const ALL_WIRE: readonly WireNames[] = Object.values(NAMES);
+export const ALL_WIRE = [NAMES.svc, NAMES.weave] as const;
 
 const dialects = new AsyncLocalStorage<Dialect>();
 
@@ -55,21 +55,19 @@ export const otherWire = (): WireNames => NAMES[dialect() === 'svc' ? 'weave' : 
 
 /** Makes a value once for each dialect, and returns a function that answers the value of the request's dialect. */
 export function perDialect<T>(make: () => T): () => T {
-  const made = new Map<Dialect, T>();
-  return () => {
-    const name = dialect();
-    if (!made.has(name)) made.set(name, make());
-    return made.get(name)!;
-  };
+  const made: Partial<Record<Dialect, T>> = {};
+  return () => (made[dialect()] ??= make());
 }
 
 const FIELDS = ['ref', 'userId', 'userIds', 'runId', 'runIds', 'runStep', 'runStepEnd'] as const;
 
+const spellFields = (from: WireNames, to: WireNames) =>
+  new Map<string, string>(FIELDS.map((name) => [from[name], to[name]]));
+const weaveFields = spellFields(WIRE, NAMES.weave);
+const otherFields = perDialect(() => spellFields(wire(), otherWire()));
+
 /** Returns weave's spelling of a request field. Undefined when both dialects spell it in the same way. */
-export const weaveSpelling = (field: string): string | undefined => {
-  const name = FIELDS.find((one) => WIRE[one] === field);
-  return name && NAMES.weave[name];
-};
+export const weaveSpelling = (field: string): string | undefined => weaveFields.get(field);
 
 /** Returns true for a name that only clients of the other dialect read. */
 export const isOtherSpelling = (field: string): boolean =>
@@ -80,27 +78,21 @@ export const isOtherSpelling = (field: string): boolean =>
  * enumerable.
  */
 export function inBothSpellings<Columns extends object>(columns: Columns): Columns {
-  const [own, other] = [wire(), otherWire()];
-  const derived = `summary.${own.summary}.`;
+  const derived = `summary.${wire().summary}.`;
   for (const [name, value] of Object.entries(columns)) {
-    const field = FIELDS.find((one) => own[one] === name);
     const spelling =
-      (field && other[field]) ??
-      (name.startsWith(derived) && `summary.${other.summary}.${name.slice(derived.length)}`);
+      otherFields().get(name) ??
+      (name.startsWith(derived) && `summary.${otherWire().summary}.${name.slice(derived.length)}`);
     if (spelling) Object.defineProperty(columns, spelling, { value, enumerable: false });
   }
   return columns;
 }
 
 /** Clients of weave send their requests below this path. */
-const WEAVE_DOOR = '/weave';
+export const WEAVE_DOOR = '/weave';
 
 /** Returns the refusal of a request that only the other dialect can answer. */
 export const otherDialect = (what: string) =>
   wire().scheme === 'svc'
     ? `${what} by the names of the dialect weave, which this service answers below ${WEAVE_DOOR}: set WF_TRACE_SERVER_URL=<service>${WEAVE_DOOR}`
     : `${what} by the neutral names, and this address answers in those of the dialect weave`;
-
-/** Returns the path below weave's door. Undefined for a path outside of the door. */
-export const pathBelowDoor = (url: string): string | undefined =>
-  url.startsWith(`${WEAVE_DOOR}/`) ? url.slice(WEAVE_DOOR.length) : undefined;

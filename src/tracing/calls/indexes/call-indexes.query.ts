@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ALL_WIRE } from '../../../platform/http/wire-names.js';
+import { wire } from '../../../platform/http/wire-names.js';
 import {
   column,
   type Columns,
@@ -58,7 +58,7 @@ export function indexDefinition(
   const steps = pathSteps(field, 'field', nameBudget()).map(storable);
   if (steps.length < 2 && kind !== 'substring')
     throw new InvalidQuery('field', 'must be a path into a document of calls');
-  if (steps[0] === 'summary' && ALL_WIRE.some(({ summary }) => steps[1] === summary))
+  if (steps[0] === 'summary' && steps[1] === wire().summary)
     throw new InvalidQuery('field', 'names what is derived, not stored');
   const digest = createHash('sha256').update(JSON.stringify([projectId, kind, steps]));
   return { project_id: projectId, name: PREFIX + digest.digest('hex').slice(0, 32), field, kind };

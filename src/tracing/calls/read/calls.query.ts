@@ -213,8 +213,8 @@ const OTEL_SPAN = 'otel_span';
 
 /** Columns that are returned only if `columns` names them, because clients do not know them. */
 const NAMED_ONLY = ['operation', 'source'];
-const columnNames = () => Object.keys(fields()).filter((name) => !name.includes('.'));
-const answeredNames = () => columnNames().filter((name) => !NAMED_ONLY.includes(name));
+const columnNames = perDialect(() => Object.keys(fields()).filter((name) => !name.includes('.')));
+const answeredNames = perDialect(() => columnNames().filter((name) => !NAMED_ONLY.includes(name)));
 const ALWAYS = ['id', 'project_id', 'trace_id', 'op_name', 'started_at'];
 
 /**

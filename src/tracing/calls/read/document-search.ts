@@ -1,5 +1,5 @@
 import { ApiError } from '../../../platform/errors.js';
-import { ALL_WIRE } from '../../../platform/http/wire-names.js';
+import { wire } from '../../../platform/http/wire-names.js';
 import { pageLimit } from '../../../platform/query/plans.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
@@ -117,12 +117,13 @@ export function conditions(query: object | null | undefined): unknown[] {
 }
 
 const DOCUMENTS = ['attributes', 'inputs', 'output', 'summary'];
-const DERIVED = ALL_WIRE.map(({ summary }) => `summary.${summary}`);
+const derivedPart = () => `summary.${wire().summary}`;
 
 const isInDocument = (field: unknown): field is string =>
   typeof field === 'string' &&
   DOCUMENTS.includes(field.split('.', 1)[0]!) &&
-  !DERIVED.some((derived) => field === derived || field.startsWith(`${derived}.`));
+  field !== derivedPart() &&
+  !field.startsWith(`${derivedPart()}.`);
 
 export function readsDocument(condition: unknown): boolean {
   const waiting = [condition];

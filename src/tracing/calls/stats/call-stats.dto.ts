@@ -8,7 +8,7 @@ import {
   IsOptional,
   ValidateNested,
 } from 'class-validator';
-import { IsJsonObject } from '../../../platform/http/dto.js';
+import { IsJsonObject, rule } from '../../../platform/http/dto.js';
 import {
   type Aggregation,
   bucketSchema,
@@ -17,7 +17,7 @@ import {
   StatsAnswerDto,
   StatsWindowDto,
 } from '../../../platform/http/stats.dto.js';
-import { ALL_WIRE, WIRE } from '../../../platform/http/wire-names.js';
+import { WIRE, wire } from '../../../platform/http/wire-names.js';
 import { CallsFilterDto } from '../calls.dto.js';
 
 const CALL_METRICS = ['call_count', 'error_count', 'latency_ms'] as const;
@@ -31,9 +31,9 @@ const USAGE_METRICS = [
   'output_cost',
   'total_cost',
 ] as const;
-/** `end_user` is the user of the application; `WIRE.userId` is the user of the key. */
-const GROUPS = ['op_name', WIRE.userId, 'end_user', 'status'];
-const GROUP_NAMES = [...GROUPS, ...ALL_WIRE.map(({ userId }) => userId)];
+/** `end_user` is the user of the application; `userId` is the user of the key. */
+const groupNames = ({ userId } = wire()) => ['op_name', userId, 'end_user', 'status'];
+const GROUPS = groupNames(WIRE);
 const GROUP_MEMBERS = Object.fromEntries(
   GROUPS.map((name) => [name, { type: 'string', nullable: true }]),
 );
@@ -82,7 +82,12 @@ export class CallStatsDto extends StatsWindowDto {
   @IsArray()
   @ArrayMaxSize(GROUPS.length) // before the next one, which is quadratic
   @ArrayUnique()
-  @IsIn(GROUP_NAMES, { each: true })
+  @rule(
+    'isGroup',
+    () => `must be one of the following values: ${groupNames().join(', ')}`,
+    (value) => groupNames().includes(value as string),
+    true,
+  )
   @ApiProperty({ enum: GROUPS, isArray: true, required: false, nullable: true })
   group_by?: string[] | null;
 }
