@@ -1,4 +1,5 @@
 // SQL: feedback is looked up by refs, in both spellings, and limited by bytes.
+import { spellRefs } from '../../platform/http/refs.js';
 import { ALL_WIRE, wire } from '../../platform/http/wire-names.js';
 import { wireTime } from '../../platform/query/columns.js';
 import { lookedUp } from '../../platform/query/plans.js';
@@ -21,12 +22,10 @@ export interface FeedbackItem {
 /** Returns the refs of items in both spellings. A span is a call, so refs of its call count too. */
 const refsOf = (projectId: string, items: readonly FeedbackItem[]) =>
   items.flatMap(({ kind, id }, place) =>
-    ALL_WIRE.flatMap(({ scheme }) =>
-      (kind === 'agent_span' ? [kind, 'call'] : [kind]).map((one) => ({
-        place,
-        ref: `${scheme}:///${projectId}/${one}/${id}`,
-      })),
-    ),
+    spellRefs(projectId, kind === 'agent_span' ? [kind, 'call'] : [kind], [id]).map((ref) => ({
+      place,
+      ref,
+    })),
   );
 
 /** Limits of one answer: pieces of feedback, and bytes of their payloads. The newest ones are returned. */

@@ -1,5 +1,5 @@
 // SQL: sums over the feedback of a window.
-import { ALL_WIRE } from '../../platform/http/wire-names.js';
+import { type RefKind, spellRefs } from '../../platform/http/refs.js';
 import { allOf, anyOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
 import {
   isOfType,
@@ -35,12 +35,8 @@ const isOneOfRefs = (column: Sql, refs: readonly string[] | null | undefined) =>
   );
 };
 
-const isOfKind = (project: string, kinds: readonly string[]) =>
-  anyOf(
-    ALL_WIRE.flatMap(({ scheme }) =>
-      kinds.map((kind) => sql`starts_with(f.ref, ${`${scheme}:///${project}/${kind}/`})`),
-    ),
-  );
+const isOfKind = (project: string, kinds: RefKind[]) =>
+  anyOf(spellRefs(project, kinds, ['']).map((prefix) => sql`starts_with(f.ref, ${prefix})`));
 
 const hasRating = (min: number | null | undefined, max: number | null | undefined) =>
   sql`EXISTS (SELECT FROM json_each_text(f.scorer_ratings) r WHERE ${allOf(
