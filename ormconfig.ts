@@ -6,9 +6,9 @@ import {
   type Table as AnyTable,
 } from 'typeorm';
 import { AuditEvent } from './src/platform/audit/audit-event.entity.js';
-import { ApiKey } from './src/platform/auth/api-key.entity.js';
-import { ConsoleSession } from './src/platform/auth/console-session.entity.js';
-import { IdempotencyKey } from './src/platform/auth/idempotency-key.entity.js';
+import { ApiKey } from './src/platform/auth/keys/api-key.entity.js';
+import { ConsoleSession } from './src/platform/auth/sessions/console-session.entity.js';
+import { IdempotencyKey } from './src/platform/auth/idempotency/idempotency-key.entity.js';
 import { BuildChunk } from './src/training/builds/build-chunk.entity.js';
 import { BuildInput } from './src/training/builds/build-input.entity.js';
 import { BuildJob } from './src/training/builds/build-job.entity.js';

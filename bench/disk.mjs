@@ -21,7 +21,7 @@ import {
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { newSecret } from '../dist/src/platform/auth/secret.js';
+import { newSecret } from '../dist/src/platform/auth/keys/secret.js';
 import { dataFolder } from './support.mjs';
 
 const { values: options } = parseArgs({

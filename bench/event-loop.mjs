@@ -120,7 +120,7 @@ const CASES = {
 /** Starts a service from a folder of compiled files, with the code that sends to it. */
 async function serviceOf(dist) {
   const base = pathToFileURL(`${resolve(dist)}/`);
-  const { newSecret } = await import(new URL('src/platform/auth/secret.js', base).href);
+  const { newSecret } = await import(new URL('src/platform/auth/keys/secret.js', base).href);
   const key = newSecret();
   const dataDir = dataFolder();
   const main = new URL('src/main.js', base).href;

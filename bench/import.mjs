@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { createWriteStream, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newSecret } from '../dist/src/platform/auth/secret.js';
+import { newSecret } from '../dist/src/platform/auth/keys/secret.js';
 import { dataFolder, started } from './support.mjs';
 
 const MB = 1e6;

@@ -11,7 +11,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { newSecret } from '../dist/src/platform/auth/secret.js';
+import { newSecret } from '../dist/src/platform/auth/keys/secret.js';
 import { cpuMeter, dataFolder, nodesOf, postmasterOf, posted, started } from './support.mjs';
 import { callBodies, MESSAGES, STARTED_AT } from './write-bodies.mjs';
 

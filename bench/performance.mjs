@@ -11,7 +11,7 @@ import http from 'node:http';
 import { cpus, totalmem } from 'node:os';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { newSecret } from '../dist/src/platform/auth/secret.js';
+import { newSecret } from '../dist/src/platform/auth/keys/secret.js';
 import { embeddedPostgresUrl } from '../dist/src/platform/postgres/embedded-postgres.js';
 import { cpuMeter, dataFolder, posted, started } from './support.mjs';
 import { callBodies, MESSAGES, STARTED_AT } from './write-bodies.mjs';

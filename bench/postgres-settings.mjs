@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { newSecret } from '../dist/src/platform/auth/secret.js';
+import { newSecret } from '../dist/src/platform/auth/keys/secret.js';
 import { embeddedPostgresUrl } from '../dist/src/platform/postgres/embedded-postgres.js';
 import { dataFolder, started } from './support.mjs';
 

@@ -20,7 +20,7 @@ import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { newSecret } from '../dist/src/platform/auth/secret.js';
+import { newSecret } from '../dist/src/platform/auth/keys/secret.js';
 import { ask, dataFolder, freePort, nodesOf, postmasterOf } from './support.mjs';
 
 const { values: options } = parseArgs({

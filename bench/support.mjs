@@ -10,7 +10,7 @@ import autocannon from 'autocannon';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../dist/ormconfig.js';
-import { newSecret } from '../dist/src/platform/auth/secret.js';
+import { newSecret } from '../dist/src/platform/auth/keys/secret.js';
 import { migrate } from '../dist/src/platform/database/migrate.js';
 import { openEmbeddedPostgres } from '../dist/src/platform/postgres/embedded-postgres.js';
 

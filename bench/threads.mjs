@@ -25,7 +25,7 @@ const SECONDS = 4;
 
 const load = (path) => import(new URL(`../dist/${path}`, import.meta.url).href);
 const { openEmbeddedPostgres } = await load('src/platform/postgres/embedded-postgres.js');
-const { newSecret } = await load('src/platform/auth/secret.js');
+const { newSecret } = await load('src/platform/auth/keys/secret.js');
 
 const dataDir = dataFolder();
 const server = await openEmbeddedPostgres({ dataDir });

@@ -17,7 +17,7 @@ import { dataFolder } from './support.mjs';
 
 const folder = resolve(process.argv[2] ?? 'dist');
 const dist = pathToFileURL(`${folder}/`);
-const { newSecret } = await import(new URL('src/platform/auth/secret.js', dist).href);
+const { newSecret } = await import(new URL('src/platform/auth/keys/secret.js', dist).href);
 const { JsonScanner } = await import(new URL('src/platform/json/json-scanner.js', dist).href);
 const { TrajectoryReader } = await import(
   new URL('src/training/trajectories/trajectory-reader.js', dist).href

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { type Console, describeConsole, openConsole, violations } from './support/console.js';
-import { newLoginCode } from '../../src/platform/auth/sessions.service.js';
+import { newLoginCode } from '../../src/platform/auth/sessions/sessions.service.js';
 import { Database } from '../../src/platform/database/database.js';
 import { until } from '../../test/support/until.js';
 

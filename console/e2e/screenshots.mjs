@@ -10,7 +10,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newPage, openBrowser, signIn } from '../../bench/browser.mjs';
-import { newSecret } from '../../dist/src/platform/auth/secret.js';
+import { newSecret } from '../../dist/src/platform/auth/keys/secret.js';
 
 const [, , folder, wanted = ''] = process.argv;
 const README = {

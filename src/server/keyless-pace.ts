@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import { LRUCache } from 'lru-cache';
-import { clientAddress } from '../platform/auth/failed-attempts.js';
+import { clientAddress } from '../platform/auth/limits/failed-attempts.js';
 import { ApiError } from '../platform/errors.js';
 import { sendProblem } from '../platform/http/error.filter.js';
 

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { newSecret } from '../../dist/src/platform/auth/secret.js';
+import { newSecret } from '../../dist/src/platform/auth/keys/secret.js';
 import { dataFolder, freePort, started } from '../../bench/support.mjs';
 import { HostileModels } from './models.mjs';
 import { SignInProvider } from './provider.mjs';

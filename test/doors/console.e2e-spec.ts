@@ -1,7 +1,7 @@
 /** @jest-environment-options {"isApart": true} */
 // the process counts failed attempts by address, and other suites use the same address
 import { get, type IncomingMessage } from 'node:http';
-import { newLoginCode } from '../../src/platform/auth/sessions.service.js';
+import { newLoginCode } from '../../src/platform/auth/sessions/sessions.service.js';
 import { Database } from '../../src/platform/database/database.js';
 import { basic, send, startApp, type TestApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { newSecret } from '../../src/platform/auth/secret.js';
+import { newSecret } from '../../src/platform/auth/keys/secret.js';
 import { openTestDatabase } from '../support/database.js';
 import { eventsOf, startEngine, type TestEngine } from '../support/engine.js';
 import { type Server, startServer } from '../support/server.js';

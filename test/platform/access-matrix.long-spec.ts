@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { ROLES, type Role } from '../../src/platform/roles.js';
-import { newSecret } from '../../src/platform/auth/secret.js';
+import { newSecret } from '../../src/platform/auth/keys/secret.js';
 import { faultsOf, isDocumented } from '../support/answers.js';
 import { basic, send, startApp, type TestApp } from '../support/app.js';
 import {

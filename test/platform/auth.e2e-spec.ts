@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newSecret } from '../../src/platform/auth/secret.js';
+import { newSecret } from '../../src/platform/auth/keys/secret.js';
 import { basic, send, useApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';
 import { Database } from '../../src/platform/database/database.js';

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
-import { newSecret } from '../../src/platform/auth/secret.js';
+import { newSecret } from '../../src/platform/auth/keys/secret.js';
 import { FolderStorage } from '../../src/platform/backup/folder-storage.js';
 import { S3Storage } from '../../src/platform/backup/s3-storage.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
-import { newSecret } from '../../src/platform/auth/secret.js';
+import { newSecret } from '../../src/platform/auth/keys/secret.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { aStart } from '../support/factories.js';
 import { aFolder, run, startServer } from '../support/server.js';

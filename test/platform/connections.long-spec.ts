@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiKey } from '../../src/platform/auth/api-key.entity.js';
+import { ApiKey } from '../../src/platform/auth/keys/api-key.entity.js';
 import { unlessCluster } from '../support/database.js';
 import { basic, startApp, type TestApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';

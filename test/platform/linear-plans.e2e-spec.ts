@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { makersOfCalls } from '../../src/training/builds/lineage.query.js';
-import type { Recipe } from '../../src/training/builds/recipe.js';
-import { unitsQuery } from '../../src/training/builds/units.query.js';
+import { makersOfCalls } from '../../src/training/builds/lineage/lineage.query.js';
+import type { Recipe } from '../../src/training/builds/recipe/recipe.js';
+import { unitsQuery } from '../../src/training/builds/units/units.query.js';
 import { childrenMark } from '../../src/tracing/calls/ingest/orphans.query.js';
 import type { TurnChange } from '../../src/tracing/calls/ingest/turns.js';
 import { turnsQuery, turnsSet } from '../../src/tracing/calls/ingest/turns.query.js';

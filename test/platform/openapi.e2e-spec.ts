@@ -11,7 +11,7 @@ import {
 import { MAX_COSTED } from '../../src/tracing/agents/group-extras.js';
 import { MAX_SEARCHED } from '../../src/tracing/agents/search.query.js';
 import { MAX_ROW_BYTES, MAX_TRIALS } from '../../src/tracing/evaluations/eval-results.service.js';
-import { KEYS_PAGE } from '../../src/platform/auth/keys.dto.js';
+import { KEYS_PAGE } from '../../src/platform/auth/keys/keys.dto.js';
 import { MAX_METRICS, MAX_METRICS_BYTES } from '../../src/training/metrics-limit.js';
 import { readFileSync } from 'node:fs';
 import { maxHeaderSize } from 'node:http';
@@ -41,7 +41,7 @@ import {
   MAX_INDEXES,
   MAX_OF_PROJECT,
 } from '../../src/tracing/calls/indexes/call-indexes.service.js';
-import { ATTEMPTS } from '../../src/platform/auth/failed-attempts.js';
+import { ATTEMPTS } from '../../src/platform/auth/limits/failed-attempts.js';
 import {
   HELD_RATE,
   LEAST_PIECE_BYTES,

@@ -1,6 +1,6 @@
 import { generateKeyPair, exportJWK, SignJWT } from 'jose';
-import { keysBySecrets } from '../../src/platform/auth/keys.query.js';
-import { hashSecret } from '../../src/platform/auth/secret.js';
+import { keysBySecrets } from '../../src/platform/auth/keys/keys.query.js';
+import { hashSecret } from '../../src/platform/auth/keys/secret.js';
 import { basic, send, startApp, type TestApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';
 import { type SignedIn, signedInPerson } from '../support/people.js';

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
-import { newSecret } from '../../src/platform/auth/secret.js';
+import { newSecret } from '../../src/platform/auth/keys/secret.js';
 import { aStart } from '../support/factories.js';
 import { aFolder, run, type Server, startServer } from '../support/server.js';
 import { until } from '../support/until.js';

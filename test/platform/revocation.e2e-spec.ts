@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { KeysService } from '../../src/platform/auth/keys.service.js';
+import { KeysService } from '../../src/platform/auth/keys/keys.service.js';
 import { Database } from '../../src/platform/database/database.js';
 import { unlessCluster } from '../support/database.js';
 import { basic, startApp, type TestApp } from '../support/app.js';

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { newSecret } from '../../src/platform/auth/secret.js';
+import { newSecret } from '../../src/platform/auth/keys/secret.js';
 import { testServers, unlessCluster } from '../support/database.js';
 import { type Answer, startApp, type TestApp } from '../support/app.js';
 import { aFolder, type Server, startServer } from '../support/server.js';

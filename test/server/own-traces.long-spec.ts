@@ -3,7 +3,7 @@ import { basic, linesOf, send } from '../support/app.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { aStart } from '../support/factories.js';
 import { freePort, type Server, startServer } from '../support/server.js';
-import { newSecret } from '../../src/platform/auth/secret.js';
+import { newSecret } from '../../src/platform/auth/keys/secret.js';
 import { until } from '../support/until.js';
 
 const PROJECT = 'acme/skein';

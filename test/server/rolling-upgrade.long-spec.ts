@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newSecret } from '../../src/platform/auth/secret.js';
+import { newSecret } from '../../src/platform/auth/keys/secret.js';
 import { basic, send } from '../support/app.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { aStart } from '../support/factories.js';

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
 import { MIGRATIONS } from '../../src/platform/database/migrate.js';
-import { isSecret, newSecret } from '../../src/platform/auth/secret.js';
+import { isSecret, newSecret } from '../../src/platform/auth/keys/secret.js';
 import { basic, linesOf, send } from '../support/app.js';
 import { openTestDatabase, testServers } from '../support/database.js';
 import { aStart } from '../support/factories.js';

@@ -3,7 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
 import { createApp } from '../../src/server/app.js';
-import { KeysService } from '../../src/platform/auth/keys.service.js';
+import { KeysService } from '../../src/platform/auth/keys/keys.service.js';
 import { loadConfig } from '../../src/platform/config/config.js';
 import type { Role } from '../../src/platform/roles.js';
 import { openTestDatabase } from './database.js';

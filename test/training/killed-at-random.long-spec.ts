@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { newSecret } from '../../src/platform/auth/secret.js';
+import { newSecret } from '../../src/platform/auth/keys/secret.js';
 import { type Answer, basic, linesOf, send } from '../support/app.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { type Preview, previewOf, sha256Of } from '../support/preview.js';

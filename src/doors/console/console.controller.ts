@@ -2,18 +2,18 @@ import { Controller, HttpCode, HttpStatus, Inject, Post, Req, Res } from '@nestj
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { CookieOptions, Request, Response } from 'express';
 import { Public } from '../../platform/auth/access-decorators.js';
-import { clientAddress } from '../../platform/auth/failed-attempts.js';
+import { clientAddress } from '../../platform/auth/limits/failed-attempts.js';
 import type { Caller } from '../../platform/auth/caller.js';
-import { FailureLog } from '../../platform/auth/failure-log.js';
-import { KeysService } from '../../platform/auth/keys.service.js';
-import { RateLimits } from '../../platform/auth/rate-limits.js';
+import { FailureLog } from '../../platform/auth/limits/failure-log.js';
+import { KeysService } from '../../platform/auth/keys/keys.service.js';
+import { RateLimits } from '../../platform/auth/limits/rate-limits.js';
 import {
   isFromConsole,
   SESSION_CHALLENGE,
   sessionCookieName,
   sessionToken,
-} from '../../platform/auth/session-cookie.js';
-import { SESSION_SECONDS, SessionsService } from '../../platform/auth/sessions.service.js';
+} from '../../platform/auth/sessions/session-cookie.js';
+import { SESSION_SECONDS, SessionsService } from '../../platform/auth/sessions/sessions.service.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { ApiError } from '../../platform/errors.js';
 import { SignInService } from '../../platform/people/sign-in.service.js';

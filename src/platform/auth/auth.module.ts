@@ -3,16 +3,16 @@ import { PassportModule } from '@nestjs/passport';
 import { AuditModule } from '../audit/audit.module.js';
 import { BasicStrategy } from './basic.strategy.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import { FailedAttempts } from './failed-attempts.js';
-import { FailureLog } from './failure-log.js';
-import { Idempotency } from './idempotency.js';
-import { IdempotencySweeper } from './idempotency.sweeper.js';
-import { KeysController } from './keys.controller.js';
-import { MeController } from './me.controller.js';
-import { KeysService } from './keys.service.js';
-import { RateLimits } from './rate-limits.js';
+import { FailedAttempts } from './limits/failed-attempts.js';
+import { FailureLog } from './limits/failure-log.js';
+import { Idempotency } from './idempotency/idempotency.js';
+import { IdempotencySweeper } from './idempotency/idempotency.sweeper.js';
+import { KeysController } from './keys/keys.controller.js';
+import { MeController } from './keys/me.controller.js';
+import { KeysService } from './keys/keys.service.js';
+import { RateLimits } from './limits/rate-limits.js';
 import { WorkloadTokens } from './workload-tokens.js';
-import { SessionsService } from './sessions.service.js';
+import { SessionsService } from './sessions/sessions.service.js';
 
 /** Global, because controllers of every feature declare its guards. */
 @Global()

@@ -3,8 +3,8 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { BasicStrategy as HttpBasic } from 'passport-http';
 import type { Caller } from './caller.js';
-import { clientAddress } from './failed-attempts.js';
-import { KeysService } from './keys.service.js';
+import { clientAddress } from './limits/failed-attempts.js';
+import { KeysService } from './keys/keys.service.js';
 
 export const BASIC_CHALLENGE = 'Basic realm="skein", charset="UTF-8"';
 

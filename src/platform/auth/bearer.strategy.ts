@@ -4,10 +4,10 @@ import type { Request } from 'express';
 import { Strategy as HttpBearer } from 'passport-http-bearer';
 import { ApiError } from '../errors.js';
 import type { Caller } from './caller.js';
-import { clientAddress, FailedAttempts } from './failed-attempts.js';
+import { clientAddress, FailedAttempts } from './limits/failed-attempts.js';
 import { listCauses } from '../http/external-fetch.js';
 import { logger } from '../process/logger.js';
-import { KeysService } from './keys.service.js';
+import { KeysService } from './keys/keys.service.js';
 import { WorkloadTokens } from './workload-tokens.js';
 
 export const BEARER_CHALLENGE = 'Bearer realm="skein"';

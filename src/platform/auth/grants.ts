@@ -1,7 +1,7 @@
 import type { SignInProvider } from '../config/sign-in-settings.js';
 import { PROJECT_PART } from '../http/dto.js';
 import type { Role } from '../roles.js';
-import type { ApiKey } from './api-key.entity.js';
+import type { ApiKey } from './keys/api-key.entity.js';
 
 const RANK: Record<Role, number> = { trainer: 0, reader: 1, writer: 2, admin: 3 };
 

@@ -8,11 +8,11 @@ import { ROLE } from './access.guard.js';
 import type { Caller } from './caller.js';
 import { BasicStrategy } from './basic.strategy.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import { clientAddress } from './failed-attempts.js';
-import { FailureLog } from './failure-log.js';
-import { KeysService } from './keys.service.js';
-import { RateLimits } from './rate-limits.js';
-import { isFromConsole, SESSION_CHALLENGE, sessionToken } from './session-cookie.js';
+import { clientAddress } from './limits/failed-attempts.js';
+import { FailureLog } from './limits/failure-log.js';
+import { KeysService } from './keys/keys.service.js';
+import { RateLimits } from './limits/rate-limits.js';
+import { isFromConsole, SESSION_CHALLENGE, sessionToken } from './sessions/session-cookie.js';
 
 type Scheme = 'basic' | 'bearer';
 

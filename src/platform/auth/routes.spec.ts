@@ -8,7 +8,7 @@ import {
   ValidateBy,
   ValidateNested,
 } from 'class-validator';
-import { type ListKeysDto } from './keys.dto.js';
+import { type ListKeysDto } from './keys/keys.dto.js';
 import { IsProjectId } from '../http/dto.js';
 import { QueryPipe } from '../http/query.pipe.js';
 import { Allow, BasicAuth, NoProjectField, Public } from './access-decorators.js';

@@ -1,6 +1,6 @@
 import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../auth/access-decorators.js';
-import { Idempotency, IdempotentInHandler } from '../auth/idempotency.js';
+import { Idempotency, IdempotentInHandler } from '../auth/idempotency/idempotency.js';
 import { Context, Ctx } from '../http/context.js';
 import { ErasedDto, ProjectDeleteDto } from './erasings.dto.js';
 import { ErasingsService } from './erasings.service.js';

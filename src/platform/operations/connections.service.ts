@@ -8,7 +8,7 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { clientNetwork } from '../auth/failed-attempts.js';
+import { clientNetwork } from '../auth/limits/failed-attempts.js';
 import { CONFIG, type Config } from '../config/config.js';
 import { beginDraining } from '../http/edge.js';
 import { registerCounter, registerGauge } from '../process/metrics.js';

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import * as client from 'openid-client';
-import { ConsoleSession } from '../auth/console-session.entity.js';
-import { KeysService } from '../auth/keys.service.js';
+import { ConsoleSession } from '../auth/sessions/console-session.entity.js';
+import { KeysService } from '../auth/keys/keys.service.js';
 import { seal, unseal } from '../auth/seal.js';
 import { Database } from '../database/database.js';
 import { Schedule } from '../database/schedule.js';

@@ -1,6 +1,6 @@
 import { Body } from '@nestjs/common';
 import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access-decorators.js';
-import { Idempotent } from '../auth/idempotency.js';
+import { Idempotent } from '../auth/idempotency/idempotency.js';
 import { Context, Ctx } from '../http/context.js';
 import {
   ListMembersDto,

@@ -1,7 +1,7 @@
 // SQL: lists that the scopes of an admin filter, and changes that a sign-in makes in one statement.
 import { v7 as uuidv7 } from 'uuid';
 import type { Person } from '../auth/grants.js';
-import { personJson } from '../auth/keys.query.js';
+import { personJson } from '../auth/keys/keys.query.js';
 import { textLock } from '../database/advisory-locks.js';
 import { allOf, sql, type Sql } from '../query/sql.js';
 import type { MemberDto, UserDto } from './people.dto.js';

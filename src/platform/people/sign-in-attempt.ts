@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { cookieName, cookieValue } from '../auth/session-cookie.js';
+import { cookieName, cookieValue } from '../auth/sessions/session-cookie.js';
 
 /** Longest time that a person may spend at the provider. */
 export const ATTEMPT_SECONDS = 15 * 60;

@@ -10,10 +10,10 @@ import {
 } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../auth/access-decorators.js';
-import { clientAddress, FailedAttempts } from '../auth/failed-attempts.js';
-import { FailureLog } from '../auth/failure-log.js';
-import { sessionCookieName } from '../auth/session-cookie.js';
-import { SESSION_SECONDS } from '../auth/sessions.service.js';
+import { clientAddress, FailedAttempts } from '../auth/limits/failed-attempts.js';
+import { FailureLog } from '../auth/limits/failure-log.js';
+import { sessionCookieName } from '../auth/sessions/session-cookie.js';
+import { SESSION_SECONDS } from '../auth/sessions/sessions.service.js';
 import { CONFIG, type Config } from '../config/config.js';
 import { ApiError } from '../errors.js';
 import { Context, Ctx } from '../http/context.js';

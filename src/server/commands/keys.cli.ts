@@ -8,13 +8,13 @@ import { config } from '../../platform/config/process-config.js';
 import { Database } from '../../platform/database/database.js';
 import { migrate } from '../../platform/database/migrate.js';
 import { KeyUses } from '../../platform/audit/key-uses.js';
-import type { ApiKey } from '../../platform/auth/api-key.entity.js';
-import { CreateKeyDto, KEYS_PAGE } from '../../platform/auth/keys.dto.js';
-import { FailedAttempts } from '../../platform/auth/failed-attempts.js';
-import { KeysService } from '../../platform/auth/keys.service.js';
-import { newSecret } from '../../platform/auth/secret.js';
+import type { ApiKey } from '../../platform/auth/keys/api-key.entity.js';
+import { CreateKeyDto, KEYS_PAGE } from '../../platform/auth/keys/keys.dto.js';
+import { FailedAttempts } from '../../platform/auth/limits/failed-attempts.js';
+import { KeysService } from '../../platform/auth/keys/keys.service.js';
+import { newSecret } from '../../platform/auth/keys/secret.js';
 import { printable } from '../../platform/process/printable.js';
-import { loginLink, newLoginCode } from '../../platform/auth/sessions.service.js';
+import { loginLink, newLoginCode } from '../../platform/auth/sessions/sessions.service.js';
 import { commandText } from '../../platform/command-text.js';
 
 const USAGE = `${[

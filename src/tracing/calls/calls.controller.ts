@@ -8,7 +8,11 @@ import {
   ShortWrites,
 } from '../../platform/auth/access-decorators.js';
 import { AnswersInDialect } from '../../platform/auth/dialect.guard.js';
-import { Idempotency, Idempotent, IdempotentInHandler } from '../../platform/auth/idempotency.js';
+import {
+  Idempotency,
+  Idempotent,
+  IdempotentInHandler,
+} from '../../platform/auth/idempotency/idempotency.js';
 import {
   ApiEmptyResponse,
   ApiJsonLines,

@@ -1,7 +1,7 @@
 import { Body, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
-import { Idempotent } from '../../platform/auth/idempotency.js';
+import { Idempotent } from '../../platform/auth/idempotency/idempotency.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonArray } from '../../platform/http/json-rows.js';
 import {

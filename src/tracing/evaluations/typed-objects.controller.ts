@@ -16,7 +16,7 @@ import {
   Operation,
 } from '../../platform/auth/access-decorators.js';
 import { AnswersInDialect } from '../../platform/auth/dialect.guard.js';
-import { Idempotent } from '../../platform/auth/idempotency.js';
+import { Idempotent } from '../../platform/auth/idempotency/idempotency.js';
 import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonLines } from '../../platform/http/json-rows.js';

@@ -7,7 +7,7 @@ import {
   Resource,
 } from '../../platform/auth/access-decorators.js';
 import { AnswersInDialect } from '../../platform/auth/dialect.guard.js';
-import { Idempotent } from '../../platform/auth/idempotency.js';
+import { Idempotent } from '../../platform/auth/idempotency/idempotency.js';
 import { ApiEmptyResponse, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { assertNoneRefused } from '../../platform/errors.js';

@@ -1,6 +1,6 @@
 import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
-import { Idempotency, IdempotentInHandler } from '../../platform/auth/idempotency.js';
+import { Idempotency, IdempotentInHandler } from '../../platform/auth/idempotency/idempotency.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { ErasedDto } from '../../platform/erasing/erasings.dto.js';
 import { ErasingsService } from '../../platform/erasing/erasings.service.js';

@@ -6,7 +6,7 @@ import {
   Operation,
   Resource,
 } from '../../platform/auth/access-decorators.js';
-import { Idempotent } from '../../platform/auth/idempotency.js';
+import { Idempotent } from '../../platform/auth/idempotency/idempotency.js';
 import { ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonArray } from '../../platform/http/json-rows.js';

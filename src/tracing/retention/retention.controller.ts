@@ -1,6 +1,6 @@
 import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
-import { Idempotent } from '../../platform/auth/idempotency.js';
+import { Idempotent } from '../../platform/auth/idempotency/idempotency.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import {
   RetentionAnswerDto,

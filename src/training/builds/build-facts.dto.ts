@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { LINT_CODES, type LintCode } from './recipe.dto.js';
+import { LINT_CODES, type LintCode } from './recipe/recipe.dto.js';
 
 /** The outcome of the units that a recipe selects. */
 export class BuildCountsDto {

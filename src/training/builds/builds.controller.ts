@@ -1,11 +1,11 @@
 import { Body, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
-import { Idempotent, IdempotentInHandler } from '../../platform/auth/idempotency.js';
+import { Idempotent, IdempotentInHandler } from '../../platform/auth/idempotency/idempotency.js';
 import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonArray, jsonLines } from '../../platform/http/json-rows.js';
-import { BuildOutputsService } from './build-outputs.service.js';
+import { BuildOutputsService } from './exports/build-outputs.service.js';
 import { BuildsErasing } from './builds-erasing.service.js';
 import {
   BuildCreatedDto,
@@ -30,9 +30,9 @@ import {
   SftExportDto,
   TinkerExportDto,
   VerifiersExportDto,
-} from './exports.dto.js';
+} from './exports/exports.dto.js';
 import { BuildsService } from './builds.service.js';
-import { LineageService } from './lineage.service.js';
+import { LineageService } from './lineage/lineage.service.js';
 
 @Resource('builds', BasicAuth())
 export class BuildsController {

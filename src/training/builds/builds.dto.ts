@@ -35,10 +35,10 @@ import {
   PreviewFactsDto,
   RewardFactsDto,
 } from './build-facts.dto.js';
-import { FORMATS, type ExportFormat } from './exports.js';
+import { FORMATS, type ExportFormat } from './exports/exports.js';
 import { STATUSES as JOB_STATUSES } from '../jobs/training-job.entity.js';
 import { refTo } from '../trajectory-rules.js';
-import { LINT_CODES, type LintCode } from './recipe.dto.js';
+import { LINT_CODES, type LintCode } from './recipe/recipe.dto.js';
 
 const MAX_REF = 1024;
 const MAX_LISTED = 1000;

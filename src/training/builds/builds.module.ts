@@ -3,16 +3,16 @@ import { CallsModule } from '../../tracing/calls/calls.module.js';
 import { ObjectsModule } from '../../tracing/objects/objects.module.js';
 import { PreviewModule } from '../preview.module.js';
 import { TaintedModule } from '../tainted/tainted.module.js';
-import { Builder } from './builder.js';
+import { Builder } from './groups/builder.js';
 import { BuildsController } from './builds.controller.js';
-import { BuildOutputsService } from './build-outputs.service.js';
+import { BuildOutputsService } from './exports/build-outputs.service.js';
 import { BuildsErasing } from './builds-erasing.service.js';
 import { BuildsService } from './builds.service.js';
-import { LineageService } from './lineage.service.js';
-import { RecipesService } from './recipes.service.js';
-import { RetrainsController } from './retrains.controller.js';
-import { RetrainsService } from './retrains.service.js';
-import { UnitsService } from './units.service.js';
+import { LineageService } from './lineage/lineage.service.js';
+import { RecipesService } from './recipe/recipes.service.js';
+import { RetrainsController } from './lineage/retrains.controller.js';
+import { RetrainsService } from './lineage/retrains.service.js';
+import { UnitsService } from './units/units.service.js';
 
 /** Turns recorded calls into training data: recipes, builds, exports, and the lineage of checkpoints. */
 @Module({

@@ -2,10 +2,10 @@
 import { column, type Columns, orderBy, page, wireTime } from '../../platform/query/columns.js';
 import { allOf, isOneOf, sql, type Sql } from '../../platform/query/sql.js';
 import { wire } from '../../platform/http/wire-names.js';
-import type { BuiltGroup, BuildInputDigest } from './build-run.js';
+import type { BuiltGroup, BuildInputDigest } from './groups/build-run.js';
 import type { BuildsQueryDto } from './builds.dto.js';
-import type { Split } from './groups.js';
-import { textsSha256 } from './units.query.js';
+import type { Split } from './groups/groups.js';
+import { textsSha256 } from './units/units.query.js';
 
 export interface NewBuild {
   projectId: string;

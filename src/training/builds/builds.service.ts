@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { Idempotency } from '../../platform/auth/idempotency.js';
+import { Idempotency } from '../../platform/auth/idempotency/idempotency.js';
 import type { Context } from '../../platform/http/context.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { ConnectionSlots } from '../../platform/database/connection-slots.js';
-import { Packer } from './build-bytes.js';
-import type { BuildResult, BuildPlan } from './build-run.js';
-import { Builder, BUILDER_VERSION } from './builder.js';
+import { Packer } from './exports/build-bytes.js';
+import type { BuildResult, BuildPlan } from './groups/build-run.js';
+import { Builder, BUILDER_VERSION } from './groups/builder.js';
 import type {
   BuildCreatedDto,
   BuildCreateDto,
@@ -26,10 +26,10 @@ import {
   manifestQuery,
   unitsInsert,
 } from './builds.query.js';
-import { lintFailed } from './lints.js';
-import { type KnownRecipe, RecipesService } from './recipes.service.js';
-import { readRecipe } from './recipe.js';
-import { latestStepQuery, SNAPSHOT } from './units.query.js';
+import { lintFailed } from './recipe/lints.js';
+import { type KnownRecipe, RecipesService } from './recipe/recipes.service.js';
+import { readRecipe } from './recipe/recipe.js';
+import { latestStepQuery, SNAPSHOT } from './units/units.query.js';
 import { BUILDS } from './build.entity.js';
 
 /** Bytes of all samples of a preview together. */

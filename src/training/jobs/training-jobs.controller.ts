@@ -7,7 +7,7 @@ import {
   Operation,
   Resource,
 } from '../../platform/auth/access-decorators.js';
-import { Idempotent, IdempotentInHandler } from '../../platform/auth/idempotency.js';
+import { Idempotent, IdempotentInHandler } from '../../platform/auth/idempotency/idempotency.js';
 import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonLines } from '../../platform/http/json-rows.js';

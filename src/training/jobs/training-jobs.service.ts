@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/auth/caller.js';
-import { idempotencyKey } from '../../platform/auth/idempotency.js';
+import { idempotencyKey } from '../../platform/auth/idempotency/idempotency.js';
 import type { Context } from '../../platform/http/context.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';

@@ -7,7 +7,7 @@ import {
   Operation,
   Resource,
 } from '../../platform/auth/access-decorators.js';
-import { Idempotent, IdempotentInHandler } from '../../platform/auth/idempotency.js';
+import { Idempotent, IdempotentInHandler } from '../../platform/auth/idempotency/idempotency.js';
 import {
   CheckpointsDeletedDto,
   CheckpointsDeleteDto,

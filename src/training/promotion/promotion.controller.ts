@@ -1,7 +1,7 @@
 import { Body } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
-import { Idempotent } from '../../platform/auth/idempotency.js';
+import { Idempotent } from '../../platform/auth/idempotency/idempotency.js';
 import { ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import {

@@ -1,13 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
-import { Idempotency, idempotencyKey } from '../../platform/auth/idempotency.js';
+import { Idempotency, idempotencyKey } from '../../platform/auth/idempotency/idempotency.js';
 import type { Context } from '../../platform/http/context.js';
 import { invalidRequest } from '../../platform/errors.js';
 import { textsIn } from '../../platform/json/json-text.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { ConnectionSlots } from '../../platform/database/connection-slots.js';
-import { BuildOutputsService } from '../builds/build-outputs.service.js';
+import { BuildOutputsService } from '../builds/exports/build-outputs.service.js';
 import type { TrainingJobCreatedDto } from '../preview.dto.js';
 import { TrainingJobsService } from '../jobs/training-jobs.service.js';
 import type { Model } from '../models/model.entity.js';

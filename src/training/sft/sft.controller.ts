@@ -7,7 +7,7 @@ import {
   Operation,
   Resource,
 } from '../../platform/auth/access-decorators.js';
-import { IdempotentInHandler } from '../../platform/auth/idempotency.js';
+import { IdempotentInHandler } from '../../platform/auth/idempotency/idempotency.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';
 import { TrainingJobCreatedDto } from '../preview.dto.js';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { Inject, Injectable } from '@nestjs/common';
-import { answerOnce, idempotencyKey } from '../../platform/auth/idempotency.js';
+import { answerOnce, idempotencyKey } from '../../platform/auth/idempotency/idempotency.js';
 import type { Context } from '../../platform/http/context.js';
 import { assertJson } from '../../platform/http/body.guard.js';
 import {

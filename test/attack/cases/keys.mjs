@@ -1,6 +1,6 @@
 // Forged and guessed credentials, and repeated requests.
 import { randomUUID } from 'node:crypto';
-import { newSecret } from '../../../dist/src/platform/auth/secret.js';
+import { newSecret } from '../../../dist/src/platform/auth/keys/secret.js';
 import { aStart, FORM, many, multipart, PROJECT, times } from '../client.mjs';
 
 const object = (object_id, val) => ({ obj: { project_id: PROJECT, object_id, val } });

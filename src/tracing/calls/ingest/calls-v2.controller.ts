@@ -6,7 +6,10 @@ import {
   Operation,
   ShortWrites,
 } from '../../../platform/auth/access-decorators.js';
-import { Idempotency, IdempotentInHandler } from '../../../platform/auth/idempotency.js';
+import {
+  Idempotency,
+  IdempotentInHandler,
+} from '../../../platform/auth/idempotency/idempotency.js';
 import { ApiEmptyResponse } from '../../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../../platform/http/context.js';
 import {
