@@ -20,7 +20,8 @@ const PLATFORM = {
   '[a-z-]+[.]ts': ['json', 'query', '[a-z-]+[.]ts'],
   process: ['process', 'config', '[a-z-]+[.]ts'],
   http: ['http', 'config', 'query', 'json', 'time', 'process', '[a-z-]+[.]ts'],
-  database: ['database', 'config', 'query', 'json', 'time', 'process', '[a-z-]+[.]ts'],
+  pg: ['pg', 'query', 'process', '[a-z-]+[.]ts'],
+  database: ['database', 'pg', 'config', 'query', 'json', 'time', 'process', '[a-z-]+[.]ts'],
   postgres: ['postgres'],
 };
 
@@ -85,6 +86,12 @@ module.exports = {
       { path: '^src/platform/postgres/' },
     ),
     error(
+      'only-one-room-knows-pg',
+      'platform/pg/ says what is relied upon, and test/platform/pg.e2e-spec.ts tries it: take what you need from there',
+      { path: '^src/|^ormconfig[.]ts$', pathNot: '^src/platform/pg/' },
+      { path: 'node_modules/(@types/)?pg/|^typeorm/driver/|node_modules/typeorm/driver/' },
+    ),
+    error(
       'settings-are-injected',
       'the settings of the process are for its programs; an app has its own: @Inject(CONFIG)',
       {
@@ -115,10 +122,10 @@ module.exports = {
       { path: 'node_modules/(@nestjs/)?(typeorm|pg|pg-[a-z-]+)/' },
     ),
     error(
-      'services-open-no-connection',
+      'features-open-no-connection',
       'Database has the connections',
-      { path: '^src/(tracing|training|doors)/.*[.]service[.]ts$' },
-      { path: 'node_modules/(@nestjs/typeorm|pg|pg-[a-z-]+)/' },
+      { path: '^src/(tracing|training|doors)/' },
+      { path: 'node_modules/(@nestjs/typeorm|pg-[a-z-]+)/|^src/platform/pg/' },
     ),
     error(
       'entities-know-only-typeorm',

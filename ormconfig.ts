@@ -1,4 +1,3 @@
-import type { Client } from 'pg';
 import {
   DataSource,
   type DataSourceOptions,
@@ -56,7 +55,7 @@ import { RenamedCalls1766550000000 } from './src/platform/database/migrations/17
 import { CallSources1766590000000 } from './src/platform/database/migrations/1766590000000-call-sources.js';
 import { UnknownDurations1766580000000 } from './src/platform/database/migrations/1766580000000-unknown-durations.js';
 import { FoldedSpans1766570000000 } from './src/platform/database/migrations/1766570000000-folded-spans.js';
-import { beginSession } from './src/platform/database/session.js';
+import { beginSession } from './src/platform/pg/session.js';
 import { StoredUpload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
 import { Membership } from './src/platform/people/membership.entity.js';
@@ -214,7 +213,7 @@ export function dataSourceOptions(
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     extra: {
       keepAlive: true,
-      onConnect: (client: Client) => beginSession(client, session),
+      onConnect: beginSession(session),
     },
   } satisfies DataSourceOptions;
 }

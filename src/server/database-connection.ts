@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { dataSourceOptions } from '../../ormconfig.js';
 import { ARCHIVE_FLAGS } from '../platform/backup/wal-archive.js';
 import type { Config } from '../platform/config/config.js';
@@ -12,6 +10,7 @@ import { assertSessionsLast } from '../platform/database/start-checks.js';
 import { ROOM_IN_FILES, ROOM_TO_ERASE } from '../platform/erasing/pace.js';
 import { isConnectionError } from '../platform/errors.js';
 import { DISK_WATCH } from '../platform/operations/disk-watch.metrics.js';
+import { driverPool } from '../platform/pg/driver.js';
 import { openEmbeddedPostgres } from '../platform/postgres/embedded-postgres.js';
 import { logger } from '../platform/process/logger.js';
 
@@ -67,8 +66,6 @@ export async function connectDatabase(url: string, session = SESSION): Promise<D
   await assertSessionsLast(driverPool(dataSource));
   return dataSource;
 }
-
-export const driverPool = ({ driver }: DataSource) => (driver as PostgresDriver).master as Pool;
 
 /**
  * Returns true when a later attempt may succeed: the server is starting, stopping or full. A wrong password or name

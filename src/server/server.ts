@@ -15,18 +15,14 @@ import { migrate } from '../platform/database/migrate.js';
 import { storageAt } from '../platform/backup/storage-location.js';
 import { runBackup } from '../platform/backup/run-backup.js';
 import { WalKeeper } from '../platform/backup/wal-keeper.js';
+import { driverPool } from '../platform/pg/driver.js';
 import { describeBuild } from '../platform/database/schema-state.js';
 import {
   assertConnectionsSuffice,
   durabilityWarning,
   serverSettings,
 } from '../platform/database/start-checks.js';
-import {
-  connectDatabase,
-  driverPool,
-  openPostgres,
-  type PostgresServer,
-} from './database-connection.js';
+import { connectDatabase, openPostgres, type PostgresServer } from './database-connection.js';
 import { assertFree, Listener } from './listener.js';
 import { config, ownMisspeltSettings } from '../platform/config/process-config.js';
 import type { RunningService } from './running-service.js';

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { PoolClient } from 'pg';
 import {
   type BackupHeader,
   FORMAT,
@@ -7,6 +6,7 @@ import {
   isEmptyBackup,
   type TableEnd,
 } from './backup-file.js';
+import type { PoolClient } from '../pg/driver.js';
 import { encrypted } from './encryption.js';
 import { zipped } from './gzip.js';
 import type { BackupStorage } from './backup-storage.js';

@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Client } from 'pg';
+import type { Client } from '../pg/driver.js';
 import { DamagedBackup, type Frame, FrameWriter, parseFrame, readFrames } from './backup-file.js';
 import { decrypted, encrypted } from './encryption.js';
 import { unzipped, zipped } from './gzip.js';

@@ -1,13 +1,12 @@
-import type { Pool, PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { driverPool, type PoolClient } from '../pg/driver.js';
 
 /** Runs `work` on its own connection. After an error the connection is closed, and its transaction with it. */
 export async function withClient<T>(
   dataSource: DataSource,
   work: (client: PoolClient) => Promise<T>,
 ): Promise<T> {
-  const client = await ((dataSource.driver as PostgresDriver).master as Pool).connect();
+  const client = await driverPool(dataSource).connect();
   try {
     const result = await work(client);
     client.release();

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
-import type { PoolClient } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import {
   type BackupHeader,
@@ -15,6 +14,7 @@ import {
   type TableEnd,
   type TableHeader,
 } from './backup-file.js';
+import type { PoolClient } from '../pg/driver.js';
 import { decrypted } from './encryption.js';
 import { unzipped } from './gzip.js';
 import type { ByteStream } from './backup-storage.js';

@@ -1,6 +1,6 @@
-import type { PoolClient } from 'pg';
 import { type CopyToStreamQuery, to as copyTo } from 'pg-copy-streams';
 import { SQL_FILES } from '../database/sql-files.js';
+import type { PoolClient } from '../pg/driver.js';
 
 export interface StoredTable {
   name: string;

@@ -1,24 +1,29 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Pool, PoolClient } from 'pg';
 import { DataSource, type EntityTarget, type ObjectLiteral, type Repository } from 'typeorm';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { CopyRows } from '../query/binary-copy.js';
 import type { PreparedStatement, Sql } from '../query/sql.js';
 import { CONFIG, type Config } from '../config/config.js';
 import { selfTracer } from '../process/self-tracer.js';
 import { Changes, type ChangeKind, noteChange, type NotedChanges } from './changes.js';
-import { Connections } from './connections.js';
-import { PreparedPlans } from './prepared-plans.js';
+import { Connections } from '../pg/connections.js';
+import {
+  driverPool,
+  lendToRepositories,
+  type Pool,
+  type PoolClient,
+  repositoryOn,
+} from '../pg/driver.js';
+import { PreparedPlans } from '../pg/prepared-plans.js';
+import { RawRowReader } from '../pg/raw-row-reader.js';
 import { type RowBatcher, RowStream, TextRows } from './row-stream.js';
-import { RawRowReader } from './raw-row-reader.js';
 import { type ConnectionSlot, ConnectionSlots, tooManyLong } from './connection-slots.js';
 import {
   statementName,
   type StatementWatch,
   type StatementSubject,
   watchStatements,
-} from './statement-watch.js';
+} from '../process/statement-watch.js';
 
 /**
  * Number of connections that no work may hold for long: two fifths of the pool, at least one. In a pool of ten, these
@@ -91,22 +96,18 @@ export class Database {
     this.maxRowBytes = 2 * maxBodyBytes + 64 * 1024 * 1024;
     const { poolSize } = dataSource.options as { poolSize: number };
     this.slots = new ConnectionSlots(poolSize - keptConnections(poolSize));
-    // Repositories would otherwise take connections from the pool in the order of requests.
-    (dataSource.driver as PostgresDriver).obtainMasterConnection = async () => {
-      const client = await this.connections.connect(this.key());
-      return [client, (error?: Error) => client.release(error)];
-    };
+    lendToRepositories(dataSource, () => this.connections.connect(this.key()));
   }
 
   /** Exposes the state and options of the pool, but no way to run statements, whose values might then not be bound. */
   get pool(): Pick<Pool, 'totalCount' | 'idleCount' | 'options'> {
-    return (this.dataSource.driver as PostgresDriver).master as Pool;
+    return driverPool(this.dataSource);
   }
 
   private lender: Connections | undefined;
   /** Created on first use, because the pool exists only once the data source is initialized. */
   private get connections(): Connections {
-    return (this.lender ??= new Connections(this.pool as Pool, this.watch));
+    return (this.lender ??= new Connections(driverPool(this.dataSource), this.watch));
   }
 
   get waitingCount(): number {
@@ -187,10 +188,9 @@ export class Database {
    */
   repository<Row extends ObjectLiteral>(entity: EntityTarget<Row>): Repository<Row> {
     const client = this.scope?.client;
-    if (!client) return this.dataSource.getRepository(entity);
-    const runner = this.dataSource.createQueryRunner();
-    Object.assign(runner, { databaseConnection: client, isTransactionActive: true });
-    return runner.manager.getRepository(entity);
+    return client
+      ? repositoryOn(client, this.dataSource, entity)
+      : this.dataSource.getRepository(entity);
   }
 
   /** Runs a query on a connection of its own, and returns its rows as the batcher `rows` builds them. */

@@ -1,5 +1,4 @@
 import type { DataSource } from 'typeorm';
-import type { Client } from 'pg';
 import { oneLock, withLock } from './advisory-locks.js';
 import { distributeTables, isDistributed } from './distribute.js';
 import { UNLIMITED_SESSION } from './limits.js';
@@ -13,7 +12,7 @@ import {
   ranMigrations,
 } from './schema-state.js';
 import { logger } from '../process/logger.js';
-import { beginSession } from './session.js';
+import { beginSession } from '../pg/session.js';
 import { applySqlFiles } from './sql-files.js';
 
 /** Serializes migrations of replicas that start at the same time. */
@@ -128,7 +127,7 @@ export async function changingSchema<T>(
 ): Promise<T> {
   const extra = {
     ...(options as { extra: object }).extra,
-    onConnect: (client: Client) => beginSession(client, SESSION),
+    onConnect: beginSession(SESSION),
   };
   const unlimited = new SingleStatementDataSource({
     ...options,

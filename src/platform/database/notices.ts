@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import { Client } from 'pg';
+import { type Client, newClient } from '../pg/driver.js';
 import { Database } from './database.js';
 
 const RECONNECT_MS = 1000;
@@ -51,7 +51,7 @@ export class Notices implements OnModuleDestroy {
   }
 
   private async connect(): Promise<void> {
-    const connection = new Client({
+    const connection = newClient({
       ...this.database.pool.options,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Pool } from 'pg';
 import { DataSource } from 'typeorm';
+import { newPool, type Pool } from '../pg/driver.js';
 import type { SchemaSource } from './schema-state.js';
 import { Database } from './database.js';
 
@@ -20,7 +20,7 @@ export class Probe implements SchemaSource, OnApplicationShutdown {
     private readonly dataSource: DataSource,
     database: Database,
   ) {
-    this.connection = new Pool({
+    this.connection = newPool({
       ...database.pool.options,
       max: 1,
       query_timeout: PROBE_TIMEOUT_MS,

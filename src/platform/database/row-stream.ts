@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
-import type { PoolClient } from 'pg';
 import type { StatementOutcome } from '../process/request-trace.js';
 import { Busy, TookTooLong } from '../refusals.js';
 import { STATEMENT_MS } from './limits.js';
-import { Portal } from './portal.js';
-import { RawRowReader } from './raw-row-reader.js';
+import type { PoolClient } from '../pg/driver.js';
+import { Portal } from '../pg/portal.js';
+import { RawRowReader } from '../pg/raw-row-reader.js';
 import type { ConnectionSlot } from './connection-slots.js';
 
 const BATCH_BYTES = 512 * 1024;
@@ -142,7 +142,7 @@ export class RowStream extends Readable {
       onRow: this.add,
       onTooLarge: (error) => this.destroy(error),
     });
-    this.portal = new Portal({ text, values, keptAs }, firstBatch, {
+    this.portal = new Portal({ text, values, keptAs, limitMs: STATEMENT_MS.stream }, firstBatch, {
       onBatch: this.took,
       onError: (error) => this.lose(error),
       onFree: () => queueMicrotask(() => this.free()), // the tap has read the rest by then

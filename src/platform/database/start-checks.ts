@@ -1,5 +1,5 @@
-import type { Pool, PoolClient } from 'pg';
 import { InvalidSetting } from '../config/setting.js';
+import type { Pool, PoolClient } from '../pg/driver.js';
 
 /**
  * Checks that connections keep their sessions. A pooler in transaction mode gives each transaction another session.

@@ -1,10 +1,10 @@
 import { join, resolve } from 'node:path';
 import { realpathSync } from 'node:fs';
-import pg from 'pg';
 import { baseBackup } from '../../platform/backup/base-backup.js';
 import type { BackupStorage } from '../../platform/backup/backup-storage.js';
 import { pruneBases } from '../../platform/backup/wal-archive.js';
 import { config } from '../../platform/config/process-config.js';
+import { withConnection } from '../../platform/pg/driver.js';
 import { embeddedPostgresUrl } from '../../platform/postgres/embedded-postgres.js';
 import { printOutput } from './command.js';
 
@@ -15,15 +15,11 @@ export async function makeBaseBackup(place: BackupStorage, signal: AbortSignal):
     throw new Error(
       `a base is made of the embedded database of a running service with BACKUP_WAL=1: none runs on ${resolve(config.dataDir)} (DATA_DIR)`,
     );
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
+  await withConnection(url, async (client) => {
     const pgdata = realpathSync(join(config.dataDir, 'pgdata'));
     const options = { place, recipients: config.backupRecipients, signal };
     const { name, bytes } = await baseBackup(client, pgdata, options);
     printOutput(`${place.show(name)}: ${bytes} bytes`);
-  } finally {
-    await client.end();
-  }
+  });
   for (const name of await pruneBases(place, config.backupKeep)) printOutput(`removed ${name}`);
 }

@@ -4,8 +4,6 @@ import { connect as connectHttp2 } from 'node:http2';
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DataSource } from 'typeorm';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import type { Pool } from 'pg';
 import { serviceUrl } from '../../platform/config/config.js';
 import { config, ownMisspeltSettings } from '../../platform/config/process-config.js';
 import {
@@ -18,6 +16,7 @@ import {
   listMigrations,
   schemaState,
 } from '../../platform/database/schema-state.js';
+import { driverPool } from '../../platform/pg/driver.js';
 import { readDisk } from '../../platform/postgres/disk-watch.js';
 import { fileSystemProblem } from '../../platform/postgres/file-system.js';
 import { commandText } from '../../platform/command-text.js';
@@ -210,7 +209,7 @@ async function checkServer(dataSource: DataSource): Promise<void> {
     reportFault(
       `the index ${index} was not finished: ${commandText('psql', `-c 'REINDEX INDEX CONCURRENTLY ${index}'`)}`,
     );
-  const settings = await serverSettings((dataSource.driver as PostgresDriver).master as Pool);
+  const settings = await serverSettings(driverPool(dataSource));
   const durability = durabilityWarning(settings);
   if (durability) warn(durability);
   try {

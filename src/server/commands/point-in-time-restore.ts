@@ -8,7 +8,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
-import pg from 'pg';
 import { unpackBase } from '../../platform/backup/base-backup.js';
 import { storageAt } from '../../platform/backup/storage-location.js';
 import {
@@ -19,6 +18,7 @@ import {
 } from '../../platform/backup/wal-archive.js';
 import { RESTORE_COMMAND, WalServer } from '../../platform/backup/wal-server.js';
 import { config } from '../../platform/config/process-config.js';
+import { withConnection } from '../../platform/pg/driver.js';
 import { openEmbeddedPostgres } from '../../platform/postgres/embedded-postgres.js';
 import { commandText } from '../../platform/command-text.js';
 import { printOutput, printProgress } from './command.js';
@@ -127,17 +127,13 @@ async function replayWal(folder: string, wal: WalServer, time: string): Promise<
   }
 }
 
-async function lastTransaction(url: string): Promise<string> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
+function lastTransaction(url: string): Promise<string> {
+  return withConnection(url, async (client) => {
     const { rows } = await client.query<{ at: Date | null }>(
       'SELECT pg_last_xact_replay_timestamp() AS at',
     );
     return rows[0]!.at?.toISOString() ?? 'the time of the copy';
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** Explains an incomplete recovery in one line, from PostgreSQL's messages. */

@@ -1,8 +1,8 @@
 import 'reflect-metadata';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import pg from 'pg';
 import { environment } from '../../platform/config/process-config.js';
+import { newClient, withConnection } from '../../platform/pg/driver.js';
 import { runCommand, flushOutput, printOutput, withPostgres } from './command.js';
 import { commandText } from '../../platform/command-text.js';
 
@@ -14,26 +14,23 @@ as JSON, a line each. For upkeep, such as VACUUM (FULL) calls; the tables are ch
 
 /** Runs one or more statements as one request. A single statement runs without a transaction around it. */
 async function runStatement(url: string, text: string): Promise<void> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    for (const { command: what, rowCount, rows } of [await client.query(text)].flat()) {
+  await withConnection(url, async (client) => {
+    const answers = await client.query(text).catch((error: Error) => {
+      throw new Error(error.message, { cause: error }); // the message of the server is sufficient
+    });
+    for (const { command: what, rowCount, rows } of [answers].flat()) {
       for (const row of rows as unknown[]) {
         printOutput(JSON.stringify(row));
         await flushOutput();
       }
       if (rows.length === 0) printOutput(rowCount === null ? what : `${what} ${rowCount}`);
     }
-  } catch (error) {
-    throw new Error((error as Error).message, { cause: error }); // the message of the server is sufficient
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** Runs psql. The password is passed in the environment, which other users of the machine cannot read. */
 async function runPsql(url: string, argv: string[]): Promise<void> {
-  const { password } = new pg.Client(url);
+  const { password } = newClient(url);
   const address = url.replace(/^(\w+:\/\/[^/?#@:]*):[^/?#@]*@/, '$1@');
   const env = { ...environment(), ...(password && { PGPASSWORD: password }) };
   const child = spawn('psql', [address, ...argv], { stdio: 'inherit', env });

@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto';
-import pg from 'pg';
 import { dataSourceOptions } from '../../../ormconfig.js';
 import { DamagedBackup } from '../../platform/backup/backup-file.js';
 import { withClient } from '../../platform/backup/client.js';
@@ -8,6 +7,7 @@ import { type OpenBackup, restore } from '../../platform/backup/restore.js';
 import { assertRestorable, prepareSchema } from '../../platform/backup/schema.js';
 import { readRows } from '../../platform/backup/tables.js';
 import { UNLIMITED_SESSION } from '../../platform/database/limits.js';
+import { withConnection } from '../../platform/pg/driver.js';
 import { connectDatabase } from '../database-connection.js';
 import { printOutput, withPostgres } from './command.js';
 
@@ -48,18 +48,14 @@ async function withTemporaryDatabase(
   work: (url: string) => Promise<void>,
 ): Promise<void> {
   const name = `skein_verify_${randomBytes(8).toString('hex')}`;
-  const admin = new pg.Client(url);
-  await admin.connect();
-  try {
+  await withConnection(url, async (admin) => {
     await admin.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`);
     try {
       await work(withDatabaseName(url, name));
     } finally {
       await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     }
-  } finally {
-    await admin.end();
-  }
+  });
 }
 
 /** Returns the URL of another database on the same server. The host may be empty, with a socket in the parameters. */

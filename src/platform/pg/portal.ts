@@ -1,6 +1,5 @@
 import pg, { type Submittable } from 'pg';
 import { isPrepared } from './prepared-plans.js';
-import { STATEMENT_MS } from './limits.js';
 
 /** Methods of pg's connection for protocol messages. pg's types do not declare them; all have existed since pg 1. */
 export interface PgConnection {
@@ -19,10 +18,14 @@ export interface PgConnection {
 const { prepareValue } = (pg as unknown as { utils: { prepareValue: (value: unknown) => unknown } })
   .utils;
 
-/**
- * Statements sent first. PostgreSQL counts the reader's time too, so the limit of the statement is that of a stream.
- */
-const BEFORE = ['BEGIN READ ONLY', `SET LOCAL statement_timeout = ${STATEMENT_MS.stream}`];
+export interface PortalStatement {
+  text: string;
+  values: unknown[];
+  /** Name under which the connection keeps the plan. */
+  keptAs: string | undefined;
+  /** Time limit of the statement. PostgreSQL counts the reader's time too. */
+  limitMs: number;
+}
 
 /** Receives the events of a portal. The rows themselves go to `RawRowReader`. */
 interface PortalListener {
@@ -40,28 +43,28 @@ interface PortalListener {
  * `submit` and the methods that begin with `handle`.
  */
 export class Portal implements Submittable {
+  /** Read by code that watches statements. */
   readonly text: string;
   readonly values: unknown[];
-  private readonly keptAs: string | undefined;
   private connection: PgConnection | undefined;
   private completed = 0;
 
-  /** With `keptAs` the connection keeps the plan under this name. The first batch has at most `firstRows` rows. */
+  /** The first batch has at most `firstRows` rows. */
   constructor(
-    { text, values, keptAs }: { text: string; values: unknown[]; keptAs: string | undefined },
+    private readonly statement: PortalStatement,
     private readonly firstRows: number,
     private readonly heard: PortalListener,
   ) {
-    this.text = text;
-    this.values = values;
-    this.keptAs = keptAs;
+    this.text = statement.text;
+    this.values = statement.values;
   }
 
   submit(connection: object): void {
-    const { text, values, keptAs } = this;
+    const { text, values, keptAs, limitMs } = this.statement;
     this.connection = connection as PgConnection;
     this.together((sent) => {
-      for (const before of BEFORE) run(sent, before);
+      run(sent, 'BEGIN READ ONLY');
+      run(sent, `SET LOCAL statement_timeout = ${limitMs}`);
       if (keptAs === undefined) sent.parse({ text });
       else if (!isPrepared(sent, keptAs, text)) sent.parse({ text, name: keptAs });
       sent.bind({ values: values.map(prepareValue), ...(keptAs && { statement: keptAs }) });
@@ -85,7 +88,7 @@ export class Portal implements Submittable {
   }
 
   handleCommandComplete(): void {
-    if (++this.completed !== BEFORE.length + 1) return;
+    if (++this.completed !== 3) return; // BEGIN and SET come before it, COMMIT after it
     this.together((sent) => {
       run(sent, 'COMMIT');
       sent.sync();

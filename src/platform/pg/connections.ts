@@ -3,7 +3,7 @@ import { isRowOfCopy } from '../errors.js';
 import type { CopyRows } from '../query/binary-copy.js';
 import { perKeyRule, FairQueue, Shares } from '../process/fair-queue.js';
 import { CopyIn } from './copy-in.js';
-import { statementName, type StatementWatch } from './statement-watch.js';
+import { statementName, type StatementWatch } from '../process/statement-watch.js';
 
 /** A statement as the pool accepts it. `label` is the name that `Sql` or its author gave it. */
 interface Statement {

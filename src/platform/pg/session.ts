@@ -2,14 +2,10 @@ import type { Socket } from 'node:net';
 import type { Client } from 'pg';
 
 /**
- * Prepares a new connection for use. Settings are set by a statement and read back, because poolers drop settings in
- * the start-up message.
- * @throws Error when the server does not accept a setting
+ * Returns a function that prepares a new connection for use. Settings are set by a statement and read back, because
+ * poolers drop settings in the start-up message. The function throws when the server does not accept a setting.
  */
-export async function beginSession(
-  client: Client,
-  settings: Record<string, string>,
-): Promise<void> {
+export const beginSession = (settings: Record<string, string>) => async (client: Client) => {
   // A lost connection makes its query fail and also emits an error. The pool listens for that error only while the
   // connection is idle, and an error without a listener ends the process.
   client.on('error', () => {});
@@ -24,7 +20,7 @@ export async function beginSession(
     throw new Error(
       `the database set ${refused.name} to "${refused.given}" instead of "${refused.wanted}"`,
     );
-}
+};
 
 /**
  * Closes the connection when pg's parser throws. pg makes a string of each value as it arrives, and a value of 512 MiB

@@ -1,5 +1,5 @@
-import type { StatementOutcome, RequestTrace } from '../process/request-trace.js';
-import { warnSeldom } from '../process/warn-seldom.js';
+import type { StatementOutcome, RequestTrace } from './request-trace.js';
+import { warnSeldom } from './warn-seldom.js';
 
 /** Called with the name of a statement when it is sent. The returned function is called when the statement ends. */
 export type StatementWatch = (name: string) => (outcome: StatementOutcome) => void;
