@@ -5,6 +5,15 @@
  */
 const FEATURE = '^src/(tracing|training|doors)/([^/.]+)/';
 
+/** Files of a feature that other features may import. */
+const SHARED = [
+  '^src/$1/$2/',
+  // a DTO is the contract of a feature: others take, answer and embed the same shapes
+  '^src/(tracing|training)/.*[.](dto|entity|module|service)[.]ts$',
+  // rules without a connection, of which all features and doors need the same
+  '^src/tracing/(conventions|pricing|usage)/',
+];
+
 /** What lies above each wing. */
 const ABOVE = {
   platform: 'tracing|training|doors|server',
@@ -44,17 +53,14 @@ module.exports = {
     error(
       'features-stay-apart',
       'a feature reaches another only through its entity, its DTOs, or a service its module exports',
-      { path: FEATURE },
-      {
-        path: FEATURE,
-        pathNot: [
-          '^src/$1/$2/',
-          // a DTO is the contract of a feature: others take, answer and embed the same shapes
-          '^src/(tracing|training)/.*[.](dto|entity|module|service)[.]ts$',
-          // rules without a connection, of which all features and doors need the same
-          '^src/tracing/(conventions|pricing|usage)/',
-        ],
-      },
+      { path: FEATURE, pathNot: '^src/doors/weave/' },
+      { path: FEATURE, pathNot: SHARED },
+    ),
+    error(
+      'features-stay-apart: weave',
+      "weave's completions are requests through the gateway, and it shares no more with other doors",
+      { path: FEATURE.replace('([^/.]+)', '(weave)') },
+      { path: FEATURE, pathNot: ['^src/doors/gateway/', ...SHARED] },
     ),
     ...Object.entries(PLATFORM).map(([room, below]) =>
       error(

@@ -13,11 +13,11 @@ import {
   costedAgents,
   costedSpans,
   edgeSpans,
-} from '../dist/src/tracing/agents/group-extras.query.js';
-import { searchedSpans } from '../dist/src/tracing/agents/search.query.js';
-import { hasSignals } from '../dist/src/tracing/agents/signals.query.js';
-import { groupsQuery } from '../dist/src/tracing/agents/span-groups.query.js';
-import { statsQuery } from '../dist/src/tracing/agents/span-stats.query.js';
+} from '../dist/src/doors/weave/agents/group-extras.query.js';
+import { searchedSpans } from '../dist/src/doors/weave/agents/search.query.js';
+import { hasSignals } from '../dist/src/doors/weave/agents/signals.query.js';
+import { groupsQuery } from '../dist/src/doors/weave/agents/span-groups.query.js';
+import { statsQuery } from '../dist/src/doors/weave/agents/span-stats.query.js';
 import {
   agentsQuery,
   conversationSpans,
@@ -27,7 +27,7 @@ import {
   traceCalls,
   traceSize,
   turnsQuery,
-} from '../dist/src/tracing/agents/spans.query.js';
+} from '../dist/src/doors/weave/agents/spans.query.js';
 import { callRows } from '../dist/src/tracing/calls/read/call-lists.query.js';
 import { serviceAndDatabase } from './support.mjs';
 

@@ -17,11 +17,9 @@ import { DatabaseModule } from './platform/database/database.module.js';
 import { PeopleModule } from './platform/people/people.module.js';
 import { ErasingModule } from './platform/erasing/erasing.module.js';
 import { EventsModule } from './platform/events/events.module.js';
-import { AgentsModule } from './tracing/agents/agents.module.js';
 import { EvaluationsModule } from './tracing/evaluations/evaluations.module.js';
 import { FeedbackModule } from './tracing/feedback/feedback.module.js';
 import { GatewayModule } from './doors/gateway/gateway.module.js';
-import { GraphqlModule } from './doors/graphql/graphql.module.js';
 import { McpModule } from './doors/mcp/mcp.module.js';
 import { LangfuseModule } from './doors/langfuse/langfuse.module.js';
 import { ObjectsModule } from './tracing/objects/objects.module.js';
@@ -34,6 +32,7 @@ import { RetentionModule } from './tracing/retention/retention.module.js';
 import { ThreadsModule } from './tracing/threads/threads.module.js';
 import { PreviewModule } from './training/preview.module.js';
 import { SftModule } from './training/sft/sft.module.js';
+import { WeaveModule } from './doors/weave/weave.module.js';
 
 /** The list of features. To add a feature, add its module here. */
 @Module({})
@@ -58,7 +57,6 @@ export class AppModule {
         DatasetsModule,
         ThreadsModule,
         OtelModule,
-        GraphqlModule,
         GatewayModule,
         LangfuseModule,
         McpModule,
@@ -70,7 +68,7 @@ export class AppModule {
         PromotionModule,
         TaintedModule,
         EvaluationsModule,
-        AgentsModule,
+        WeaveModule,
         EventsModule,
         ConsoleModule,
       ],

@@ -1,7 +1,6 @@
-import { asks, type Operation, withBody, writes } from '../support/operation-rows.js';
+import { asks, type Operation } from '../support/operation-rows.js';
 import { plantServed } from '../training/serving.operations.js';
 
-const ASKED = { model: 'echo', messages: [] };
 const ASKS_AGAIN = 'asks the provider again, as each request does';
 
 export const gatewayOperations: Record<string, Operation> = {
@@ -31,19 +30,5 @@ export const gatewayOperations: Record<string, Operation> = {
       body: { model: 'echo', input: 'a' },
     }),
     { changes: ['calls'], harmless: ASKS_AGAIN },
-  ),
-  'POST /completions/create': writes(
-    withBody(() => ({ inputs: ASKED })),
-    {
-      changes: ['calls'],
-      harmless: ASKS_AGAIN,
-    },
-  ),
-  'POST /completions/create_stream': writes(
-    withBody(() => ({ inputs: ASKED })),
-    {
-      changes: ['calls'],
-      harmless: ASKS_AGAIN,
-    },
   ),
 };

@@ -9,9 +9,9 @@ import {
   threadedTracesQuery,
   turnRootsQuery,
 } from '../../src/tracing/calls/ingest/turn-roots.query.js';
-import { searchedSpans } from '../../src/tracing/agents/search.query.js';
-import { agentsQuery, spansQuery } from '../../src/tracing/agents/spans.query.js';
-import { statsQuery } from '../../src/tracing/agents/span-stats.query.js';
+import { searchedSpans } from '../../src/doors/weave/agents/search.query.js';
+import { agentsQuery, spansQuery } from '../../src/doors/weave/agents/spans.query.js';
+import { statsQuery } from '../../src/doors/weave/agents/span-stats.query.js';
 import { callRows } from '../../src/tracing/calls/read/call-lists.query.js';
 import { tracesQuery } from '../../src/tracing/calls/read/calls.query.js';
 import { threadsQuery } from '../../src/tracing/threads/threads.query.js';

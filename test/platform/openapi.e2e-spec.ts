@@ -1,15 +1,15 @@
 import { MAX_LEAVES } from '../../src/tracing/evaluations/evaluation-summaries.js';
 import { MAX_COMPARED } from '../../src/tracing/evaluations/eval-compare.service.js';
 import { MAX_EVALUATIONS, MAX_OTHERS } from '../../src/tracing/evaluations/eval-results.dto.js';
-import { MAX_AGENT_ROWS } from '../../src/tracing/agents/agents.dto.js';
+import { MAX_AGENT_ROWS } from '../../src/doors/weave/agents/agents.dto.js';
 import { MAX_SUM_LENGTH, MAX_SUM_ROWS } from '../../src/tracing/bounded-rows.js';
 import {
   MAX_SPANS,
   MAX_TURN_BYTES,
   MAX_TURN_CALLS,
-} from '../../src/tracing/agents/chat.service.js';
-import { MAX_COSTED } from '../../src/tracing/agents/group-extras.js';
-import { MAX_SEARCHED } from '../../src/tracing/agents/search.query.js';
+} from '../../src/doors/weave/agents/chat.service.js';
+import { MAX_COSTED } from '../../src/doors/weave/agents/group-extras.js';
+import { MAX_SEARCHED } from '../../src/doors/weave/agents/search.query.js';
 import { MAX_ROW_BYTES, MAX_TRIALS } from '../../src/tracing/evaluations/eval-results.service.js';
 import { KEYS_PAGE } from '../../src/platform/auth/keys/keys.dto.js';
 import { MAX_METRICS, MAX_METRICS_BYTES } from '../../src/training/metrics-limit.js';

@@ -1,14 +1,13 @@
 import { gatewayOperations } from '../doors/gateway.operations.js';
-import { graphqlOperations } from '../doors/graphql.operations.js';
 import { langfuseOperations } from '../doors/langfuse.operations.js';
 import { mcpOperations } from '../doors/mcp.operations.js';
 import { otelOperations } from '../doors/otel.operations.js';
+import { weaveOperations } from '../doors/weave.operations.js';
 import { auditOperations } from '../platform/audit.operations.js';
 import { authOperations } from '../platform/auth.operations.js';
 import { erasingOperations } from '../platform/erasing.operations.js';
 import { eventsOperations } from '../platform/events.operations.js';
 import { peopleOperations } from '../platform/people.operations.js';
-import { agentsOperations } from '../tracing/agents.operations.js';
 import { annotationOperations } from '../tracing/annotation.operations.js';
 import { callsOperations } from '../tracing/calls.operations.js';
 import { costsOperations } from '../tracing/costs.operations.js';
@@ -71,7 +70,6 @@ export const OPERATIONS: Record<string, Operation> = {
   ...callsOperations,
   ...threadsOperations,
   ...evaluationsOperations,
-  ...agentsOperations,
   ...objectsOperations,
   ...datasetsOperations,
   ...annotationOperations,
@@ -86,8 +84,8 @@ export const OPERATIONS: Record<string, Operation> = {
   ...servingOperations,
   ...otelOperations,
   ...langfuseOperations,
-  ...graphqlOperations,
   ...gatewayOperations,
+  ...weaveOperations,
   ...mcpOperations,
   // must be last: it leaves no data for other operations
   ...erasingOperations,

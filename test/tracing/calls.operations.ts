@@ -1,11 +1,10 @@
 import { indexDefinition } from '../../src/tracing/calls/indexes/call-indexes.query.js';
 import type { TestApp } from '../support/app.js';
-import { anEnd, aStart, at } from '../support/factories.js';
+import { anEnd, aStart } from '../support/factories.js';
 import {
   administers,
   counts,
   fresh,
-  inPath,
   onlyProject,
   type Operation,
   reads,
@@ -14,10 +13,10 @@ import {
 } from '../support/operation-rows.js';
 import type { Planted } from '../support/planted.js';
 
-const newStart = ({ project }: Planted) => ({ start: aStart({ project_id: project }) });
+export const newStart = ({ project }: Planted) => ({ start: aStart({ project_id: project }) });
 const aCall = async (planted: Planted, app: TestApp): Promise<string> =>
   (await app.post('/call/start', newStart(planted))).body.id;
-const newEnd = async (planted: Planted, app: TestApp) => ({
+export const newEnd = async (planted: Planted, app: TestApp) => ({
   end: anEnd({ project_id: planted.project, id: await aCall(planted, app) }),
 });
 
@@ -84,15 +83,4 @@ export const callsOperations: Record<string, Operation> = {
     }),
     { changes: ['calls'] },
   ),
-  'POST /v2/:entity/:project/calls/complete': writes(
-    inPath(({ project }) => ({
-      batch: [{ ...aStart({ project_id: project, id: fresh() }), ended_at: at(1) }],
-    })),
-    { changes: ['calls'], harmless: 'is an upsert by the ids of the calls' },
-  ),
-  'POST /v2/:entity/:project/call/start': writes(inPath(newStart), { changes: ['calls'] }),
-  'POST /v2/:entity/:project/call/end': writes(inPath(newEnd), {
-    changes: ['calls'],
-    harmless: 'is an upsert by the id of the call',
-  }),
 };

@@ -15,7 +15,6 @@ import { CallPrices } from './read/call-prices.service.js';
 import { CallsWriter } from './ingest/calls.writer.js';
 import { OrphansKeeper } from './ingest/orphans.keeper.js';
 import { Turns } from './ingest/turns.service.js';
-import { CallsV2Controller } from './ingest/calls-v2.controller.js';
 import { FoldedSpans } from './folded/folded-spans.service.js';
 import { AgentTurns } from './agent-turns/agent-turns.service.js';
 import { CallSources } from './source/call-sources.service.js';
@@ -34,7 +33,6 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
   controllers: [
     CallsController,
     CallsErasingController,
-    CallsV2Controller,
     CallStatsController,
     CallUsageController,
     CallIndexesController,

@@ -1,0 +1,199 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Caller } from '../../../platform/auth/caller.js';
+import { CONFIG, type Config } from '../../../platform/config/config.js';
+import { isOpenModel } from '../../../platform/config/gateway-settings.js';
+import { invalidRequest } from '../../../platform/errors.js';
+import type { Context } from '../../../platform/http/context.js';
+import { parseRef } from '../../../platform/http/refs.js';
+import { isObject } from '../../../platform/json/json-object.js';
+import {
+  elementSpans,
+  memberTexts,
+  objectText,
+  valueAt,
+} from '../../../platform/json/json-text.js';
+import { mapYielding } from '../../../platform/time/event-loop-turn.js';
+import { ObjectsService } from '../../../tracing/objects/objects.service.js';
+import { type JsonObject, recordedInputs, requestSpans } from '../../gateway/gateway-request.js';
+import type { CompletionsCreateDto } from './completions.dto.js';
+import { MAX_MODEL } from '../../gateway/gateway.dto.js';
+import { GatewayService, type WholeAnswer } from '../../gateway/gateway.service.js';
+import type { ModelTarget } from '../../gateway/model-names.service.js';
+import { EventStreamTransform, JsonLinesTransform } from '../../gateway/stream-transforms.js';
+import { namedSession } from '../../gateway/call-context.js';
+
+/** Members of `inputs` that are meant for Skein or for libraries. They are not sent to the provider. */
+const OWN_MEMBERS = new Set([
+  'prompt',
+  'template_vars',
+  'vertex_credentials',
+  'extra_headers',
+  'api_key',
+  'api_version',
+  'timeout',
+  'stream',
+]);
+/** Maximum number of characters that template values may add to the messages. */
+const MAX_FILLED = 1024 * 1024;
+
+/** Serves requests for models in the shape that Weave's playground and judges send. */
+@Injectable()
+export class CompletionsService {
+  constructor(
+    private readonly gateway: GatewayService,
+    private readonly objects: ObjectsService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /**
+   * Returns null when the answer was streamed to the client.
+   * @throws ProviderRefusal, ApiError
+   */
+  async ask(
+    body: CompletionsCreateDto,
+    context: Context,
+    isStream: boolean,
+  ): Promise<WholeAnswer | null> {
+    const sent = valueAt(context.text, 'inputs');
+    requestSpans(sent);
+    const inputs = body.inputs as JsonObject;
+    const { model } = inputs;
+    if (typeof model !== 'string' || model === '' || model.length > MAX_MODEL)
+      throw invalidRequest([{ path: 'inputs.model', message: 'must be the name of a model' }]);
+    const custom = await this.customTarget(model, body.project_id);
+    // clients of Weave send all members that exist, and providers refuse some that are null
+    const isGiven = ([name, text]: [string, string]) => !OWN_MEMBERS.has(name) && text !== 'null';
+    const members = new Map([...memberTexts(sent)].filter(isGiven));
+    if (isStream) members.set('stream', 'true');
+    members.set('messages', await this.messages(inputs, sent, context.caller));
+    const text = objectText(members);
+    return this.gateway.ask(
+      {
+        api: 'chat/completions',
+        opName: 'weave.completions_create',
+        text,
+        body: JSON.parse(text) as JsonObject & { model: string },
+        inputs: recordedInputs(sent, inputs),
+        placement: {
+          projectId: body.project_id,
+          traceId: body.trace_id ?? null,
+          parentId: body.parent_id ?? null,
+          threadId: body.conversation_id ?? namedSession(context, inputs),
+          turnId: null,
+          attributes: JSON.stringify({
+            ...(body.conversation_name && { conversation_name: body.conversation_name }),
+            ...(body.source && { source: body.source }),
+          }),
+        },
+        record: body.track_llm_call === false ? 'none' : this.config.gatewayRecord,
+        passage: (hidesUsage) =>
+          isStream
+            ? new JsonLinesTransform((weave_call_id) => ({ weave_call_id }))
+            : new EventStreamTransform(hidesUsage),
+        ...(custom && { target: custom }),
+      },
+      context,
+    );
+  }
+
+  private async messages(inputs: JsonObject, sent: string, caller: Caller): Promise<string> {
+    const own = Array.isArray(inputs['messages']) ? valueAt(sent, 'messages') : '[]';
+    const texts = [...(await this.promptMessages(inputs['prompt'], caller)), ...elementsIn(own)];
+    const { template_vars: given } = inputs;
+    const fill = isObject(given) ? filler(given) : null;
+    const filled = fill ? await mapYielding(texts, (text) => filledMessage(text, fill)) : texts;
+    return `[${filled.join(',')}]`;
+  }
+
+  private async promptMessages(ref: unknown, caller: Caller): Promise<string[]> {
+    if (ref === undefined || ref === null) return [];
+    const parsed = typeof ref === 'string' ? parseRef(ref) : null;
+    if (parsed?.kind !== 'object')
+      throw invalidRequest([{ path: 'inputs.prompt', message: 'must be the ref of an object' }]);
+    const { projectId: project_id, name: object_id, digest } = parsed;
+    caller.assertReaches(project_id);
+    const object = await this.objects.read({ project_id, object_id, digest: digest! });
+    const value = valueAt(object, 'val');
+    const { messages } = asObject(value);
+    if (!Array.isArray(messages))
+      throw invalidRequest([
+        { path: 'inputs.prompt', message: 'must lead to an object with messages' },
+      ]);
+    return elementsIn(valueAt(value, 'messages'));
+  }
+
+  /**
+   * Finds the target of `custom::<provider>::<model>`, which names a provider object of the project. The `base_url` of
+   * the object must be that of a provider in GATEWAY_PROVIDERS. The model must be open to every key, so that only the
+   * operator decides which addresses and models are requested.
+   */
+  private async customTarget(model: string, project_id: string): Promise<ModelTarget | undefined> {
+    const [, name, own = ''] = /^custom::([^:]+)::(.+)$/s.exec(model) ?? [];
+    if (name === undefined) return undefined;
+    const object = await this.objects.read({ project_id, object_id: name, digest: 'latest' });
+    const { base_url: url } = asObject(valueAt(object, 'val'));
+    const providers = this.config.gatewayProviders.filter(
+      ({ baseUrl }) =>
+        typeof url === 'string' &&
+        url.startsWith(baseUrl) &&
+        /^\/*$/.test(url.slice(baseUrl.length)),
+    );
+    const refuse = (message: string) => invalidRequest([{ path: 'inputs.model', message }]);
+    if (providers.length === 0)
+      throw refuse(`names ${name}, whose base_url is none of a provider in GATEWAY_PROVIDERS`);
+    const provider = providers.find((one) => isOpenModel(one, own));
+    if (!provider)
+      throw refuse(`names ${own}, which is none of the models that GATEWAY_PROVIDERS opens there`);
+    return { provider, model: own, checkpoint: null };
+  }
+}
+
+const asObject = (text: string): JsonObject => {
+  const value: unknown = JSON.parse(text);
+  return isObject(value) ? value : {};
+};
+
+const elementsIn = (list: string) => elementSpans(list, 0).map((span) => list.slice(...span));
+
+type Fill = (template: string) => string;
+
+/**
+ * Returns a function that replaces `{name}` by its value. Added characters are counted before the text is built,
+ * because a short template may repeat a long value. Each placeholder counts as one more character.
+ * @throws ApiError `invalid_request` from the returned function
+ */
+function filler(values: JsonObject): Fill {
+  const said = new Map(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  );
+  let added = 0;
+  return (template) =>
+    template.replaceAll(/\{(\w{1,128})\}/g, (found, name: string) => {
+      const value = said.get(name);
+      added += 1 + (value?.length ?? 0);
+      if (added > MAX_FILLED)
+        throw invalidRequest([
+          { path: 'inputs.template_vars', message: `must not add over ${MAX_FILLED} characters` },
+        ]);
+      return value ?? found;
+    });
+}
+
+function filledMessage(text: string, fill: Fill): string {
+  const message = asObject(text);
+  if (message['role'] === 'assistant') return text;
+  const { content } = message;
+  if (typeof content === 'string')
+    return objectText(memberTexts(text).set('content', JSON.stringify(fill(content))));
+  if (!Array.isArray(content)) return text;
+  const parts = elementsIn(valueAt(text, 'content')).map((part) => {
+    const { text: template } = asObject(part);
+    return typeof template === 'string'
+      ? objectText(memberTexts(part).set('text', JSON.stringify(fill(template))))
+      : part;
+  });
+  return objectText(memberTexts(text).set('content', `[${parts.join(',')}]`));
+}
