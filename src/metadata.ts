@@ -36,7 +36,7 @@ export async function metadata(): Promise<Record<string, unknown>> {
     "./training/builds/build-facts.dto.js": await import("./training/builds/build-facts.dto.js"),
     "./training/builds/builds.dto.js": await import("./training/builds/builds.dto.js"),
     "./training/builds/exports/exports.dto.js": await import("./training/builds/exports/exports.dto.js"),
-    "./training/builds/lineage/retrains.dto.js": await import("./training/builds/lineage/retrains.dto.js"),
+    "./training/builds/lineage/lineage.dto.js": await import("./training/builds/lineage/lineage.dto.js"),
     "./training/builds/recipe/recipe.dto.js": await import("./training/builds/recipe/recipe.dto.js"),
     "./training/jobs/trainer.dto.js": await import("./training/jobs/trainer.dto.js"),
     "./training/jobs/training-jobs.dto.js": await import("./training/jobs/training-jobs.dto.js"),
@@ -505,11 +505,6 @@ export async function metadata(): Promise<Record<string, unknown>> {
           BuildsAnswerDto: { builds: { required: true, type: () => [t["./training/builds/builds.dto.js"].BuildDto] } },
           BuildsFilterDto: { build_ids: { required: false, type: () => [String], nullable: true }, recipe_names: { required: false, type: () => [String], nullable: true }, recipe_digests: { required: false, type: () => [String], nullable: true }, digests: { required: false, type: () => [String], nullable: true }, is_erased: { required: false, type: () => Boolean, nullable: true } },
           BuildsQueryDto: { project_id: { required: true, type: () => String }, filter: { required: false, type: () => t["./training/builds/builds.dto.js"].BuildsFilterDto, nullable: true }, sort_by: { required: false, nullable: true } },
-          LineageAnswerDto: { edges: { required: true, type: () => [t["./training/builds/builds.dto.js"].LineageEdgeDto] }, has_more: { required: true, type: () => Boolean, description: "True when more edges exist than the answer contains." } },
-          LineageCheckpointDto: { type: { required: true, enum: ["checkpoint"] }, model_id: { required: true, type: () => String }, model: { required: true, type: () => String, nullable: true, description: "Name of the model; null when the model was deleted." }, step: { required: true, type: () => Number }, tainted_at: { required: false, type: () => String, description: "Time when calls that the checkpoint was trained on were purged." } },
-          LineageEdgeDto: { from: { required: true, type: () => Object }, to: { required: true, type: () => Object } },
-          LineageNodeDto: { type: { required: true, enum: ["feedback", "call", "job", "build"] }, id: { required: true, type: () => String }, tainted_at: { required: false, type: () => String, description: "For builds and jobs: time when calls that they were made of were purged." } },
-          LineageQueryDto: { project_id: { required: true, type: () => String }, call_ids: { required: false, type: () => [String], nullable: true, minItems: 1 }, feedback_ids: { required: false, type: () => [String], nullable: true, minItems: 1 }, build_id: { required: false, type: () => String, nullable: true, format: "uuid" }, job_id: { required: false, type: () => String, nullable: true, format: "uuid" }, model_id: { required: false, type: () => String, nullable: true, format: "uuid" }, step: { required: false, type: () => Number, nullable: true, minimum: 0, maximum: 2147483647 } },
         }],
         [import("./training/builds/exports/exports.dto.js"), {
           CompletionExportDto: { prompt: { required: true, type: () => [Object] }, completion: { required: true, type: () => [Object] } },
@@ -525,9 +520,14 @@ export async function metadata(): Promise<Record<string, unknown>> {
           TinkerExportDto: { comparison: { required: true, type: () => t["./training/builds/exports/exports.dto.js"].TinkerComparisonDto }, label: { required: true, enum: ["A"] } },
           VerifiersExportDto: { version: { required: true, type: () => Number }, id: { required: true, type: () => String }, task: { required: true, type: () => Object }, nodes: { required: true, type: () => [Object] }, rewards: { required: true, type: () => Object } },
         }],
-        [import("./training/builds/lineage/retrains.dto.js"), {
+        [import("./training/builds/lineage/lineage.dto.js"), {
+          LineageAnswerDto: { edges: { required: true, type: () => [t["./training/builds/lineage/lineage.dto.js"].LineageEdgeDto] }, has_more: { required: true, type: () => Boolean, description: "True when more edges exist than the answer contains." } },
+          LineageCheckpointDto: { type: { required: true, enum: ["checkpoint"] }, model_id: { required: true, type: () => String }, model: { required: true, type: () => String, nullable: true, description: "Name of the model; null when the model was deleted." }, step: { required: true, type: () => Number }, tainted_at: { required: false, type: () => String, description: "Time when calls that the checkpoint was trained on were purged." } },
+          LineageEdgeDto: { from: { required: true, type: () => Object }, to: { required: true, type: () => Object } },
+          LineageNodeDto: { type: { required: true, enum: ["feedback", "call", "job", "build"] }, id: { required: true, type: () => String }, tainted_at: { required: false, type: () => String, description: "For builds and jobs: time when calls that they were made of were purged." } },
+          LineageQueryDto: { project_id: { required: true, type: () => String }, call_ids: { required: false, type: () => [String], nullable: true, minItems: 1 }, feedback_ids: { required: false, type: () => [String], nullable: true, minItems: 1 }, build_id: { required: false, type: () => String, nullable: true, format: "uuid" }, job_id: { required: false, type: () => String, nullable: true, format: "uuid" }, model_id: { required: false, type: () => String, nullable: true, format: "uuid" }, step: { required: false, type: () => Number, nullable: true, minimum: 0, maximum: 2147483647 } },
           RetrainDto: { project_id: { required: true, type: () => String }, model_id: { required: true, type: () => String, format: "uuid" }, step: { required: true, type: () => Number, description: "Step of a checkpoint that was trained on calls that have been purged.", minimum: 0, maximum: 2147483647 } },
-          RetrainedDto: { model_id: { required: true, type: () => String }, step: { required: true, type: () => Number }, from_step: { required: true, type: () => Number, description: "Step of the nearest ancestor that was not trained on purged calls." }, jobs: { required: true, type: () => [t["./training/builds/lineage/retrains.dto.js"].RetrainedJobDto], description: "Jobs in the order in which they train." }, has_more: { required: true, type: () => Boolean, description: "True when more jobs are needed than one request queues. Send the request again." } },
+          RetrainedDto: { model_id: { required: true, type: () => String }, step: { required: true, type: () => Number }, from_step: { required: true, type: () => Number, description: "Step of the nearest ancestor that was not trained on purged calls." }, jobs: { required: true, type: () => [t["./training/builds/lineage/lineage.dto.js"].RetrainedJobDto], description: "Jobs in the order in which they train." }, has_more: { required: true, type: () => Boolean, description: "True when more jobs are needed than one request queues. Send the request again." } },
           RetrainedJobDto: { retrains_job_id: { required: true, type: () => String, description: "The job whose training is repeated, and the step that it made." }, retrains_step: { required: true, type: () => Number }, outcome: { required: true, description: "`known`: the job was queued by an earlier request. `nothing_left`: all calls of the training have been purged.", enum: ["known", "queued", "nothing_left"] }, job_id: { required: true, type: () => String, nullable: true } },
         }],
         [import("./training/builds/recipe/recipe.dto.js"), {
@@ -967,12 +967,12 @@ export async function metadata(): Promise<Record<string, unknown>> {
             submit: { summary: "Queues a training job of a model with the training side of a build, and logs the evaluation side.", type: t["./training/builds/builds.dto.js"].BuildSubmittedDto },
             export: { summary: "Streams a build in the format of a trainer, one JSON object per line. The header `x-build-lints` contains the\nlints of the format." },
             query: { summary: "Lists builds, by default the oldest first." },
-            queryLineage: { summary: "Lists the edges between calls, builds, jobs and checkpoints: what calls were used for, and what a checkpoint was\ntrained on.", type: t["./training/builds/builds.dto.js"].LineageAnswerDto },
           },
         }],
-        [import("./training/builds/lineage/retrains.controller.js"), {
-          RetrainsController: {
-            retrain: { summary: "Queues jobs that repeat the training of a tainted checkpoint, from its nearest clean ancestor on. They use the\nrecipes of its builds, and the units that are left.", type: t["./training/builds/lineage/retrains.dto.js"].RetrainedDto },
+        [import("./training/builds/lineage/lineage.controller.js"), {
+          LineageController: {
+            query: { summary: "Lists the edges between calls, builds, jobs and checkpoints: what calls were used for, and what a checkpoint was\ntrained on.", type: t["./training/builds/lineage/lineage.dto.js"].LineageAnswerDto },
+            retrain: { summary: "Queues jobs that repeat the training of a tainted checkpoint, from its nearest clean ancestor on. They use the\nrecipes of its builds, and the units that are left.", type: t["./training/builds/lineage/lineage.dto.js"].RetrainedDto },
           },
         }],
         [import("./training/jobs/trainer.controller.js"), {

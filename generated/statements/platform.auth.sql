@@ -1,15 +1,12 @@
 -- Statements in the order of the code, written by `npm run generate:statements`: nothing reads them but people.
 
+-- idempotency.sweeper:IdempotencySweeper.sweep
+DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours';
+
 -- api-key.entity
 INSERT INTO "api_keys"("id", "user_name", "role", "scopes", "secret_hash", "hint", "created_at", "expires_at", "revoked_at", "user_id", "created_by") VALUES ($1, $2, $3, $4, $5, $6, DEFAULT, $7, DEFAULT, $8, $9) RETURNING "created_at";
 
 SELECT "ApiKey"."id" AS "ApiKey_id", "ApiKey"."user_name" AS "ApiKey_user_name", "ApiKey"."role" AS "ApiKey_role", "ApiKey"."scopes" AS "ApiKey_scopes", "ApiKey"."secret_hash" AS "ApiKey_secret_hash", "ApiKey"."hint" AS "ApiKey_hint", "ApiKey"."created_at" AS "ApiKey_created_at", "ApiKey"."expires_at" AS "ApiKey_expires_at", "ApiKey"."revoked_at" AS "ApiKey_revoked_at", "ApiKey"."user_id" AS "ApiKey_user_id", "ApiKey"."created_by" AS "ApiKey_created_by" FROM "api_keys" "ApiKey" WHERE (("ApiKey"."id" = $1)) LIMIT 1;
-
--- console-session.entity
-DELETE FROM "console_sessions" WHERE "user_id" = $1;
-
--- idempotency.sweeper:IdempotencySweeper.sweep
-DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours';
 
 -- keys.query:keysBySecrets
 SELECT k.id AS id, k.user_id AS "userId", k.secret_hash AS "secretHash",
@@ -54,6 +51,9 @@ WITH own AS (SELECT id, revoked_at, expires_at FROM api_keys WHERE split_part(sc
 
 -- keys.query:keyRevoke
 UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL RETURNING id, scopes;
+
+-- console-session.entity
+DELETE FROM "console_sessions" WHERE "user_id" = $1;
 
 -- sessions.query:expiredSessionsDelete
 DELETE FROM console_sessions WHERE expires_at < now();

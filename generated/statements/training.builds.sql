@@ -103,7 +103,7 @@ SELECT 'build ' || id AS node, to_char(tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-D
   SELECT 'checkpoint ' || model_id || ' ' || step, to_char(tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') FROM checkpoints
   WHERE project_id = $5 AND model_id = ANY($6::uuid[]) AND tainted_at IS NOT NULL;
 
--- retrains.query:makersQuery
+-- lineage.query:makersQuery
 SELECT j.id AS job_id, j.step, j.parent_step, j.tainted_at IS NOT NULL AS is_tainted,
   (SELECT bj.build_id FROM build_jobs bj WHERE bj.project_id = $1 AND bj.job_id = j.id AND j.kind = 'rl'
   ORDER BY bj.created_at, bj.build_id LIMIT 1) AS build_id

@@ -163,6 +163,16 @@ export function invalidRequest(errors: Violation[]): ApiError {
   return new ApiError('invalid_request', detail, { errors });
 }
 
+/** A refusal over a rate, until `ms` milliseconds have passed. */
+export const rateLimited = (message: string, ms: number): ApiError =>
+  new ApiError('rate_limited', message, {
+    headers: { 'Retry-After': String(Math.ceil(ms / 1000)) },
+  });
+
+/** A conflict that clients must not retry. Generated clients would otherwise retry a 409. */
+export const finalConflict = (message: string, extra: Record<string, unknown> = {}): ApiError =>
+  new ApiError('conflict', message, { headers: { 'x-should-retry': 'false' }, extra });
+
 /** @throws ApiError when the list is not empty */
 export function assertNone(violations: Violation[]): void {
   if (violations.length > 0) throw invalidRequest(violations);

@@ -2,8 +2,12 @@ import cluster from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
-import { assertBootstrapKey, firstKey } from '../platform/auth/keys/bootstrap-key.js';
-import { firstKeyGreeting, keepFirstKey } from '../platform/auth/keys/first-key.js';
+import {
+  assertBootstrapKey,
+  firstKey,
+  firstKeyGreeting,
+  keepFirstKey,
+} from '../platform/auth/keys/first-key.js';
 import { makeRateLimiters } from '../platform/auth/limits/rate-limits.js';
 import { loginLink, newLoginCode } from '../platform/auth/sessions/sessions.service.js';
 import { logger } from '../platform/process/logger.js';

@@ -11,9 +11,7 @@ import { ApiBasicAuth, ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { BodyGuard } from '../http/body.guard.js';
 import type { Role } from '../roles.js';
 import { AccessGuard, ROLE } from './access.guard.js';
-import { BASIC_CHALLENGE } from './basic.strategy.js';
-import { BEARER_CHALLENGE } from './bearer.strategy.js';
-import { keyGuard } from './key.guard.js';
+import { keyGuard, type Scheme } from './key.guard.js';
 
 /*
  * Declarations of controllers. The guards run in the order given: authentication, role, body (read and validated), then
@@ -21,25 +19,27 @@ import { keyGuard } from './key.guard.js';
  * the last guard.
  */
 
-export const BasicGuard = keyGuard(['basic'], BASIC_CHALLENGE);
-export const BearerGuard = keyGuard(['bearer'], BEARER_CHALLENGE);
-export const BasicOrBearerGuard = keyGuard(
-  ['basic', 'bearer'],
-  `${BASIC_CHALLENGE}, ${BEARER_CHALLENGE}`,
-);
+/** The guards that authenticate. The first guard of each route is one of them. */
+export const AUTHENTICATING = new Set<unknown>();
 
-export const BasicAuth = () =>
-  applyDecorators(UseGuards(BasicGuard, BodyGuard, AccessGuard), ApiBasicAuth());
+const DOCUMENTED: Record<Scheme, () => ClassDecorator & MethodDecorator> = {
+  basic: ApiBasicAuth,
+  bearer: ApiBearerAuth,
+};
 
-export const BearerAuth = () =>
-  applyDecorators(UseGuards(BearerGuard, BodyGuard, AccessGuard), ApiBearerAuth());
+function authentication(...schemes: Scheme[]) {
+  const guard = keyGuard(schemes);
+  AUTHENTICATING.add(guard);
+  return () =>
+    applyDecorators(
+      UseGuards(guard, BodyGuard, AccessGuard),
+      ...schemes.map((scheme) => DOCUMENTED[scheme]()),
+    );
+}
 
-export const BasicOrBearerAuth = () =>
-  applyDecorators(
-    UseGuards(BasicOrBearerGuard, BodyGuard, AccessGuard),
-    ApiBasicAuth(),
-    ApiBearerAuth(),
-  );
+export const BasicAuth = authentication('basic');
+export const BearerAuth = authentication('bearer');
+export const BasicOrBearerAuth = authentication('basic', 'bearer');
 
 export const Resource = (tag: string, access: ClassDecorator, path = '') =>
   applyDecorators(ApiTags(tag), access, Controller(path));

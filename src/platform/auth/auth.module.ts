@@ -14,33 +14,24 @@ import { RateLimits } from './limits/rate-limits.js';
 import { WorkloadTokens } from './workload-tokens.js';
 import { SessionsService } from './sessions/sessions.service.js';
 
+const SHARED = [
+  BasicStrategy,
+  BearerStrategy,
+  FailedAttempts,
+  FailureLog,
+  Idempotency,
+  KeysService,
+  RateLimits,
+  SessionsService,
+  WorkloadTokens,
+];
+
 /** Global, because controllers of every feature declare its guards. */
 @Global()
 @Module({
   imports: [PassportModule, AuditModule],
   controllers: [KeysController, MeController],
-  providers: [
-    KeysService,
-    BasicStrategy,
-    BearerStrategy,
-    FailedAttempts,
-    FailureLog,
-    RateLimits,
-    Idempotency,
-    IdempotencySweeper,
-    SessionsService,
-    WorkloadTokens,
-  ],
-  exports: [
-    FailedAttempts,
-    WorkloadTokens,
-    KeysService,
-    BasicStrategy,
-    BearerStrategy,
-    FailureLog,
-    RateLimits,
-    Idempotency,
-    SessionsService,
-  ],
+  providers: [...SHARED, IdempotencySweeper],
+  exports: SHARED,
 })
 export class AuthModule {}

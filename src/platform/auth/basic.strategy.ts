@@ -41,14 +41,9 @@ export class BasicStrategy extends PassportStrategy(HttpBasic, 'basic') {
   }
 }
 
-function basicUserName(authorization: string | undefined): string | undefined {
-  const [scheme = '', encoded = ''] = authorization?.split(' ') ?? [];
-  if (!/^basic$/i.test(scheme)) return undefined;
-  return Buffer.from(encoded, 'base64').toString().split(':', 1)[0];
-}
-
 /** Returns the user name of a Basic header that names a project, as Langfuse's public keys do: a name with a slash. */
 export function langfuseProjectKey(authorization: string | undefined): string | undefined {
-  const name = basicUserName(authorization);
-  return name?.includes('/') ? name : undefined;
+  const [scheme = '', encoded = ''] = authorization?.split(' ') ?? [];
+  const [name = ''] = Buffer.from(encoded, 'base64').toString().split(':', 1);
+  return /^basic$/i.test(scheme) && name.includes('/') ? name : undefined;
 }

@@ -6,19 +6,19 @@ import { ApiError } from '../errors.js';
 import type { Role } from '../roles.js';
 import { ROLE } from './access.guard.js';
 import type { Caller } from './caller.js';
-import { BasicStrategy } from './basic.strategy.js';
-import { BearerStrategy } from './bearer.strategy.js';
+import { BASIC_CHALLENGE, BasicStrategy } from './basic.strategy.js';
+import { BEARER_CHALLENGE, BearerStrategy } from './bearer.strategy.js';
 import { clientAddress } from './limits/failed-attempts.js';
 import { FailureLog } from './limits/failure-log.js';
 import { KeysService } from './keys/keys.service.js';
 import { RateLimits } from './limits/rate-limits.js';
 import { isFromConsole, SESSION_CHALLENGE, sessionToken } from './sessions/session-cookie.js';
 
-type Scheme = 'basic' | 'bearer';
+export type Scheme = 'basic' | 'bearer';
 
-const WANTED: Record<Scheme, string> = {
-  basic: 'Basic, with the key as the password',
-  bearer: 'Bearer, with the key as the token',
+const SCHEMES: Record<Scheme, { challenge: string; wanted: string }> = {
+  basic: { challenge: BASIC_CHALLENGE, wanted: 'Basic, with the key as the password' },
+  bearer: { challenge: BEARER_CHALLENGE, wanted: 'Bearer, with the key as the token' },
 };
 
 const noSession = () =>
@@ -33,10 +33,11 @@ const noSession = () =>
  * only the scopes in which it has that role. A console request without the header Authorization is authenticated by its
  * session.
  */
-export function keyGuard(schemes: Scheme[], challenge: string): Type<IAuthGuard> {
+export function keyGuard(schemes: Scheme[]): Type<IAuthGuard> {
   // Only the same guard may reuse the caller of a connection: another guard may not accept this scheme.
   const prefix = `${String(schemes)} `;
-  const wanted = schemes.map((scheme) => WANTED[scheme]).join(', or ');
+  const challenge = schemes.map((scheme) => SCHEMES[scheme].challenge).join(', ');
+  const wanted = schemes.map((scheme) => SCHEMES[scheme].wanted).join(', or ');
   const noKey = () =>
     new ApiError('unauthenticated', `the header Authorization must hold a valid key: ${wanted}`, {
       headers: { 'WWW-Authenticate': challenge },

@@ -4,14 +4,7 @@ import { MetadataScanner, ModulesContainer } from '@nestjs/core';
 import { BodyGuard } from '../http/body.guard.js';
 import { type DtoParameter, dtoParameters } from '../http/handler-dtos.js';
 import { assertRules, namesProject } from '../http/validation.js';
-import {
-  BasicGuard,
-  BearerGuard,
-  BasicOrBearerGuard,
-  NO_PROJECT_FIELD,
-  PUBLIC,
-  SHORT_WRITES,
-} from './access-decorators.js';
+import { AUTHENTICATING, NO_PROJECT_FIELD, PUBLIC, SHORT_WRITES } from './access-decorators.js';
 import { AccessGuard, ROLE } from './access.guard.js';
 import type { Role } from '../roles.js';
 
@@ -75,8 +68,6 @@ export function assertRoutes(routes: Route[]): void {
   if (faults.length > 0) throw new Error(`routes are not safe to serve:\n${faults.join('\n')}`);
 }
 
-const AUTHENTICATING: unknown[] = [BasicGuard, BearerGuard, BasicOrBearerGuard];
-
 function accessFaults({ isPublic, guards, role, parameters }: Route): string[] {
   if (isPublic)
     return parameters.length > 0
@@ -84,8 +75,10 @@ function accessFaults({ isPublic, guards, role, parameters }: Route): string[] {
       : [];
   const faults: string[] = [];
   const [first, second, third] = guards;
-  if (!AUTHENTICATING.includes(first) || second !== BodyGuard || third !== AccessGuard)
-    faults.push('needs @BasicAuth(), @BearerAuth() or @EitherAuth() as the first of its guards');
+  if (!AUTHENTICATING.has(first) || second !== BodyGuard || third !== AccessGuard)
+    faults.push(
+      'needs @BasicAuth(), @BearerAuth() or @BasicOrBearerAuth() as the first of its guards',
+    );
   if (!role) faults.push(`needs @Allow('<role>')`);
   return faults;
 }

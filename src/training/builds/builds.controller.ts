@@ -17,8 +17,6 @@ import {
   BuildsQueryDto,
   BuildSubmitDto,
   BuildSubmittedDto,
-  LineageAnswerDto,
-  LineageQueryDto,
 } from './builds.dto.js';
 import {
   CompletionExportDto,
@@ -32,7 +30,6 @@ import {
   VerifiersExportDto,
 } from './exports/exports.dto.js';
 import { BuildsService } from './builds.service.js';
-import { LineageService } from './lineage/lineage.service.js';
 
 @Resource('builds', BasicAuth())
 export class BuildsController {
@@ -40,7 +37,6 @@ export class BuildsController {
     private readonly builds: BuildsService,
     private readonly outputs: BuildOutputsService,
     private readonly erasing: BuildsErasing,
-    private readonly lineage: LineageService,
   ) {}
 
   /** Previews a build: counts, rewards, lints, some groups and the digest. Stores nothing. */
@@ -94,16 +90,6 @@ export class BuildsController {
   @ApiOkResponse({ type: BuildsAnswerDto })
   async query(@Body() body: BuildsQueryDto, @Ctx() context: Context): Promise<StreamableFile> {
     return jsonArray(await this.builds.query(body), context, 'builds');
-  }
-
-  /**
-   * Lists the edges between calls, builds, jobs and checkpoints: what calls were used for, and what a checkpoint was
-   * trained on.
-   */
-  @Operation('lineage/query', 'reader')
-  @ApiOkResponse({ type: LineageAnswerDto })
-  queryLineage(@Body() body: LineageQueryDto): Promise<LineageAnswerDto> {
-    return this.lineage.query(body);
   }
 }
 

@@ -3,7 +3,6 @@ import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from 
 import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
-  ArrayNotEmpty,
   IsArray,
   IsBoolean,
   IsIn,
@@ -16,12 +15,10 @@ import {
   ValidateNested,
 } from 'class-validator';
 import {
-  IsIdList,
   IsJsonObject,
   IsProjectId,
   IsText,
   IsTextList,
-  MAX_INT,
   PageDto,
   SortBy,
 } from '../../platform/http/dto.js';
@@ -176,56 +173,4 @@ export class BuildDto {
 
 export class BuildsAnswerDto {
   builds!: BuildDto[];
-}
-
-/** A request with exactly one of `call_ids`, `feedback_ids`, `build_id`, `job_id`, and `model_id` with `step`. */
-export class LineageQueryDto {
-  @IsProjectId() project_id!: string;
-  @IsOptional()
-  @ArrayNotEmpty()
-  @IsIdList(MAX_LISTED)
-  call_ids?: string[] | null;
-  @IsOptional()
-  @ArrayNotEmpty()
-  @IsIdList(MAX_LISTED)
-  feedback_ids?: string[] | null;
-  @IsOptional() @IsUUID() build_id?: string | null;
-  @IsOptional() @IsUUID() job_id?: string | null;
-  @IsOptional() @IsUUID() model_id?: string | null;
-  @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) step?: number | null;
-}
-
-/** A call, a piece of feedback, a build or a job. */
-export class LineageNodeDto {
-  type!: 'call' | 'feedback' | 'build' | 'job';
-  id!: string;
-  /** For builds and jobs: time when calls that they were made of were purged. */
-  @ApiPropertyOptional({ type: 'string', format: 'date-time' }) tainted_at?: string;
-}
-
-export class LineageCheckpointDto {
-  type!: 'checkpoint';
-  model_id!: string;
-  /** Name of the model; null when the model was deleted. */
-  model!: string | null;
-  step!: number;
-  /** Time when calls that the checkpoint was trained on were purged. */
-  @ApiPropertyOptional({ type: 'string', format: 'date-time' }) tainted_at?: string;
-}
-
-const NODE = {
-  oneOf: [{ $ref: getSchemaPath(LineageNodeDto) }, { $ref: getSchemaPath(LineageCheckpointDto) }],
-};
-
-/** An edge of the lineage: `from` went into `to`, or made it. */
-@ApiExtraModels(LineageNodeDto, LineageCheckpointDto)
-export class LineageEdgeDto {
-  @ApiProperty(NODE) from!: LineageNodeDto | LineageCheckpointDto;
-  @ApiProperty(NODE) to!: LineageNodeDto | LineageCheckpointDto;
-}
-
-export class LineageAnswerDto {
-  edges!: LineageEdgeDto[];
-  /** True when more edges exist than the answer contains. */
-  has_more!: boolean;
 }

@@ -9,22 +9,20 @@ import { BuildOutputsService } from './exports/build-outputs.service.js';
 import { BuildsErasing } from './builds-erasing.service.js';
 import { BuildsService } from './builds.service.js';
 import { LineageService } from './lineage/lineage.service.js';
-import { RecipesService } from './recipe/recipes.service.js';
-import { RetrainsController } from './lineage/retrains.controller.js';
+import { LineageController } from './lineage/lineage.controller.js';
 import { RetrainsService } from './lineage/retrains.service.js';
 import { UnitsService } from './units/units.service.js';
 
 /** Turns recorded calls into training data: recipes, builds, exports, and the lineage of checkpoints. */
 @Module({
   imports: [CallsModule, ObjectsModule, PreviewModule, TaintedModule],
-  controllers: [BuildsController, RetrainsController],
+  controllers: [BuildsController, LineageController],
   providers: [
     Builder,
     BuildOutputsService,
     BuildsErasing,
     BuildsService,
     LineageService,
-    RecipesService,
     RetrainsService,
     UnitsService,
   ],

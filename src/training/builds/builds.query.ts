@@ -3,28 +3,15 @@ import { column, type Columns, orderBy, page, wireTime } from '../../platform/qu
 import { allOf, isOneOf, sql, type Sql } from '../../platform/query/sql.js';
 import { wire } from '../../platform/http/wire-names.js';
 import type { BuiltGroup, BuildInputDigest } from './groups/build-run.js';
+import type { Build } from './build.entity.js';
+import type { BuildChunk } from './build-chunk.entity.js';
 import type { BuildsQueryDto } from './builds.dto.js';
-import type { Split } from './groups/groups.js';
 import { textsSha256 } from './units/units.query.js';
 
-export interface NewBuild {
-  projectId: string;
-  id: string;
-  recipeName: string;
-  recipeDigest: string;
-  /** The next four members are JSON texts. */
-  recipe: string;
-  counts: string;
-  lints: string;
-  facts: string;
-  mode: 'all' | 'new';
-  builderVersion: number;
-  asOf: string;
-  digest: string;
-  manifestDigest: string;
-  numChunks: number;
-  userId: string;
-}
+type BuildTexts = Record<'recipe' | 'counts' | 'lints' | 'facts' | 'asOf', string>;
+
+/** A build to store. Its documents are JSON texts. */
+type NewBuild = Omit<Build, keyof BuildTexts | 'createdAt' | 'erasedAt' | 'taintedAt'> & BuildTexts;
 
 export const buildInsert = (build: NewBuild) => sql`
   INSERT INTO builds (project_id, id, recipe_name, recipe_digest, recipe, mode, builder_version, as_of, digest,
@@ -33,11 +20,7 @@ export const buildInsert = (build: NewBuild) => sql`
     ${build.mode}, ${build.builderVersion}, ${build.asOf}::timestamptz, ${build.digest}, ${build.manifestDigest},
     ${build.numChunks}, ${build.counts}::json, ${build.lints}::json, ${build.facts}::json, ${build.userId})`;
 
-export interface PackedChunk {
-  seq: number;
-  split: Split;
-  text: Buffer;
-}
+export type PackedChunk = Pick<BuildChunk, 'seq' | 'split' | 'text'>;
 
 export const chunkInsert = (
   projectId: string,

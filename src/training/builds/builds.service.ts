@@ -8,6 +8,7 @@ import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { ConnectionSlots } from '../../platform/database/connection-slots.js';
+import { ObjectsService } from '../../tracing/objects/objects.service.js';
 import { Packer } from './exports/build-bytes.js';
 import type { BuildResult, BuildPlan } from './groups/build-run.js';
 import { Builder, BUILDER_VERSION } from './groups/builder.js';
@@ -27,9 +28,9 @@ import {
   unitsInsert,
 } from './builds.query.js';
 import { lintFailed } from './recipe/lints.js';
-import { type KnownRecipe, RecipesService } from './recipe/recipes.service.js';
+import { findRecipe, type KnownRecipe } from './recipe/known-recipe.js';
 import { readRecipe } from './recipe/recipe.js';
-import { latestStepQuery, SNAPSHOT } from './units/units.query.js';
+import { SNAPSHOT } from './units/units.query.js';
 import { BUILDS } from './build.entity.js';
 
 /** Bytes of all samples of a preview together. */
@@ -47,14 +48,14 @@ export class BuildsService {
   constructor(
     private readonly database: Database,
     private readonly builder: Builder,
-    private readonly recipes: RecipesService,
+    private readonly objects: ObjectsService,
     private readonly idempotency: Idempotency,
   ) {}
 
   /** Previews a build, and returns JSON text. Stores nothing. */
   async preview(body: BuildPreviewDto, context: Context): Promise<string> {
-    const { project_id: projectId, samples: wanted } = body;
-    const known = await this.recipes.find(body);
+    const { project_id: projectId, mode, samples: wanted } = body;
+    const known = await findRecipe(this.objects, body);
     const samples: string[] = [];
     let room = MAX_SAMPLE_BYTES;
     const take: BuildPlan['take'] = async ({ line }) => {
@@ -63,9 +64,9 @@ export class BuildsService {
       room -= bytes;
       samples.push(Buffer.concat(line).toString('utf8').trimEnd());
     };
-    const plan = { projectId, ...known, take, goOn: () => assertClientPresent(context) };
+    const goOn = () => assertClientPresent(context);
     const { as_of, counts, lints, hint, facts, digest } = await this.inSnapshot(
-      async () => this.builder.build({ ...plan, untrained: await this.findUntrained(body, known) }),
+      () => this.builder.build({ projectId, ...known, mode: mode ?? 'all', take, goOn }),
       this.database.readMs,
     );
     const { rewards, ...others } = facts;
@@ -73,23 +74,16 @@ export class BuildsService {
     return `${answer.slice(0, -1)},"samples":[${samples.join(',')}]}`;
   }
 
-  async create(body: BuildCreateDto, context: Context): Promise<BuildCreatedDto> {
-    return this.idempotency.once(context, () => this.createNow(body, context), {
+  create(body: BuildCreateDto, context: Context): Promise<BuildCreatedDto> {
+    const { project_id: projectId, mode } = body;
+    const check = (built: BuildResult) => assertAcceptable(built, body);
+    const create = async () => {
+      const known = await findRecipe(this.objects, body);
+      return this.make({ projectId, ...known, mode, check }, context);
+    };
+    return this.idempotency.once(context, create, {
       transaction: (run) => this.inSnapshot(run, STATEMENT_MS.bulk),
     });
-  }
-
-  private createNow(body: BuildCreateDto, context: Context): Promise<BuildCreatedDto> {
-    return this.inSnapshot(async () => {
-      const known = await this.recipes.find(body);
-      const untrained = await this.findUntrained(body, known);
-      const check = (built: BuildResult) => assertAcceptable(built, body);
-      return this.make(
-        { projectId: body.project_id, ...known, untrained, check },
-        body.mode,
-        context,
-      );
-    }, STATEMENT_MS.bulk);
   }
 
   /**
@@ -112,8 +106,7 @@ export class BuildsService {
       if (counts.groups === counts.eval_groups) throw new NoUnitsLeft();
     };
     try {
-      const plan = { projectId, ...known, untrained: null, of, check };
-      const make = () => this.make(plan, 'all', context);
+      const make = () => this.make({ projectId, ...known, mode: 'all', of, check }, context);
       return (await this.inSnapshot(make, STATEMENT_MS.bulk)).build_id;
     } catch (error) {
       if (error instanceof NoUnitsLeft) return null;
@@ -124,10 +117,9 @@ export class BuildsService {
   /** Makes a build in a snapshot, and stores it when it passes the check. */
   private async make(
     plan: Omit<BuildPlan, 'take' | 'goOn'> & KnownRecipe & { check: (built: BuildResult) => void },
-    mode: BuildCreateDto['mode'],
     context: Context,
   ): Promise<BuildCreatedDto> {
-    const { projectId } = plan;
+    const { projectId, mode } = plan;
     const id = uuidv7();
     const packer = new Packer(async (chunk) => {
       await this.database.query(chunkInsert(projectId, id, chunk));
@@ -178,28 +170,12 @@ export class BuildsService {
    * Waits for a slot, and runs `work` in a transaction in which all statements see one snapshot.
    * @throws Busy when no slot becomes free in time
    */
-  private async inSnapshot<T>(work: () => Promise<T>, statementMs: number): Promise<T> {
-    if (this.database.inTransaction) return work();
+  private inSnapshot<T>(work: () => Promise<T>, statementMs: number): Promise<T> {
     const read = async () => {
       await this.database.query(SNAPSHOT);
       return work();
     };
     return this.slots.with(this.database.key(), () => this.database.long(read, statementMs));
-  }
-
-  private async findUntrained(
-    { project_id: projectId, mode }: { project_id: string; mode?: 'all' | 'new' | null },
-    {
-      name,
-      recipe: {
-        llm: { policy },
-      },
-    }: KnownRecipe,
-  ): Promise<BuildPlan['untrained']> {
-    if (mode !== 'new' || name === null) return null;
-    const [model] =
-      policy === null ? [] : await this.database.query(latestStepQuery(projectId, policy));
-    return { recipeName: name, modelId: model?.id ?? null };
   }
 
   private async manifestDigest(projectId: string, buildId: string): Promise<string> {

@@ -82,7 +82,6 @@ export const jobById = (id: string, caller: Caller) =>
 export const leasedJob = (lease: Lease) =>
   sql<JobRow>`SELECT ${JOB_COLUMNS} FROM training_jobs j WHERE ${hasLeaseToken(lease)}`;
 
-/** Reads a job that is held by the lease, and the size of its payload. */
 export const heldPayload = (lease: Lease) => sql<JobRow & { bytes: number }>`
   SELECT ${JOB_COLUMNS}, b.payload_bytes::float8 AS bytes FROM training_jobs j
   JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
@@ -174,7 +173,6 @@ export const parentQuery = ({ project_id, model_id, parent_step }: ClaimedRow) =
   FROM (SELECT ${parent_step}::int AS step) p
   LEFT JOIN checkpoints c ON c.project_id = ${project_id} AND c.model_id = ${model_id} AND c.step = p.step`;
 
-/** Extends the lease, and returns the job. The row stays locked until the end of the transaction. */
 export const renewLease = (lease: Lease, { trainerLeaseSeconds }: Config) => sql<JobRow>`
   UPDATE training_jobs j SET lease_expires_at = now() + ${seconds(trainerLeaseSeconds)} WHERE ${isHeldBy(lease)} RETURNING ${JOB_COLUMNS}`;
 

@@ -3,7 +3,13 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/auth/caller.js';
 import type { Context } from '../../platform/http/context.js';
-import { ApiError, assertNone, isConflict, type Violation } from '../../platform/errors.js';
+import {
+  ApiError,
+  assertNone,
+  finalConflict,
+  isConflict,
+  type Violation,
+} from '../../platform/errors.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { oneLock, tryLock } from '../../platform/database/advisory-locks.js';
 import { Database } from '../../platform/database/database.js';
@@ -175,8 +181,7 @@ export class QueueService implements OnModuleInit {
 
   async heartbeat(holder: LeaseHolder, caller: Caller): Promise<HeartbeatAnswerDto> {
     const lease = await this.findLease(holder, caller);
-    const [job] = await this.database.query(renewLease(lease, this.config));
-    if (!job) throw leaseLost();
+    const job = await this.renew(lease);
     return {
       lease_expires_at: job.lease_expires_at!,
       cancel_requested: job.is_cancel_requested,
@@ -196,8 +201,7 @@ export class QueueService implements OnModuleInit {
     assertNone(given.flatMap((event, i) => eventViolations(event, `events[${i}].data`)));
     const lease = await this.findLease(holder, caller);
     return this.database.transaction(async () => {
-      const [job] = await this.database.query(renewLease(lease, this.config));
-      if (!job) throw leaseLost();
+      const job = await this.renew(lease);
       const answer = { cancel_requested: job.is_cancel_requested };
       if (job.status === 'leased' && events.length > 0) {
         if (events[0]!.type !== 'training_started')
@@ -346,6 +350,18 @@ export class QueueService implements OnModuleInit {
     await this.database.query(notifyQueue());
   }
 
+  /** Extends the lease. The row of the job stays locked until the end of the transaction. */
+  renew(lease: Lease): Promise<JobRow> {
+    return this.whileHeld(renewLease(lease, this.config));
+  }
+
+  /** Runs a statement that returns no row when the lease is lost. */
+  async whileHeld<Row>(statement: Sql<Row>): Promise<Row> {
+    const [row] = await this.database.query(statement);
+    if (row === undefined) throw leaseLost();
+    return row;
+  }
+
   /** Returns a lease that may be lost. The statements that use it check that it is held. */
   async findLease({ jobId, tokenHash }: LeaseHolder, caller: Caller): Promise<Lease> {
     return { job: await this.find(jobId, caller), tokenHash };
@@ -366,11 +382,7 @@ export function readLeaseHolder(jobId: string, token: string | undefined): Lease
   return { jobId, tokenHash: hashToken(token) };
 }
 
-/** A conflict that clients must not retry. Generated clients would otherwise retry a 409. */
-const finalConflict = (message: string) =>
-  new ApiError('conflict', message, { headers: { 'x-should-retry': 'false' } });
-
-export const leaseLost = () => finalConflict('the lease of the job is lost: stop working on it');
+const leaseLost = () => finalConflict('the lease of the job is lost: stop working on it');
 
 /** Checks that the report contains a checkpoint, or the reason why no step was made. */
 function outcomeViolations({ made_step, reason, checkpoint }: CompleteDto): Violation[] {
@@ -392,7 +404,6 @@ function outcomeViolations({ made_step, reason, checkpoint }: CompleteDto): Viol
   ];
 }
 
-/** Returns the config of the checkpoint as it was sent. */
 function configText(body: string): string {
   const text = valueAt(body, 'checkpoint', 'config');
   if (Buffer.byteLength(text) <= MAX_CONFIG_BYTES) return text;

@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Violation } from '../../platform/errors.js';
 import { fits } from '../../platform/http/dto.js';
+import { isObject } from '../../platform/json/json-object.js';
 import { storable } from '../../platform/query/columns.js';
 import type { NewJobEvent } from './queue.query.js';
 import { MAX_TEXT, type TrainerEventDto } from './trainer.dto.js';
@@ -10,8 +11,6 @@ const LEVELS = ['info', 'warning'];
 
 type Data = Record<string, unknown>;
 
-const isObject = (value: unknown): value is Data =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isTextOf = (value: unknown, max: number): value is string =>
   typeof value === 'string' && value.length > 0 && fits(value, max);
 

@@ -1,16 +1,15 @@
 import { Readable } from 'node:stream';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import type { Context } from '../../platform/http/context.js';
-import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
 import { type RangedStream, readRange } from '../byte-range.js';
 import { CheckpointFilesService } from '../checkpoints/checkpoint-files.service.js';
 import type { ManifestFileDto } from '../manifest.dto.js';
 import { noSuch } from '../pages.js';
 import { PayloadsService } from '../trajectories/payloads.service.js';
-import { heldPayload, type LeaseHolder, manifestQuery, renewLease } from './queue.query.js';
-import { leaseLost, QueueService } from './queue.service.js';
+import { heldPayload, type LeaseHolder, manifestQuery } from './queue.query.js';
+import { QueueService } from './queue.service.js';
 import type {
   JobFileQueryDto,
   PartQueryDto,
@@ -23,8 +22,6 @@ import { TrainingJob } from './training-job.entity.js';
 /** Reads and writes the files and the payload for the holder of a lease. */
 @Injectable()
 export class TrainerFilesService {
-  @Inject(CONFIG) private readonly config!: Config;
-
   constructor(
     private readonly database: Database,
     private readonly queue: QueueService,
@@ -40,8 +37,7 @@ export class TrainerFilesService {
   ): Promise<RangedStream | Readable> {
     const { caller } = context;
     const lease = await this.queue.findLease(holder, caller);
-    const [job] = await this.database.query(heldPayload(lease));
-    if (!job) throw leaseLost();
+    const job = await this.queue.whileHeld(heldPayload(lease));
     const batch = { projectId: job.project_id, id: job.batch_id };
     if (from_group !== undefined || num_groups !== undefined) {
       const groups = { from: from_group ?? 0, count: num_groups ?? Infinity };
@@ -59,32 +55,26 @@ export class TrainerFilesService {
     context: Context,
   ): Promise<PartStoredDto> {
     const lease = await this.queue.findLease(holder, context.caller);
-    const assertHeld = async () => {
-      const [job] = await this.database.query(renewLease(lease, this.config));
-      if (!job) throw leaseLost();
-    };
+    const assertHeld = async () => void (await this.queue.renew(lease));
     await assertHeld(); // also before the body is read
-    const key = { projectId: lease.job.project_id, jobId: lease.job.id, file };
+    const key = { ...partsOwner(lease.job), file };
     return this.files.receive(context, key, { part, assertHeld });
   }
 
   async parts(holder: LeaseHolder, caller: Caller): Promise<PartsDto> {
     const lease = await this.queue.findLease(holder, caller);
-    const [held] = await this.database.query(manifestQuery(lease, 'state'));
-    if (!held) throw leaseLost();
+    await this.queue.whileHeld(manifestQuery(lease, 'state'));
     return { data: await this.files.parts(partsOwner(lease.job)) };
   }
 
   /** Replaces the manifest of files that the next attempt starts with. */
   async setState(holder: LeaseHolder, files: ManifestFileDto[], caller: Caller): Promise<void> {
     const lease = await this.queue.findLease(holder, caller);
-    const [held] = await this.database.query(manifestQuery(lease, 'state'));
-    if (!held) throw leaseLost();
+    await this.queue.whileHeld(manifestQuery(lease, 'state'));
     const owner = partsOwner(lease.job);
     const verified = await this.files.verified(owner, { files, path: 'files' }, caller);
     await this.database.transaction(async () => {
-      const [job] = await this.database.query(renewLease(lease, this.config));
-      if (!job) throw leaseLost();
+      await this.queue.renew(lease);
       await this.files.assertUnchanged(owner, verified);
       const jobs = this.database.repository(TrainingJob);
       const where = { projectId: owner.projectId, id: owner.jobId };
@@ -106,8 +96,7 @@ export class TrainerFilesService {
   ): Promise<RangedStream> {
     const { caller } = context;
     const lease = await this.queue.findLease(holder, caller);
-    const [held] = await this.database.query(manifestQuery(lease, of));
-    if (!held) throw leaseLost();
+    const held = await this.queue.whileHeld(manifestQuery(lease, of));
     const file = held.files?.find((one) => one.name === name);
     if (!file || !held.job_id) throw noSuch('file');
     const owner = { projectId: lease.job.project_id, jobId: held.job_id };

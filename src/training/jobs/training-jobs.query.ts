@@ -11,32 +11,23 @@ import {
 import { allOf, sql, type Sql } from '../../platform/query/sql.js';
 import { type ListItem, PAGE_SIZE } from '../pages.js';
 import { IS_OPEN, type JobRow } from './queue.query.js';
-import type { JobKind } from './training-job.entity.js';
+import type { TrainingJob } from './training-job.entity.js';
 import type { TrainingJobsQueryDto, TrajectoriesQueryDto } from './training-jobs.dto.js';
 import type { TrainingJobCreatedDto } from '../preview.dto.js';
 import { isAskedFor, isReached, type ModelKey } from '../preview.query.js';
 
-export interface NewJob {
-  id: string;
-  batchId: string;
-  kind: JobKind;
-  userId: string;
-  /** Set for `sft` jobs only. */
-  trainingDataUrl: string | null;
-  /** Both configs are JSON texts. */
-  config: string | null;
-  experimentalConfig: string | null;
-  /** Id of the job whose training this one repeats. */
-  retrains: string | null;
-}
+/** The source of an `sft` job, and the settings of a job as JSON texts. */
+export type NewSftJob = Pick<TrainingJob, 'trainingDataUrl'> &
+  Record<'config' | 'experimentalConfig', string | null>;
 
-export type NewSftJob = Pick<NewJob, 'trainingDataUrl' | 'config' | 'experimentalConfig'>;
+export type NewJob = NewSftJob &
+  Pick<TrainingJob, 'id' | 'batchId' | 'kind' | 'userId' | 'retrainsJobId'>;
 
 export const jobInsert = ({ projectId, id: modelId }: ModelKey, job: NewJob) => sql`
   INSERT INTO training_jobs (project_id, id, model_id, batch_id, user_id, kind, training_data_url, config,
     experimental_config, retrains_job_id)
   VALUES (${projectId}, ${job.id}, ${modelId}, ${job.batchId}, ${job.userId}, ${job.kind}, ${job.trainingDataUrl},
-    ${job.config}::json, ${job.experimentalConfig}::json, ${job.retrains})`;
+    ${job.config}::json, ${job.experimentalConfig}::json, ${job.retrainsJobId})`;
 
 /**
  * Finds the job of the model that has not ended and was sent with the same body. Looks up each batch by its key: a

@@ -96,8 +96,7 @@ export class TrainingJobsService {
     caller: Caller,
     note: (job: { id: string; logBatchId: string | null }) => Promise<void>,
   ): Promise<TrainingJobCreatedDto> {
-    const model = await this.models.find(modelId, caller);
-    if (model.projectId !== projectId) throw noSuch('model');
+    const model = await this.models.findIn(projectId, modelId, caller);
     const staged: TrajectoryUpload[] = [];
     try {
       const job = await this.uploads.stage(projectId, train);
@@ -213,7 +212,7 @@ const rlJob = (config: string | null, caller: Caller, retrains: string | null) =
   config: null,
   trainingDataUrl: null,
   experimentalConfig: config,
-  retrains,
+  retrainsJobId: retrains,
 });
 
 /** Returns the config as it was sent; null when the body has none. */

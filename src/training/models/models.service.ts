@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import type { Context } from '../../platform/http/context.js';
-import { ApiError, invalidRequest } from '../../platform/errors.js';
+import { finalConflict, invalidRequest } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { MAX_INT } from '../../platform/http/dto.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
@@ -70,13 +70,7 @@ export class ModelsService {
       const live = { projectId, name, deletedAt: IsNull() };
       const existing = await this.database.repository(Model).findOneBy(live);
       if (existing && return_existing) return modelDto(existing);
-      throw new ApiError(
-        'conflict',
-        `${projectId} has a model of this name: return_existing answers it`,
-        {
-          headers: { 'x-should-retry': 'false' },
-        },
-      );
+      throw finalConflict(`${projectId} has a model of this name: return_existing answers it`);
     });
   }
 
@@ -92,6 +86,13 @@ export class ModelsService {
     const live = { id: checkedId(id, 'model'), deletedAt: IsNull() };
     const model = await this.database.repository(Model).findOneBy(live);
     if (!model || !caller.reaches(model.projectId)) throw noSuch('model');
+    return model;
+  }
+
+  /** Finds a model as `find` does, and refuses the model of another project too. */
+  async findIn(projectId: string, id: string, caller: Caller): Promise<Model> {
+    const model = await this.find(id, caller);
+    if (model.projectId !== projectId) throw noSuch('model');
     return model;
   }
 

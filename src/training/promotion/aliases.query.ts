@@ -1,12 +1,10 @@
 // SQL for aliases. The INSERT of a move numbers it, and lists are JSON text.
 import { wireTime } from '../../platform/query/columns.js';
 import { sql } from '../../platform/query/sql.js';
+import type { ModelAlias } from './model-alias.entity.js';
+import type { ModelAliasMove } from './model-alias-move.entity.js';
 
-export interface AliasKey {
-  projectId: string;
-  modelId: string;
-  alias: string;
-}
+export type AliasKey = Pick<ModelAlias, 'projectId' | 'modelId' | 'alias'>;
 
 const isAlias = ({ projectId, modelId, alias }: AliasKey) =>
   sql`project_id = ${projectId} AND model_id = ${modelId} AND alias = ${alias}`;
@@ -15,15 +13,11 @@ const isAlias = ({ projectId, modelId, alias }: AliasKey) =>
 export const aliasLock = (key: AliasKey) =>
   sql<{ step: number }>`SELECT step FROM model_aliases WHERE ${isAlias(key)} FOR UPDATE`;
 
-export interface NewMove {
-  step: number | null;
-  previousStep: number | null;
-  movedBy: string;
-  byHand: boolean;
-  /** Result of the gate as JSON text. */
-  gate: string | null;
-  reason: string | null;
-}
+/** A move to store. The result of the gate is JSON text. */
+export type NewMove = Pick<
+  ModelAliasMove,
+  'step' | 'previousStep' | 'movedBy' | 'byHand' | 'reason'
+> & { gate: string | null };
 
 /** Inserts a move. Its time is the start of the statement: the transaction may have waited for the alias. */
 export const moveInsert = (key: AliasKey, move: NewMove) => sql<{ seq: number }>`

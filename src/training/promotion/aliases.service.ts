@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, addEvent, auditAction } from '../../platform/audit/add-event.js';
-import { ApiError } from '../../platform/errors.js';
+import { finalConflict } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { MODELS } from '../models/model.entity.js';
 import {
@@ -26,7 +26,6 @@ const RETIRE = auditAction('models.retire');
 export class Aliases {
   constructor(private readonly database: Database) {}
 
-  /** Returns the step of an alias; null when the alias does not exist. */
   async step(projectId: string, modelId: string, alias: string): Promise<number | null> {
     const where = { projectId, modelId, alias };
     const found = await this.database.repository(ModelAlias).findOneBy(where);
@@ -88,10 +87,8 @@ export class Aliases {
   async assertNone(projectId: string, modelId: string, steps: readonly number[]): Promise<void> {
     const [found] = await this.database.query(aliasesOfSteps(projectId, modelId, steps));
     if (found)
-      throw new ApiError(
-        'conflict',
+      throw finalConflict(
         `step ${found.step} has the alias ${found.alias}: promote another step first`,
-        { headers: { 'x-should-retry': 'false' } },
       );
   }
 

@@ -17,7 +17,6 @@ interface Sides {
   against: { step: number; rows: GateSideRow[] };
 }
 
-/** Pairs the rows of two steps, and decides whether the candidate passes the gate. */
 export async function judgeGate(
   { candidate, against }: Sides,
   gate: GateDto,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import type { Context } from '../../platform/http/context.js';
-import { ApiError } from '../../platform/errors.js';
+import { ApiError, finalConflict } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { ConnectionSlots } from '../../platform/database/connection-slots.js';
 import type { Sql } from '../../platform/query/sql.js';
@@ -10,7 +10,6 @@ import { CallsService } from '../../tracing/calls/calls.service.js';
 import { Checkpoint } from '../models/checkpoint.entity.js';
 import type { Model } from '../models/model.entity.js';
 import { ModelsService } from '../models/models.service.js';
-import { noSuch } from '../pages.js';
 import { Aliases } from './aliases.service.js';
 import { judgeGate } from './gate-results.js';
 import {
@@ -50,14 +49,14 @@ export class PromotionService {
     const { caller } = context;
     if (Boolean(by_hand) === Boolean(asked))
       throw new ApiError('invalid_request', 'exactly one of by_hand and gate is required');
-    const model = await this.findModel(projectId, modelId, caller);
+    const model = await this.models.findIn(projectId, modelId, caller);
     const compared = await this.aliases.step(projectId, modelId, CURRENT);
     const gate =
       asked && compared !== step
         ? await this.judge(model, { step, against: compared ?? 0 }, asked, context)
         : null;
     if (gate && !gate.passed)
-      throw promotionConflict(`the gate is not passed: ${gate.reason}`, { gate });
+      throw finalConflict(`the gate is not passed: ${gate.reason}`, { gate });
     return this.database.transaction(async () => {
       await caller.assertValid();
       await this.models.lock(projectId, modelId);
@@ -65,7 +64,7 @@ export class PromotionService {
       const key = { projectId, modelId, alias: CURRENT };
       const previousStep = await this.aliases.lock(key);
       if (gate && previousStep !== compared)
-        throw promotionConflict('the alias was moved while the gate was at work: promote again');
+        throw finalConflict('the alias was moved while the gate was at work: promote again');
       if (previousStep !== step)
         await this.aliases.move(
           key,
@@ -84,13 +83,13 @@ export class PromotionService {
   /** Runs a gate for a step. Stores nothing. */
   async gate(body: GateRequestDto, context: Context): Promise<GateResultDto> {
     const { project_id: projectId, model_id: modelId, step, against_step, gate } = body;
-    const model = await this.findModel(projectId, modelId, context.caller);
+    const model = await this.models.findIn(projectId, modelId, context.caller);
     const against = against_step ?? (await this.aliases.step(projectId, modelId, CURRENT)) ?? 0;
     return this.judge(model, { step, against }, gate, context);
   }
 
   async list({ project_id, model_id }: ModelAliasesQueryDto, caller: Caller): Promise<string> {
-    const model = await this.findModel(project_id, model_id, caller);
+    const model = await this.models.findIn(project_id, model_id, caller);
     return this.aliases.list(project_id, model.id);
   }
 
@@ -144,12 +143,6 @@ export class PromotionService {
     return rows;
   }
 
-  private async findModel(projectId: string, modelId: string, caller: Caller): Promise<Model> {
-    const model = await this.models.find(modelId, caller);
-    if (model.projectId !== projectId) throw noSuch('model');
-    return model;
-  }
-
   private async assertThere({ projectId, id }: Model, step: number): Promise<void> {
     const where = { projectId, modelId: id, step };
     if (!(await this.database.repository(Checkpoint).existsBy(where))) throw noCheckpoint(step);
@@ -163,17 +156,13 @@ export class PromotionService {
     const [found] = await this.database.query(checkpointShare(projectId, id, step));
     if (!found) throw noCheckpoint(step);
     if (found.is_tainted)
-      throw promotionConflict(`step ${step} was trained on calls that have been purged since`);
+      throw finalConflict(`step ${step} was trained on calls that have been purged since`);
   }
 }
 
 const noCheckpoint = (step: number) =>
   new ApiError('not_found', `the model has no checkpoint of step ${step}`);
 
-const promotionConflict = (message: string, extra: Record<string, unknown> = {}) =>
-  new ApiError('conflict', message, { headers: { 'x-should-retry': 'false' }, extra });
-
-/** Returns the part of a gate's result that the history stores. */
 const storedGate = ({ passed, against_step, rows_paired, statistics }: GateResultDto) => ({
   passed,
   against_step,

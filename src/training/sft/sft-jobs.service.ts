@@ -71,7 +71,7 @@ export class SftJobsService {
       trainingDataUrl: url,
       config: jsonOrNull(texts.config),
       experimentalConfig: jsonOrNull(texts.experimental_config),
-      retrains: null,
+      retrainsJobId: null,
     };
     const add = async () => {
       await caller.assertValid();
@@ -84,9 +84,10 @@ export class SftJobsService {
       return added;
     };
     try {
-      const transaction = <R>(run: () => Promise<R>) => this.database.long(run, STATEMENT_MS.bulk);
-      if (idempotencyKey(context) === undefined) return await transaction(add);
-      return await this.idempotency.once(context, add, { project: projectId, transaction });
+      return await this.idempotency.once(context, add, {
+        project: projectId,
+        transaction: (run) => this.database.long(run, STATEMENT_MS.bulk),
+      });
     } finally {
       if (!upload.isKept) await upload.staged.discard();
     }

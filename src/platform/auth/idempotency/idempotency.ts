@@ -101,7 +101,7 @@ export class Idempotency implements NestInterceptor {
 
   /**
    * Runs the write of a request with a validated body under its key, if it has one. A harmless write stores no key.
-   * `transaction` opens the transaction in which the key is committed.
+   * `transaction` opens the transaction in which the write runs, and its key is committed.
    */
   async once<T>(
     context: Context,
@@ -119,7 +119,7 @@ export class Idempotency implements NestInterceptor {
     } = {},
   ): Promise<T> {
     const key = idempotencyKey(context);
-    if (key === undefined || isHarmless) return write();
+    if (key === undefined || isHarmless) return transaction ? transaction(write) : write();
     const keyed: KeyedWrite = {
       key,
       project: project ?? context.projects[0] ?? '',

@@ -66,6 +66,11 @@ interface SecretOrigin {
 
 /** Prefix of sessions in the cache. No hash in base64 begins with it. */
 const SESSION = 'session ';
+/** The statement that looks up secrets of each kind, after the prefix of the kind in the cache. */
+const LOOKUPS = [
+  ['', keysBySecrets],
+  [SESSION, keysBySessions],
+] as const;
 
 interface ConnectionCaller {
   header: string;
@@ -187,22 +192,17 @@ export class KeysService {
 
   private async findBySecrets(names: string[]): Promise<Map<string, CachedCredential>> {
     const found = new Map<string, CachedCredential>();
-    const isSession = (name: string) => name.startsWith(SESSION);
-    const find = async (of: string[], kind: string, query: typeof keysBySecrets) => {
-      if (of.length === 0) return;
-      const hashes = of.map((name) => Buffer.from(name.slice(kind.length), 'base64'));
+    for (const [kind, query] of LOOKUPS) {
+      const hashes = names
+        .filter((name) => name.startsWith(SESSION) === (kind === SESSION))
+        .map((name) => Buffer.from(name.slice(kind.length), 'base64'));
+      if (hashes.length === 0) continue;
       for (const key of await this.database.query(query(hashes)))
         found.set(
           kind + key.secretHash.toString('base64'),
           cachedCredential(key, kind === SESSION, this.config.signInProviders),
         );
-    };
-    await find(
-      names.filter((name) => !isSession(name)),
-      '',
-      keysBySecrets,
-    );
-    await find(names.filter(isSession), SESSION, keysBySessions);
+    }
     return found;
   }
 

@@ -1,7 +1,7 @@
 import { isIP, isIPv6, SocketAddress } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
-import { ApiError } from '../../errors.js';
+import { rateLimited } from '../../errors.js';
 import { RateLimiter } from './rate-limiter.js';
 
 export const ATTEMPTS = 20;
@@ -80,13 +80,7 @@ export class FailedAttempts {
 }
 
 const tooMany = (ms: number) =>
-  new ApiError(
-    'rate_limited',
-    `more than ${ATTEMPTS} failed authentications from this address within a minute`,
-    {
-      headers: { 'Retry-After': String(Math.ceil(ms / 1000)) },
-    },
-  );
+  rateLimited(`more than ${ATTEMPTS} failed authentications from this address within a minute`, ms);
 
 /** Returns the address to count. For IPv6 it is the /64 network, the smallest that a customer gets. */
 export function clientAddress({ ip = '', socket }: Pick<Request, 'ip' | 'socket'>): string {

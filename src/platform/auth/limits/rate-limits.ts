@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
-import { ApiError } from '../../errors.js';
+import { rateLimited } from '../../errors.js';
 import { CONFIG, type Config } from '../../config/config.js';
 import { ownerEntity } from '../../process/fair-queue.js';
 import type { Caller } from '../caller.js';
@@ -56,18 +56,13 @@ export class RateLimits {
       const ms = await rate.take(name, points);
       if (ms > 0) {
         for (const giveBack of taken) giveBack();
-        throw tooMuch(ms, `the ${who} is limited to ${perMinute} ${what} a minute`);
+        throw rateLimited(`the ${who} is limited to ${perMinute} ${what} a minute`, ms);
       }
       taken.push(() => void rate.add(name, -points));
       if (what === 'bytes' && request.headers['transfer-encoding']) countBody(request, name, rate);
     }
   }
 }
-
-const tooMuch = (ms: number, message: string) =>
-  new ApiError('rate_limited', message, {
-    headers: { 'Retry-After': String(Math.ceil(ms / 1000)) },
-  });
 
 function countBody(request: Request, name: string, rate: RateLimiter): void {
   let received = 0;

@@ -1,6 +1,4 @@
-import type { IncomingMessage } from 'node:http';
-
-type WithHeaders = Pick<IncomingMessage, 'headers'>;
+import type { WithHeaders } from '../../http/inflated-body.js';
 
 /**
  * Header of console requests. A page of another origin would need a CORS preflight to set it, and the service answers

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../../platform/errors.js';
 import { EventLoopTurn } from '../../../platform/time/event-loop-turn.js';
+import type { BuildInput } from '../build-input.entity.js';
 import type { BuildCountsDto, BuildFactsDto, HintDto, LintDto } from '../build-facts.dto.js';
 import { BuildStatistics } from './build-statistics.js';
 import { readCredits } from '../units/credits.js';
 import { groupLine, type Split, type GroupTrajectory } from './groups.js';
-import { Hints } from '../recipe/hints.js';
+import { Hints, type LeftOutReason } from '../recipe/hints.js';
 import { creditedPart, type History } from '../rollout/histories.js';
 import { Lints } from '../recipe/lints.js';
 import type { LintCode } from '../recipe/recipe.dto.js';
 import type { Recipe } from '../recipe/recipe.js';
-import type { UnitSelection } from '../units/units.query.js';
 import {
   parseUnitFeedback,
   type ParsedUnitFeedback,
@@ -25,6 +25,16 @@ import type { UnitWithMembers, Unit, UnitCalls } from '../units/unit-calls.js';
 const MAX_GROUP_LENGTH = 64 * 1024 * 1024;
 /** Characters that are encoded and hashed at once, between two pauses of the event loop. */
 const PART_LENGTH = 256 * 1024;
+
+/** The count that a reason adds to. Other reasons add to `dropped`. */
+const COUNT_OF: Partial<Record<LeftOutReason, keyof BuildCountsDto>> = {
+  waiting: 'waiting',
+  unlabelled: 'unlabelled',
+  failed: 'failed',
+  empty: 'empty',
+  no_key: 'ungrouped',
+  small_group: 'ungrouped',
+};
 
 /** A unit that joins a group unless a lint leaves it out. */
 export interface LabelledUnit {
@@ -42,25 +52,23 @@ export interface BuiltGroup {
   inputs: BuildInputDigest[];
 }
 
-export interface BuildInputDigest {
-  kind: 'call' | 'feedback';
-  id: string;
-  unitId: string;
-  sha256: string;
-}
+export type BuildInputDigest = Pick<BuildInput, 'kind' | 'id' | 'sha256'>;
 
 export interface BuildPlan {
   projectId: string;
   recipe: Recipe;
   /** Path of the recipe in the request, for error messages. */
   path: string;
-  untrained: UnitSelection['untrained'];
+  /** Name that the recipe was published under; null for a recipe in the request itself. */
+  name: string | null;
+  /** `new` takes only units that no succeeded job of the recipe and the model has trained. */
+  mode: 'all' | 'new';
   /** Id of an erased build. Only its units are built again. */
   of?: string;
   /** Receives the groups in their order. */
   take: (group: BuiltGroup) => Promise<void>;
   /** Called at each pause of the event loop. Throws when the client has left or its key was revoked. */
-  goOn?: () => Promise<void>;
+  goOn: () => Promise<void>;
 }
 
 export interface BuildResult {
@@ -72,26 +80,16 @@ export interface BuildResult {
   digest: string;
 }
 
-interface GroupInProgress {
-  key: string;
-  split: Split;
-  trajectories: GroupTrajectory[];
-  units: number;
-  inputs: BuildInputDigest[];
-  length: number;
-}
+type GroupInProgress = Omit<BuiltGroup, 'line'> & { key: string; units: number; length: number };
 
 type ScoredUnit = LabelledUnit & {
   parents: ReadonlyMap<string, string | null>;
   said: UnitFeedback[];
 };
 
-interface TrajectoryPart {
+type TrajectoryPart = Pick<GroupTrajectory, 'scored' | 'choice' | 'histories'> & {
   said: ParsedUnitFeedback[];
-  scored: string | null;
-  choice: number;
-  histories: History[];
-}
+};
 
 /** Collects the counts and lints of one build, and the group that is being built. */
 export class BuildRun {
@@ -128,15 +126,13 @@ export class BuildRun {
   /** Pauses for other requests when the event loop turn is over. Throws when the client has left. */
   async goOn(): Promise<void> {
     if (!this.turn.isOver) return;
-    await this.plan.goOn?.();
+    await this.plan.goOn();
     await this.turn.next();
   }
 
   isSettled({ unit, members: { isWaiting, hasTooMany } }: UnitWithMembers): boolean {
-    if (isWaiting) {
-      this.counts.waiting++;
-      this.hints.add('waiting');
-    } else if (hasTooMany) this.leaveOut('too_long', unit.root.id);
+    if (isWaiting) this.leaveOut('waiting');
+    else if (hasTooMany) this.drop('too_long', unit.root.id);
     return !isWaiting && !hasTooMany;
   }
 
@@ -149,9 +145,7 @@ export class BuildRun {
     const { hasFailed, parents, candidates, unread } = members;
     if (hasFailed && recipe.reward.exception === 'skip') {
       this.lints.note('failures_excluded', [unit.root.id]);
-      this.counts.failed++;
-      this.hints.add('failed');
-      return false;
+      return this.leaveOut('failed');
     }
     const calls = [...candidates.map(({ id }) => id), ...unread];
     const rewards = readCredits(calls, { parents, said }, recipe.reward).map((credit) =>
@@ -160,32 +154,25 @@ export class BuildRun {
     const known = rewards.filter(({ total }) => total !== null);
     if (known.length === 0) {
       this.lints.note('label_coverage', [unit.root.id]);
-      this.counts.unlabelled++;
-      this.hints.add('unlabelled');
-      return false;
+      return this.leaveOut('unlabelled');
     }
     if (known.some(({ total }) => !Number.isFinite(total)))
-      return this.leaveOut('reward_nan', unit.root.id);
+      return this.drop('reward_nan', unit.root.id);
     const isInConflict = known.some((reward) => reward.isInConflict);
     if (!isInConflict || !this.lints.note('reward_conflict', [unit.root.id])) return true;
-    this.drop('reward_conflict');
+    return this.leaveOut('reward_conflict');
+  }
+
+  /** Counts units that are not in the build. */
+  leaveOut(reason: LeftOutReason, units = 1): false {
+    this.counts[COUNT_OF[reason] ?? 'dropped'] += units;
+    this.hints.add(reason, units);
     return false;
   }
 
-  hasNoKey(): void {
-    this.counts.ungrouped++;
-    this.hints.add('no_key');
-  }
-
-  private leaveOut(code: LintCode, call: string): false {
+  private drop(code: LintCode, call: string): false {
     this.lints.note(code, [call]);
-    this.drop(code);
-    return false;
-  }
-
-  private drop(code: LintCode, units = 1): void {
-    this.counts.dropped += units;
-    this.hints.add(code, units);
+    return this.leaveOut(code);
   }
 
   beginGroup({ key, split }: LabelledUnit): void {
@@ -195,24 +182,14 @@ export class BuildRun {
   async addUnit(labelled: ScoredUnit, read: UnitCalls): Promise<void> {
     const { unit, said } = labelled;
     const { calls, unread, last, isTooLarge } = read;
-    if (isTooLarge) {
-      this.leaveOut('too_long', unit.root.id);
-      return;
-    }
-    if (unread.size > 0 && this.lints.note('call_unread', [...unread], unread.size)) {
-      this.drop('call_unread');
-      return;
-    }
+    if (isTooLarge) return void this.drop('too_long', unit.root.id);
+    if (unread.size > 0 && this.lints.note('call_unread', [...unread], unread.size))
+      return void this.leaveOut('call_unread');
     const scored = said.find(({ call }) => unread.has(last.get(call) ?? ''));
-    if (scored) {
-      this.leaveOut('scored_call_unread', scored.call);
-      return;
-    }
+    if (scored) return void this.drop('scored_call_unread', scored.call);
     const rollout = await makeRollout(calls, this.plan.recipe);
-    if (!rollout) {
-      this.counts.empty++;
-      this.hints.add('empty');
-    } else if (!this.isRefused(labelled, rollout)) this.add(labelled, rollout, read.texts);
+    if (!rollout) this.leaveOut('empty');
+    else if (!this.isRefused(labelled, rollout)) this.add(labelled, rollout, read.texts);
   }
 
   /** Notes the lints of a unit. Returns true when the unit has to be left out. */
@@ -233,8 +210,9 @@ export class BuildRun {
       // only found when the recipe sets `build.token_exact`, so the unit is always dropped
       return isDropped || code === 'token_inexact';
     });
-    if (dropping.length > 0) this.drop(dropping[0]!.code);
-    return dropping.length > 0;
+    const [first] = dropping;
+    if (first) this.leaveOut(first.code);
+    return first !== undefined;
   }
 
   private add(labelled: ScoredUnit, rollout: Rollout, texts: UnitCalls['texts']): void {
@@ -263,11 +241,10 @@ export class BuildRun {
           `the group ${group.key.slice(0, 200)} is over the limit of ${MAX_GROUP_LENGTH} characters: lower group.max`,
         );
     }
-    const inputs = [
+    group.inputs.push(
       ...texts.map(({ id, sha256 }) => ({ kind: 'call' as const, id, sha256 })),
       ...Array.from(used, ([id, sha256]) => ({ kind: 'feedback' as const, id, sha256 })),
-    ];
-    group.inputs.push(...inputs.map((input) => ({ ...input, unitId: unit.id })));
+    );
   }
 
   /**
@@ -305,13 +282,12 @@ export class BuildRun {
       trajectories.length < this.plan.recipe.group.min &&
       this.lints.note('small_group', [example])
     ) {
-      counts.ungrouped += units;
-      this.hints.add('small_group', units);
+      this.leaveOut('small_group', units);
       return null;
     }
     const dropping = groupCodes(trajectories).filter((code) => this.lints.note(code, [example]));
     if (dropping.length > 0) {
-      this.drop(dropping[0]!, units);
+      this.leaveOut(dropping[0]!, units);
       return null;
     }
     for (const { unit, rollout } of trajectories)

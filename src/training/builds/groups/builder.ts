@@ -5,7 +5,6 @@ import { Database } from '../../../platform/database/database.js';
 import { type BuildResult, type BuildPlan, BuildRun, type LabelledUnit } from './build-run.js';
 import { dividedInto } from './groups.js';
 import type { RecipeSplitDto } from '../recipe/recipe.dto.js';
-import type { Recipe } from '../recipe/recipe.js';
 import { promptKeys } from '../rollout/rollout.js';
 import { type SplitUnit, splitsByKey } from './splits.js';
 import {
@@ -38,12 +37,16 @@ export class Builder {
   ) {}
 
   async build(plan: BuildPlan): Promise<BuildResult> {
-    const { projectId, recipe } = plan;
+    const { projectId, recipe, name, mode, of } = plan;
+    const { policy } = recipe.llm;
     const { condition, keys } = this.units.check(projectId, recipe, plan.path);
     const [now] = await this.database.query(asOfQuery());
-    const { untrained, of } = plan;
+    const [model] =
+      policy === null ? [] : await this.database.query(latestStepQuery(projectId, policy));
+    const untrained =
+      mode === 'new' && name !== null ? { recipeName: name, modelId: model?.id ?? null } : null;
     const selection = { projectId, recipe, condition, untrained, of };
-    const run = new BuildRun(plan, await this.newestStep(projectId, recipe));
+    const run = new BuildRun(plan, model?.step ?? null);
     const roots = await this.units.select(selection);
     run.counts.units = roots.length;
     const keyed = await this.readLabels(selection, { roots, keys, run });
@@ -52,13 +55,6 @@ export class Builder {
       for (const part of dividedInto(group, recipe.group.max))
         await this.buildGroup(plan, part, run);
     return { as_of: now!.as_of, ...run.result() };
-  }
-
-  /** Reads the newest step of the policy. The lint `stale_policy` compares with it. */
-  private async newestStep(projectId: string, { llm: { policy } }: Recipe): Promise<number | null> {
-    if (policy === null) return null;
-    const [model] = await this.database.query(latestStepQuery(projectId, policy));
-    return model?.step ?? null;
   }
 
   private async readLabels(
@@ -99,7 +95,7 @@ export class Builder {
     }
     return withKeys.flatMap(({ unit, members: { hasFailed }, key: path }) => {
       const key = path ?? prompts.get(unit) ?? null;
-      if (key === null) run.hasNoKey();
+      if (key === null) run.leaveOut('no_key');
       return key === null ? [] : [{ unit, hasFailed, key, side: splitKey(unit, recipe.split) }];
     });
   }

@@ -3,16 +3,14 @@ import { jsonAt, wireTime } from '../../../platform/query/columns.js';
 import { isListed, sql, type Sql } from '../../../platform/query/sql.js';
 import { visibleIn } from '../../../tracing/visible-calls.js';
 import { lookedUp } from '../../../platform/query/plans.js';
+import type { BuildInput } from '../build-input.entity.js';
+import type { LineageCheckpointDto } from './lineage.dto.js';
 import { INPUTS, isCallOfModel } from '../../model-calls.query.js';
 
 /** Largest number of calls that a checkpoint is listed with. Other edges have ten times as many. */
 export const MAX_CALLS = 1000;
 
-export interface InputEdge {
-  kind: 'call' | 'feedback';
-  id: string;
-  build_id: string;
-}
+export type InputEdge = Pick<BuildInput, 'kind' | 'id'> & { build_id: string };
 
 export const buildsOfInputs = (projectId: string, kind: string, ids: string[]) => sql<InputEdge>`
   SELECT i.kind, i.id, i.build_id FROM build_inputs i
@@ -59,11 +57,7 @@ export const callsOfModel = (projectId: string, name: string) => sql<{ id: strin
   WHERE ${visibleIn(projectId)} AND ${isCallOfModel(name)}
   ORDER BY c.started_at DESC, c.id LIMIT ${MAX_CALLS + 1}`;
 
-export interface LineageCheckpoint {
-  model_id: string;
-  model: string | null;
-  step: number;
-}
+export type LineageCheckpoint = Pick<LineageCheckpointDto, 'model_id' | 'model' | 'step'>;
 
 /** Selects the given builds, jobs and checkpoints that are tainted. */
 export const marksQuery = (
@@ -103,3 +97,21 @@ export const makersOfCalls = (
     'k',
   )}
   ORDER BY c.id, k.step LIMIT ${MAX_CALLS * 10}`;
+
+/** A job that made a checkpoint, and the build of groups that it was trained on, if any. */
+export interface MakerRow {
+  job_id: string;
+  step: number;
+  parent_step: number;
+  is_tainted: boolean;
+  build_id: string | null;
+}
+
+/** Selects the jobs that made the checkpoints of a model up to a step, the newest first. */
+export const makersQuery = (projectId: string, modelId: string, step: number) => sql<MakerRow>`
+  SELECT j.id AS job_id, j.step, j.parent_step, j.tainted_at IS NOT NULL AS is_tainted,
+    (SELECT bj.build_id FROM build_jobs bj WHERE bj.project_id = ${projectId} AND bj.job_id = j.id AND j.kind = 'rl'
+      ORDER BY bj.created_at, bj.build_id LIMIT 1) AS build_id
+  FROM training_jobs j
+  WHERE j.project_id = ${projectId} AND j.model_id = ${modelId} AND j.step <= ${step}
+  ORDER BY j.step DESC`;

@@ -6,7 +6,7 @@ import type {
   LineageCheckpointDto,
   LineageEdgeDto,
   LineageQueryDto,
-} from '../builds.dto.js';
+} from './lineage.dto.js';
 import {
   buildsOfInputs,
   callsOfModel,

@@ -5,12 +5,11 @@ import { ApiError } from '../../../platform/errors.js';
 import { Database } from '../../../platform/database/database.js';
 import { TrainingJobsService } from '../../jobs/training-jobs.service.js';
 import { ModelsService } from '../../models/models.service.js';
-import { noSuch } from '../../pages.js';
 import { BuildOutputsService } from '../exports/build-outputs.service.js';
 import { BuildsErasing } from '../builds-erasing.service.js';
 import { BuildsService } from '../builds.service.js';
-import { type MakerRow, makersQuery } from './retrains.query.js';
-import type { RetrainDto, RetrainedDto, RetrainedJobDto } from './retrains.dto.js';
+import { type MakerRow, makersQuery } from './lineage.query.js';
+import type { RetrainDto, RetrainedDto, RetrainedJobDto } from './lineage.dto.js';
 
 const RETRAIN = auditAction('models.retrain');
 
@@ -39,8 +38,7 @@ export class RetrainsService {
   async retrain(body: RetrainDto, context: Context): Promise<RetrainedDto> {
     const { project_id: projectId, model_id: modelId, step } = body;
     const { caller } = context;
-    const model = await this.models.find(modelId, caller);
-    if (model.projectId !== projectId) throw noSuch('model');
+    await this.models.findIn(projectId, modelId, caller);
     const { links, fromStep } = await this.findLinks(body);
     const jobs: RetrainedJobDto[] = [];
     let queued = 0;
@@ -98,24 +96,11 @@ export class RetrainsService {
   ): Promise<Pick<RetrainedJobDto, 'outcome' | 'job_id'>> {
     const known = await this.jobs.findRetrain({ projectId: project_id, id: model_id }, retrains);
     if (known) return { outcome: 'known', job_id: known.id };
-    const buildId = await this.findCleanBuild(project_id, build_id, context);
+    const buildId = await this.builds.remake(project_id, build_id, context);
     if (buildId === null) return { outcome: 'nothing_left', job_id: null };
+    if (buildId !== build_id) await this.erasing.forgetGone(project_id, buildId);
     const body = { project_id, build_id: buildId, model_id };
     const { job_id } = await this.outputs.submit(body, context.caller, retrains);
     return { outcome: 'queued', job_id };
-  }
-
-  /**
-   * Returns the build, or a new build of its remaining units when calls of it are gone. Returns null when nothing to
-   * train on is left.
-   */
-  private async findCleanBuild(
-    projectId: string,
-    buildId: string,
-    context: Context,
-  ): Promise<string | null> {
-    const made = await this.builds.remake(projectId, buildId, context);
-    if (made !== null && made !== buildId) await this.erasing.forgetGone(projectId, made);
-    return made;
   }
 }

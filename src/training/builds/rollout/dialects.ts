@@ -1,13 +1,18 @@
-import type { Choice, RecordedJson, RecordedCall } from './recorded-call.js';
-import { isObject } from '../../../platform/json/json-object.js';
+import { isObject, textOrNull as text } from '../../../platform/json/json-object.js';
 import { parsedText, type HistoryMessage, readHistoryMessage } from './history-messages.js';
+import {
+  type Choice,
+  type RecordedConversation,
+  readLogprobs,
+  type RecordedCall,
+  type RecordedJson,
+} from './recorded-call.js';
 
 /*
  * Converts the messages of dialects with their own format into OpenAI's format. What an instrumentation did not
  * record stays lost: the text of sampled arguments, and `strict` of a tool.
  */
 
-const text = (value: unknown) => (typeof value === 'string' ? value : null);
 const list = (value: unknown): RecordedJson[] =>
   Array.isArray(value) ? value.filter(isObject) : [];
 const asText = (value: unknown) =>
@@ -85,32 +90,34 @@ function genAiMessage(message: RecordedJson): RecordedJson[] {
   ];
 }
 
-export function genAiMessages(inputs: RecordedJson): HistoryMessage[] | null {
-  const messages = inputs['messages'] as unknown[];
-  if (!messages.every((message) => isObject(message) && typeof message['role'] === 'string'))
-    return null;
+/** Reads calls with OpenTelemetry's `gen_ai` conventions, as OpenLLMetry and others write them. */
+export function readGenAi(
+  { inputs, output }: RecordedCall,
+  messages: RecordedJson[],
+): RecordedConversation | null {
+  const answers = output['messages'];
+  if (!Array.isArray(answers) || !answers.every(isObject)) return null;
   const instructions = list(inputs['system_instructions']).map(
     (part) => text(part['content'] ?? part['text']) ?? '',
   );
   const system =
     instructions.length > 0 ? [{ role: 'system', content: instructions.join('\n') }] : [];
-  return [...system, ...(messages as RecordedJson[]).flatMap(genAiMessage)].map(toHistoryMessage);
-}
-
-export function genAiChoices(messages: unknown[]): Choice[] | null {
-  if (!messages.every(isObject)) return null;
-  return messages.map((message, index) => {
+  const choices = answers.map((message, index) => {
     const [answer] = genAiMessage({ ...message, role: 'assistant' });
-    return toChoice(index, answer!, toFinishReason(text(message['finish_reason'])), null);
+    return toChoice(index, answer!, text(message['finish_reason']), null);
   });
-}
-
-export function genAiTools(tools: unknown): string | null {
-  const found = list(tools).map((tool) => {
+  const tools = list(inputs['tools']).map((tool) => {
     const called = isObject(tool['function']) ? tool['function'] : tool;
     return functionTool(called, called['parameters'] ?? called['inputSchema']);
   });
-  return found.length > 0 ? JSON.stringify(found) : null;
+  return {
+    dialect: 'gen_ai',
+    messages: [...system, ...messages.flatMap(genAiMessage)].map(toHistoryMessage),
+    tools: tools.length > 0 ? JSON.stringify(tools) : null,
+    choices,
+    promptTokenIds: null,
+    isReserialised: choices.some(({ turn }) => turn.toolCalls.length > 0),
+  };
 }
 
 const functionTool = (tool: RecordedJson, parameters: unknown) => ({
@@ -133,20 +140,17 @@ function toFinishReason(reason: string | null): string | null {
 function toChoice(
   index: number,
   message: RecordedJson,
-  finishReason: string | null,
+  reason: string | null,
   logprobs: RecordedJson[] | null,
 ): Choice {
+  const finishReason = toFinishReason(reason);
   const answered = toHistoryMessage(message);
   const content = logprobs && { content: logprobs };
   return {
     text: `{"finish_reason":${JSON.stringify(finishReason ?? 'stop')},"index":${index},"message":${answered.text},"logprobs":${JSON.stringify(content)}}`,
     turn: answered,
     finishReason,
-    logprobs:
-      logprobs?.map(({ token, bytes }) => ({
-        token: text(token) ?? '',
-        bytes: Array.isArray(bytes) ? (bytes as number[]) : null,
-      })) ?? null,
+    logprobs: readLogprobs(logprobs),
     tokenIds: null,
     content: answered.toolCalls.length > 0 ? null : text(message['content']),
   };
@@ -177,31 +181,33 @@ const resultContent = (result: unknown) =>
     ? result['value']
     : result;
 
-export function vercelMessages(messages: unknown[]): HistoryMessage[] | null {
-  if (!messages.every((message) => isObject(message) && typeof message['role'] === 'string'))
-    return null;
-  return (messages as RecordedJson[])
-    .flatMap(({ role, content }) =>
-      Array.isArray(content)
-        ? toMessages(role as string, vercelParts(list(content)), undefined)
-        : [{ role, content: content ?? null }],
-    )
-    .map(toHistoryMessage);
-}
-
-export function vercelChoices({ output, attributes }: RecordedCall): Choice[] | null {
+export function readVercel(
+  { inputs, output, attributes }: RecordedCall,
+  messages: RecordedJson[],
+): RecordedConversation | null {
+  if (!/[.]do(?:Generate|Stream)$/.test(text(attributes['ai.operationId']) ?? '')) return null;
   const calls = list(output['tool_calls']).map((call) =>
     toolCall(call['toolCallId'], call['toolName'], call['input'] ?? call['args']),
   );
   const content = text(output['text']);
   if (content === null && calls.length === 0) return null;
+  const answer = { role: 'assistant', content, ...(calls.length > 0 && { tool_calls: calls }) };
   const reason = text(attributes['ai.response.finishReason']);
-  const message = {
-    role: 'assistant',
-    content,
-    ...(calls.length > 0 && { tool_calls: calls }),
+  const choice = toChoice(0, answer, reason, vercelLogprobs(attributes));
+  return {
+    dialect: 'vercel',
+    messages: messages
+      .flatMap(({ role, content: sent }) =>
+        Array.isArray(sent)
+          ? toMessages(role as string, vercelParts(list(sent)), undefined)
+          : [{ role, content: sent ?? null }],
+      )
+      .map(toHistoryMessage),
+    tools: vercelTools(inputs['tools']),
+    choices: [choice],
+    promptTokenIds: null,
+    isReserialised: choice.turn.toolArguments.includes(null),
   };
-  return [toChoice(0, message, toFinishReason(reason), vercelLogprobs(attributes))];
 }
 
 function vercelLogprobs(attributes: RecordedJson): RecordedJson[] | null {
@@ -220,7 +226,7 @@ function vercelLogprobs(attributes: RecordedJson): RecordedJson[] | null {
     : null;
 }
 
-export function vercelTools(tools: unknown): string | null {
+function vercelTools(tools: unknown): string | null {
   const parsed = Array.isArray(tools)
     ? tools.map((tool) => (typeof tool === 'string' ? parsedText(tool) : tool))
     : [];

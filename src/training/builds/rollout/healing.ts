@@ -1,6 +1,8 @@
 import { isObject } from '../../../platform/json/json-object.js';
-import { type LlmCall, withMember, withMessage } from './llm-calls.js';
-import type { Choice } from './recorded-call.js';
+import { memberTexts, objectText } from '../../../platform/json/json-text.js';
+import { readHistoryMessage } from './history-messages.js';
+import type { LlmCall } from './llm-calls.js';
+import type { Choice, RecordedJson } from './recorded-call.js';
 
 /*
  * Some clients record the arguments of a tool call as "", and send the real ones with the next request. This file
@@ -37,7 +39,12 @@ function healedChoice(choice: Choice, said: (id: string) => string | undefined):
   const { toolCalls, toolArguments } = choice.turn;
   const args = toolArguments.map((given, i) => (given === '' ? said(toolCalls[i]!) : undefined));
   if (args.every((one) => one === undefined)) return null;
-  return withMessage(choice, healedMessage(choice.turn.text, args));
+  const message = healedMessage(choice.turn.text, args);
+  return {
+    ...choice,
+    text: withMember(choice.text, 'message', message),
+    turn: readHistoryMessage(JSON.parse(message) as RecordedJson, message),
+  };
 }
 
 function healedMessage(message: string, args: (string | undefined)[]): string {
@@ -54,3 +61,7 @@ function healedMessage(message: string, args: (string | undefined)[]): string {
   });
   return withMember(message, 'tool_calls', JSON.stringify(healed));
 }
+
+/** Replaces a member in the text of an object. The other members keep their texts. */
+const withMember = (object: string, name: string, value: string): string =>
+  objectText(memberTexts(object).set(name, value));

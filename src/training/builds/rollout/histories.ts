@@ -1,6 +1,6 @@
 import { textsIn } from '../../../platform/json/json-text.js';
-import type { LlmCall, PromptIds } from './llm-calls.js';
-import type { Choice } from './recorded-call.js';
+import type { LlmCall } from './llm-calls.js';
+import type { Choice, PromptIds } from './recorded-call.js';
 import { hashParts, type HistoryMessage } from './history-messages.js';
 
 /** A conversation as a model received it: messages, and the choices to train. */

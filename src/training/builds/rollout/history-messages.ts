@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Cursor, skipValue } from '../../../platform/json/json-grammar.js';
 import type { TextRange } from '../../../platform/json/json-text.js';
 import { parseBounded } from '../../../platform/json/json-weight.js';
-import { isObject } from '../../../platform/json/json-object.js';
+import { isObject, textOrNull as text } from '../../../platform/json/json-object.js';
 
 /*
  * Chat messages in two forms. The stored text is copied into trajectories. The canonical form contains what a model
@@ -24,8 +24,6 @@ export interface HistoryMessage {
 }
 
 type Json = Record<string, unknown>;
-
-const text = (value: unknown) => (typeof value === 'string' ? value : null);
 
 /**
  * Reads a message in OpenAI's format. `json` is its JSON text. `idKey` maps an id of a tool call to the value that is

@@ -1,55 +1,40 @@
-import { memberTexts, objectText, textsIn } from '../../../platform/json/json-text.js';
+import { textsIn } from '../../../platform/json/json-text.js';
 import { parseBounded } from '../../../platform/json/json-weight.js';
+import { readGenAi, readVercel } from './dialects.js';
 import {
-  genAiChoices,
-  genAiMessages,
-  genAiTools,
-  vercelChoices,
-  vercelMessages,
-  vercelTools,
-} from './dialects.js';
-import type { CallTexts, Choice, RecordedJson, Logprob, RecordedCall } from './recorded-call.js';
-import { isObject } from '../../../platform/json/json-object.js';
+  type CallTexts,
+  type Choice,
+  type RecordedConversation,
+  type PromptIds,
+  readLogprobs,
+  type RecordedCall,
+  type RecordedJson,
+} from './recorded-call.js';
+import { isObject, textOrNull } from '../../../platform/json/json-object.js';
 import {
-  stripPythonMembers,
-  sortedJson,
   type HistoryMessage,
   readHistoryMessage,
+  sortedJson,
+  stripPythonMembers,
 } from './history-messages.js';
 import { countsGross, parseUsageEntry } from '../../../tracing/usage/stored-usage.js';
 import { inputTokens } from '../../../tracing/usage/tokens.js';
 import { assembleStream } from '../../../tracing/stream-assembly.js';
 
 /** A call of a model in one form for all instrumentations. */
-export interface LlmCall {
+export interface LlmCall extends RecordedConversation {
   id: string;
-  dialect: Dialect;
   /**
    * Names of the model: the requested one, the one in the answer, and the checkpoints that its usage is counted
    * under.
    */
   models: string[];
-  messages: HistoryMessage[];
-  /** JSON text of the tools; null when the call has none. */
-  tools: string | null;
   /** Text that is equal for tools with the same meaning. */
   toolsKey: string;
-  choices: Choice[];
-  promptTokenIds: PromptIds | null;
   promptTokens: number | null;
   completionTokens: number | null;
   sampling: Sampling;
-  /** True when the arguments of tool calls are not the text that the model sampled. */
-  isReserialised: boolean;
 }
-
-/** The ids of all tokens of the prompt, and the JSON text of their list. */
-export interface PromptIds {
-  ids: number[];
-  text: string;
-}
-
-type Dialect = 'openai' | 'gen_ai' | 'vercel';
 
 interface Sampling {
   temperature: number | null;
@@ -68,18 +53,33 @@ const MAX_CHOICES = 128;
 export function readLlmCall(texts: CallTexts): LlmCall | 'too_long' | 'unread' | null {
   const recorded = parsedCall(texts);
   if (!recorded) return null;
-  const unread = isOfModel(recorded) ? 'unread' : null;
+  const { choices } = recorded.output;
+  const models = readModels(recorded);
+  const hasChoices = Array.isArray(choices) && choices.length > 0;
+  const unread = models.length > 0 || hasChoices ? 'unread' : null;
   if (!Array.isArray(recorded.inputs['messages'])) return unread;
   if (isTooLong(recorded)) return 'too_long';
-  const read = readOpenAiCall(recorded) ?? readVercelCall(recorded) ?? readGenAiCall(recorded);
-  return read && read.choices.length > 0 && read.messages.length > 0 ? read : unread;
+  const read = readConversation(recorded, models.length > 0);
+  if (!read || read.choices.length === 0 || read.messages.length === 0) return unread;
+  const toolsKey = read.tools === null ? '' : sortedJson(JSON.parse(read.tools));
+  return { ...read, toolsKey, ...readSettings(recorded, models) };
 }
 
-/** Returns true when the call names a model or its answer has choices. */
-const isOfModel = (recorded: RecordedCall): boolean => {
-  const choices = recorded.output['choices'];
-  return readModels(recorded).length > 0 || (Array.isArray(choices) && choices.length > 0);
-};
+function readConversation(
+  recorded: RecordedCall,
+  namesModel: boolean,
+): RecordedConversation | null {
+  const messages = recorded.inputs['messages'] as unknown[];
+  if (!messages.every(isMessage)) return null;
+  return (
+    readOpenAi(recorded, messages) ??
+    readVercel(recorded, messages) ??
+    (namesModel ? readGenAi(recorded, messages) : null)
+  );
+}
+
+const isMessage = (value: unknown): value is RecordedJson =>
+  isObject(value) && typeof value['role'] === 'string';
 
 function isTooLong({ inputs, output }: RecordedCall): boolean {
   const isLonger = (list: unknown, max: number) => Array.isArray(list) && list.length > max;
@@ -120,19 +120,23 @@ function parseOrNull(json: string | null): unknown {
  * Reads calls of weave's integration for OpenAI, and of OpenInference: its `input.value` and `output.value` are the
  * bodies of OpenAI's API.
  */
-function readOpenAiCall(recorded: RecordedCall): LlmCall | null {
-  const { inputs, output, texts } = recorded;
+function readOpenAi(
+  { inputs, output, texts }: RecordedCall,
+  messages: RecordedJson[],
+): RecordedConversation | null {
   if (!Array.isArray(output['choices'])) return null;
   const found = textsIn(texts.inputs!, { messages: [true], tools: true });
   const answered = textsIn(texts.output!, { choices: [true], prompt_token_ids: true });
-  const messages = readMessages(inputs['messages'] as unknown[], found?.messages as string[]);
   const choices = openAiChoices(output['choices'], answered?.choices as string[]);
-  if (!messages || !choices) return null;
-  const tools = Array.isArray(inputs['tools']) && inputs['tools'].length > 0;
+  if (!choices) return null;
+  const sent = found?.messages as string[];
+  const hasTools = Array.isArray(inputs['tools']) && inputs['tools'].length > 0;
   return {
-    ...common(recorded, 'openai'),
-    messages,
-    ...readTools(tools ? stripPythonMembers(found!.tools!) : null),
+    dialect: 'openai',
+    messages: messages.map((message, i) =>
+      readHistoryMessage(message, stripPythonMembers(sent[i]!)),
+    ),
+    tools: hasTools ? stripPythonMembers(found!.tools!) : null,
     choices,
     promptTokenIds:
       promptIds(output['prompt_token_ids'], answered?.prompt_token_ids) ??
@@ -155,14 +159,6 @@ const ofChoice = (choice: unknown, read: Choice | undefined): PromptIds | null =
       )
     : null;
 
-function readMessages(messages: unknown[], texts: string[]): HistoryMessage[] | null {
-  if (!messages.every((message) => isObject(message) && typeof message['role'] === 'string'))
-    return null;
-  return messages.map((message, i) =>
-    readHistoryMessage(message as RecordedJson, stripPythonMembers(texts[i]!)),
-  );
-}
-
 function openAiChoices(list: unknown[], texts: string[]): Choice[] | null {
   const choices: Choice[] = [];
   for (const [i, choice] of list.entries()) {
@@ -174,25 +170,13 @@ function openAiChoices(list: unknown[], texts: string[]): Choice[] | null {
       text: json,
       turn,
       finishReason: readName(choice['finish_reason']),
-      logprobs: readLogprobs(choice['logprobs']),
+      logprobs: isObject(choice['logprobs']) ? readLogprobs(choice['logprobs']['content']) : null,
       tokenIds: numbers(choice['token_ids']),
       content: onlyContent(message, turn),
     });
   }
   return choices;
 }
-
-export function withMessage(choice: Choice, message: string): Choice {
-  return {
-    ...choice,
-    text: withMember(choice.text, 'message', message),
-    turn: readHistoryMessage(JSON.parse(message) as RecordedJson, message),
-  };
-}
-
-/** Replaces a member in the text of an object. The other members keep their texts. */
-export const withMember = (object: string, name: string, value: string): string =>
-  objectText(memberTexts(object).set(name, value));
 
 /**
  * Returns the content when nothing else was sampled. Models sample tool calls and reasoning in a spelling of their
@@ -203,52 +187,8 @@ function onlyContent(message: RecordedJson, { toolCalls }: HistoryMessage): stri
   return hasMore ? null : textOrNull(message['content']);
 }
 
-function readLogprobs(logprobs: unknown): Logprob[] | null {
-  const content = isObject(logprobs) ? logprobs['content'] : null;
-  if (!Array.isArray(content) || content.length === 0) return null;
-  return content.filter(isObject).map(({ token, bytes }) => ({
-    token: textOrNull(token) ?? '',
-    bytes: Array.isArray(bytes) ? (bytes as number[]) : null,
-  }));
-}
-
-/** Reads calls with OpenTelemetry's `gen_ai` conventions, as OpenLLMetry and others write them. */
-function readGenAiCall(recorded: RecordedCall): LlmCall | null {
-  const { inputs, output } = recorded;
-  if (readModels(recorded).length === 0 || !Array.isArray(output['messages'])) return null;
-  const messages = genAiMessages(inputs);
-  const choices = genAiChoices(output['messages']);
-  if (!messages || !choices) return null;
-  return {
-    ...common(recorded, 'gen_ai'),
-    messages,
-    ...readTools(genAiTools(inputs['tools'])),
-    choices,
-    promptTokenIds: null,
-    isReserialised: choices.some(({ turn }) => turn.toolCalls.length > 0),
-  };
-}
-
-function readVercelCall(recorded: RecordedCall): LlmCall | null {
-  const { inputs, attributes } = recorded;
-  const operation = textOrNull(attributes['ai.operationId']) ?? '';
-  if (!/[.]do(?:Generate|Stream)$/.test(operation)) return null;
-  const messages = vercelMessages(inputs['messages'] as unknown[]);
-  const choices = vercelChoices(recorded);
-  if (!messages || !choices) return null;
-  return {
-    ...common(recorded, 'vercel'),
-    messages,
-    ...readTools(vercelTools(inputs['tools'])),
-    choices,
-    promptTokenIds: null,
-    isReserialised: choices.some(({ turn }) => turn.toolArguments.includes(null)),
-  };
-}
-
 /** Reads the members that all dialects record in the same way. */
-function common(recorded: RecordedCall, dialect: Dialect) {
-  const { texts, inputs, output, attributes } = recorded;
+function readSettings({ texts, inputs, output, attributes }: RecordedCall, models: string[]) {
   const usage = isObject(output['usage']) ? output['usage'] : parseUsage(texts.usage);
   const { tokens, unknown } = parseUsageEntry(usage, countsGross(attributes['weave']));
   const extra = isObject(inputs['extra_body']) ? inputs['extra_body'] : {};
@@ -259,8 +199,7 @@ function common(recorded: RecordedCall, dialect: Dialect) {
     );
   return {
     id: texts.id,
-    dialect,
-    models: [...new Set([...readModels(recorded), ...checkpointNames(texts.usage)])],
+    models: [...new Set([...models, ...checkpointNames(texts.usage)])],
     promptTokens: unknown.has('prompt_tokens') ? null : inputTokens(tokens),
     completionTokens: unknown.has('completion_tokens') ? null : tokens.completion_tokens,
     sampling: {
@@ -316,13 +255,6 @@ function readName(value: unknown): string | null {
   const name = textOrNull(value);
   return name !== null && name.length > MAX_NAME ? null : name;
 }
-
-const readTools = (tools: string | null) => ({
-  tools,
-  toolsKey: tools === null ? '' : sortedJson(JSON.parse(tools)),
-});
-
-const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 const numberOrNull = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null;

@@ -1,3 +1,4 @@
+import { isObject, textOrNull } from '../../../platform/json/json-object.js';
 import type { HistoryMessage } from './history-messages.js';
 
 export interface CallTexts {
@@ -30,7 +31,33 @@ export interface Choice {
   content: string | null;
 }
 
-export interface Logprob {
+interface Logprob {
   token: string;
   bytes: number[] | null;
 }
+
+/** The ids of all tokens of the prompt, and the JSON text of their list. */
+export interface PromptIds {
+  ids: number[];
+  text: string;
+}
+
+/** The messages, tools and choices of a call in OpenAI's format, which each dialect is converted into. */
+export interface RecordedConversation {
+  dialect: 'openai' | 'gen_ai' | 'vercel';
+  messages: HistoryMessage[];
+  /** JSON text of the tools; null when the call has none. */
+  tools: string | null;
+  choices: Choice[];
+  promptTokenIds: PromptIds | null;
+  /** True when the arguments of tool calls are not the text that the model sampled. */
+  isReserialised: boolean;
+}
+
+export const readLogprobs = (tokens: unknown): Logprob[] | null =>
+  Array.isArray(tokens) && tokens.length > 0
+    ? tokens.filter(isObject).map(({ token, bytes }) => ({
+        token: textOrNull(token) ?? '',
+        bytes: Array.isArray(bytes) ? (bytes as number[]) : null,
+      }))
+    : null;

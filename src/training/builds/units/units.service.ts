@@ -88,17 +88,12 @@ export class UnitsService {
   ): Promise<Unit[]> {
     const side = this.sideValue(projectId, recipe, 'recipe');
     const values = [...keys.flatMap(({ value }) => value ?? []), ...(side ? [side] : [])];
-    const found = new Map<string, (string | null)[]>();
-    if (values.length > 0)
-      for (const row of await this.database.query(
-        keysQuery(
-          projectId,
-          roots.map(({ id }) => id),
-          values,
-        ),
-      ))
-        found.set(row.id, row.keys);
-    const turns = recipe.select.unit === 'thread' ? await this.findTurns(projectId, roots) : null;
+    const ids = roots.map(({ id }) => id);
+    const rows =
+      values.length > 0 ? await this.database.query(keysQuery(projectId, ids, values)) : [];
+    const found = new Map(rows.map((row) => [row.id, row.keys]));
+    const threads = roots.map(({ thread_id }) => thread_id!);
+    const turns = recipe.select.unit === 'thread' ? await this.findTurns(projectId, threads) : null;
     return roots.map((row) => {
       const root = { ...row, keys: found.get(row.id) ?? [] };
       const own = turns?.get(row.thread_id!) ?? [{ id: row.id, trace_id: row.trace_id }];
@@ -111,13 +106,9 @@ export class UnitsService {
     });
   }
 
-  private async findTurns(projectId: string, roots: RootRow[]) {
-    const rows = await this.database.query(
-      turnsQuery(
-        projectId,
-        roots.map(({ thread_id }) => thread_id!),
-      ),
-    );
+  private async findTurns(projectId: string, threads: string[]) {
+    const rows =
+      threads.length > 0 ? await this.database.query(turnsQuery(projectId, threads)) : [];
     return groupBy(rows, ({ thread_id }) => thread_id);
   }
 
@@ -171,13 +162,7 @@ export class UnitsService {
   ): Promise<UnitFeedback[][]> {
     const own = all.map(({ members }) => [...members.ids, ...members.above]);
     const threads = [...new Set(all.flatMap(({ members }) => members.thread ?? []))];
-    const turns =
-      threads.length === 0
-        ? new Map<string, { id: string }[]>()
-        : groupBy(
-            await this.database.query(turnsQuery(projectId, threads)),
-            ({ thread_id }) => thread_id,
-          );
+    const turns = await this.findTurns(projectId, threads);
     const inThreads = threads.map((thread) => (turns.get(thread) ?? []).map(({ id }) => id));
     const said: UnitFeedback[][] = [...own, ...inThreads].map(() => []);
     const query = feedbackQuery(projectId, [...own, ...inThreads], recipe.reward);
