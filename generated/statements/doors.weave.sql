@@ -102,7 +102,7 @@ WITH RECURSIVE  spans AS (
   SELECT s.agent_name, '' AS agent_version, count(*) FILTER (WHERE s.operation = 'invoke_agent' AND s.is_own)::int AS "g_invocation_count", count(*) FILTER (WHERE s.is_own)::int AS "g_span_count", coalesce(sum(u.input_tokens), 0)::float8 AS "g_total_input_tokens", coalesce(sum(u.completion_tokens), 0)::float8 AS "g_total_output_tokens", round(coalesce(sum(s.duration_ms) FILTER (WHERE s.operation = 'invoke_agent' AND s.is_own), 0)::numeric)::float8 AS "g_total_duration_ms", count(*) FILTER (WHERE s.is_own AND s.is_error)::int AS "g_error_count", min(s.started_at) AS "g_first_seen", max(s.started_at) AS "g_last_seen"
   FROM spans s CROSS JOIN LATERAL (
   SELECT sum(u.input_tokens) AS input_tokens, sum(u.completion_tokens) AS completion_tokens
-  FROM skein_usage(s.usage, s.counts_gross) u) u
+  FROM skein_detailed_usage(s.usage, s.counts_gross) u) u
   GROUP BY 1, 2) g
   ORDER BY "last_seen" DESC NULLS LAST, agent_name COLLATE "C", agent_version COLLATE "C"
   LIMIT $7::bigint OFFSET $8::bigint;
@@ -127,7 +127,7 @@ WITH RECURSIVE below AS (
   SELECT s.agent_name, coalesce(s.agent_version, '') AS agent_version, count(*) FILTER (WHERE s.operation = 'invoke_agent' AND s.is_own)::int AS "g_invocation_count", count(*) FILTER (WHERE s.is_own)::int AS "g_span_count", coalesce(sum(u.input_tokens), 0)::float8 AS "g_total_input_tokens", coalesce(sum(u.completion_tokens), 0)::float8 AS "g_total_output_tokens", round(coalesce(sum(s.duration_ms) FILTER (WHERE s.operation = 'invoke_agent' AND s.is_own), 0)::numeric)::float8 AS "g_total_duration_ms", count(*) FILTER (WHERE s.is_own AND s.is_error)::int AS "g_error_count", min(s.started_at) AS "g_first_seen", max(s.started_at) AS "g_last_seen"
   FROM spans s CROSS JOIN LATERAL (
   SELECT sum(u.input_tokens) AS input_tokens, sum(u.completion_tokens) AS completion_tokens
-  FROM skein_usage(s.usage, s.counts_gross) u) u
+  FROM skein_detailed_usage(s.usage, s.counts_gross) u) u
   GROUP BY 1, 2) g
   ORDER BY "last_seen" DESC NULLS LAST, agent_name COLLATE "C", agent_version COLLATE "C"
   LIMIT $11::bigint OFFSET $12::bigint;

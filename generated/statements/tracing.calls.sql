@@ -1703,26 +1703,26 @@ WITH RECURSIVE up AS (
   ORDER BY d.started_at, d.id LIMIT $3::bigint) d
   WHERE d.parent_id = c.parent_id AND d.trace_id = c.trace_id AND d.ended_at <= c.ended_at AND d.usage IS NOT NULL
   AND coalesce(d.response_id, '') NOT LIKE $4 AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u))) OR
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u))) OR
   EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $5 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $6::int)
   ORDER BY d.started_at DESC, d.id DESC LIMIT $7::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $8::float8), d.started_at + make_interval(mins => $9::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $10 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $10 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
   OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $11 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $12::float8), c.started_at + make_interval(mins => $13::int))
   ORDER BY d.started_at, d.id LIMIT $14::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
   OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $15 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $16::float8), c.started_at + make_interval(mins => $17::int))
   ORDER BY d.started_at, d.id LIMIT $18::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $19 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AND NOT (c.response_id IS NOT NULL AND NOT c.response_id LIKE $20 AND json_array_length(c.usage) = 1
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $19 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AND NOT (c.response_id IS NOT NULL AND NOT c.response_id LIKE $20 AND json_array_length(c.usage) = 1
   AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1')) AS is_last FROM calls c
   WHERE c.project_id = $21 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY($22::text[])
   UNION
@@ -1741,26 +1741,26 @@ WITH RECURSIVE up AS (
   ORDER BY d.started_at, d.id LIMIT $34::bigint) d
   WHERE d.parent_id = c.parent_id AND d.trace_id = c.trace_id AND d.ended_at <= c.ended_at AND d.usage IS NOT NULL
   AND coalesce(d.response_id, '') NOT LIKE $35 AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u))) OR
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u))) OR
   EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $36 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $37::int)
   ORDER BY d.started_at DESC, d.id DESC LIMIT $38::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $39::float8), d.started_at + make_interval(mins => $40::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $41 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $41 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
   OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $42 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $43::float8), c.started_at + make_interval(mins => $44::int))
   ORDER BY d.started_at, d.id LIMIT $45::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
   OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $46 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $47::float8), c.started_at + make_interval(mins => $48::int))
   ORDER BY d.started_at, d.id LIMIT $49::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $50 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AND NOT (c.response_id IS NOT NULL AND NOT c.response_id LIKE $51 AND json_array_length(c.usage) = 1
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $50 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AND NOT (c.response_id IS NOT NULL AND NOT c.response_id LIKE $51 AND json_array_length(c.usage) = 1
   AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1')) AS is_last FROM calls c
   WHERE c.project_id = $52 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = up.parent_id AND (c.trace_id = up.trace_id) IS TRUE OFFSET 0) "c"
   WHERE NOT up.is_last
@@ -1832,26 +1832,26 @@ SELECT row_to_json(t)::text AS row FROM (
   ORDER BY d.started_at, d.id LIMIT $7::bigint) d
   WHERE d.parent_id = c.parent_id AND d.trace_id = c.trace_id AND d.ended_at <= c.ended_at AND d.usage IS NOT NULL
   AND coalesce(d.response_id, '') NOT LIKE $8 AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u))) OR
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u))) OR
   EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $9 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $10::int)
   ORDER BY d.started_at DESC, d.id DESC LIMIT $11::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $12::float8), d.started_at + make_interval(mins => $13::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $14 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $14 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
   OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $15 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $16::float8), c.started_at + make_interval(mins => $17::int))
   ORDER BY d.started_at, d.id LIMIT $18::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
   OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $19 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $20::float8), c.started_at + make_interval(mins => $21::int))
   ORDER BY d.started_at, d.id LIMIT $22::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $23 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $23 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))
   ), walk AS (
   SELECT DISTINCT o.id AS owner, CASE WHEN NOT o.is_sum THEN o.response_id END AS response_id, o.tells_one, o.id, o.trace_id, CASE WHEN o.tells_one THEN o.response_id END AS inside,
   true AS goes_on, false AS is_below, false AS is_same FROM own o
@@ -1870,26 +1870,26 @@ SELECT row_to_json(t)::text AS row FROM (
   ORDER BY d.started_at, d.id LIMIT $27::bigint) d
   WHERE d.parent_id = c.parent_id AND d.trace_id = c.trace_id AND d.ended_at <= c.ended_at AND d.usage IS NOT NULL
   AND coalesce(d.response_id, '') NOT LIKE $28 AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u))) OR
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u))) OR
   EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $29 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $30::int)
   ORDER BY d.started_at DESC, d.id DESC LIMIT $31::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $32::float8), d.started_at + make_interval(mins => $33::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $34 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $34 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
   OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $35 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $36::float8), c.started_at + make_interval(mins => $37::int))
   ORDER BY d.started_at, d.id LIMIT $38::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
   OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $39 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $40::float8), c.started_at + make_interval(mins => $41::int))
   ORDER BY d.started_at, d.id LIMIT $42::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $43 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AS says, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $44 AND json_array_length(c.usage) = 1
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $43 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AS says, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $44 AND json_array_length(c.usage) = 1
   AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1') AS tells_one, (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AS is_sum FROM calls c
   WHERE c.project_id = $45 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
   WHERE w.goes_on
@@ -1977,26 +1977,26 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   ORDER BY d.started_at, d.id LIMIT $11::bigint) d
   WHERE d.parent_id = c.parent_id AND d.trace_id = c.trace_id AND d.ended_at <= c.ended_at AND d.usage IS NOT NULL
   AND coalesce(d.response_id, '') NOT LIKE $12 AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u))) OR
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u))) OR
   EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $13 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $14::int)
   ORDER BY d.started_at DESC, d.id DESC LIMIT $15::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $16::float8), d.started_at + make_interval(mins => $17::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $18 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $18 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
   OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $19 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $20::float8), c.started_at + make_interval(mins => $21::int))
   ORDER BY d.started_at, d.id LIMIT $22::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
   OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $23 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $24::float8), c.started_at + make_interval(mins => $25::int))
   ORDER BY d.started_at, d.id LIMIT $26::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $27 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $27 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))
   ), walk AS (
   SELECT DISTINCT o.id AS owner, CASE WHEN NOT o.is_sum THEN o.response_id END AS response_id, o.tells_one, o.id, o.trace_id, CASE WHEN o.tells_one THEN o.response_id END AS inside,
   true AS goes_on, false AS is_below, false AS is_same FROM own o
@@ -2015,26 +2015,26 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   ORDER BY d.started_at, d.id LIMIT $31::bigint) d
   WHERE d.parent_id = c.parent_id AND d.trace_id = c.trace_id AND d.ended_at <= c.ended_at AND d.usage IS NOT NULL
   AND coalesce(d.response_id, '') NOT LIKE $32 AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u))) OR
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u))) OR
   EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $33 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) < (c.started_at, c.id) AND d.started_at >= c.started_at - make_interval(mins => $34::int)
   ORDER BY d.started_at DESC, d.id DESC LIMIT $35::bigint) d WHERE least(greatest(d.started_at, d.ended_at) + make_interval(secs => $36::float8), d.started_at + make_interval(mins => $37::int)) >= c.started_at AND (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $38 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') OR (NOT c.response_id LIKE $38 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND d.trace_id <> c.trace_id)))
   OR ((coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND EXISTS (SELECT FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $39 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $40::float8), c.started_at + make_interval(mins => $41::int))
   ORDER BY d.started_at, d.id LIMIT $42::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AND NOT (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0')))
   OR coalesce((SELECT d.trace_id = c.trace_id FROM (SELECT d.trace_id, d.started_at, d.ended_at, d.id, d.response_id, d.usage, d.counts_gross FROM calls d
   WHERE d.project_id = $43 AND d.response_id = c.response_id AND d.op_name IS NOT NULL
   AND d.deleted_at IS NULL AND d.usage IS NOT NULL AND TRUE AND (d.started_at, d.id) > (c.started_at, c.id) AND d.started_at <= least(greatest(c.started_at, c.ended_at) + make_interval(secs => $44::float8), c.started_at + make_interval(mins => $45::int))
   ORDER BY d.started_at, d.id LIMIT $46::bigint) d WHERE (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $47 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AS says, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $48 AND json_array_length(c.usage) = 1
+  FROM skein_detailed_usage(d.usage, d.counts_gross) u) = (SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
+  FROM skein_detailed_usage(c.usage, c.counts_gross) u) AND NOT c.response_id LIKE $47 AND (coalesce(d.response_id, '') LIKE '~%' AND d.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') = (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') ORDER BY d.started_at, d.id LIMIT 1), false)))) AS says, (c.response_id IS NOT NULL AND NOT c.response_id LIKE $48 AND json_array_length(c.usage) = 1
   AND coalesce(c.usage -> 0 ->> 'requests', '1') = '1') AS tells_one, (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') AS is_sum FROM calls c
   WHERE c.project_id = $49 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
   WHERE w.goes_on

@@ -7,3 +7,10 @@ export const addsUp = (call = sql`c`) =>
 
 /** The usage of the call `c`; NULL when it sums up other calls. */
 export const ownUsage = sql`(CASE WHEN NOT ${addsUp()} THEN c.usage END)`;
+
+/** The stored numbers of each model of a call (`c` by default), as rows of `skein_detailed_usage`. */
+export const usageRows = (call = sql`c`) =>
+  sql`skein_detailed_usage(${call}.usage, ${call}.counts_gross)`;
+
+/** The rows of `ownUsage`. */
+export const ownUsageRows = sql`skein_detailed_usage(${ownUsage}, c.counts_gross)`;

@@ -1,5 +1,5 @@
 // SQL: sums over groups of spans.
-import { ownUsage } from '../../../tracing/usage/own-usage.query.js';
+import { ownUsageRows } from '../../../tracing/usage/own-usage.query.js';
 import {
   byCodePoint,
   InvalidQuery,
@@ -218,7 +218,7 @@ export function groupsQuery(asked: SpanGroupsRequest, more: Sql | null): Sql<Gro
         FROM ${source.from} CROSS JOIN LATERAL (
           SELECT sum(u.input_tokens) AS input_tokens, sum(u.completion_tokens) AS completion_tokens,
             sum(u.cache_read_input_tokens) AS cache_read_input_tokens, sum(u.cache_creation_input_tokens) AS cache_creation_input_tokens
-          FROM skein_usage(${ownUsage}, c.counts_gross) u) u
+          FROM ${ownUsageRows} u) u
         WHERE ${where}) s
       GROUP BY ${join(keys)} ${having.length > 0 ? sql`HAVING ${allOf(...having)}` : sql``}) g
     ORDER BY ${join([...order, ...keys.map((_, i) => sql`${byCodePoint(identifier(`k${i}`))} NULLS LAST`)])}

@@ -1,6 +1,6 @@
 // SQL: spans are calls, and their JSON attributes are parsed once for all fields of a statement.
 import { perDialect, wire } from '../../../platform/http/wire-names.js';
-import { ownUsage } from '../../../tracing/usage/own-usage.query.js';
+import { ownUsageRows } from '../../../tracing/usage/own-usage.query.js';
 import { compile } from '../../../platform/query/expression.js';
 import {
   NameBudget,
@@ -71,9 +71,7 @@ const STATUS = sql`(CASE WHEN c.exception IS NOT NULL THEN 'ERROR'
 const STATUSES = new Map([['ERROR', sql`(c.exception IS NOT NULL)`]]);
 
 const tokens = (name: string) =>
-  column.number(
-    sql`(SELECT sum(u.${identifier(name)}) FROM skein_usage(${ownUsage}, c.counts_gross) u)`,
-  );
+  column.number(sql`(SELECT sum(u.${identifier(name)}) FROM ${ownUsageRows} u)`);
 
 const callColumns = perDialect((): Columns => ({
   project_id: column.text(sql`c.project_id`, { isNotNull: true }),
@@ -101,7 +99,7 @@ const callColumns = perDialect((): Columns => ({
   cache_read_input_tokens: tokens('cache_read_input_tokens'),
   cache_creation_input_tokens: tokens('cache_creation_input_tokens'),
   total_tokens: column.number(
-    sql`(SELECT sum(u.input_tokens::numeric + u.completion_tokens) FROM skein_usage(${ownUsage}, c.counts_gross) u)`,
+    sql`(SELECT sum(u.input_tokens::numeric + u.completion_tokens) FROM ${ownUsageRows} u)`,
   ),
   [wire().userId]: column.text(sql`c.user_id`),
   [wire().runId]: column.text(sql`c.run_id`),

@@ -1,7 +1,7 @@
 // SQL: spans are calls, which are listed, counted and summed up.
 import { lookedUp, nearOrAll, pageLimit, unseen } from '../../../platform/query/plans.js';
 import { pricesOfCall } from '../../../tracing/pricing/prices.query.js';
-import { ownUsage } from '../../../tracing/usage/own-usage.query.js';
+import { ownUsage, usageRows } from '../../../tracing/usage/own-usage.query.js';
 import {
   jsonAt,
   column,
@@ -300,7 +300,7 @@ export function agentsQuery(asked: AgentsRequest): Sql<AgentRow> {
       SELECT s.agent_name, ${version} AS agent_version, ${join(AGENT_FIELDS.map((name) => sql`${sums[name]} AS ${identifier(`g_${name}`)}`))}
       FROM spans s CROSS JOIN LATERAL (
         SELECT sum(u.input_tokens) AS input_tokens, sum(u.completion_tokens) AS completion_tokens
-        FROM skein_usage(s.usage, s.counts_gross) u) u
+        FROM ${usageRows(sql`s`)} u) u
       GROUP BY 1, 2) g
     ORDER BY ${join([...sorts, sql`agent_name COLLATE "C"`, sql`agent_version COLLATE "C"`])}
     LIMIT ${asked.limit}::bigint OFFSET ${asked.offset}::bigint`;

@@ -9,7 +9,7 @@ import {
 } from '../../../platform/http/wire-names.js';
 import { costsOfCall } from '../../pricing/price.js';
 import { pricesOfCall } from '../../pricing/prices.query.js';
-import { ownUsage } from '../../usage/own-usage.query.js';
+import { ownUsage, usageRows } from '../../usage/own-usage.query.js';
 import type { RowPiece } from '../../../platform/database/json-row-writer.js';
 import {
   column,
@@ -115,8 +115,7 @@ const costsColumn = (projectId: string): DerivedMember => ({
 });
 
 /** Sum of tokens over all models of a call. NULL if the call reports no usage. */
-const tokens = (kind: Sql) =>
-  column.number(sql`(SELECT sum(u.${kind}) FROM skein_usage(c.usage, c.counts_gross) u)`);
+const tokens = (kind: Sql) => column.number(sql`(SELECT sum(u.${kind}) FROM ${usageRows()} u)`);
 
 const fields = perDialect((): Columns => ({
   id: column.text(sql`c.id`, { isNotNull: true }),

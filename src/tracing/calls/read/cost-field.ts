@@ -2,7 +2,7 @@ import { wire } from '../../../platform/http/wire-names.js';
 import { column, InvalidQuery, type NamePrefix } from '../../../platform/query/columns.js';
 import { type Parameter, sql } from '../../../platform/query/sql.js';
 import { kindCost } from '../../pricing/prices.query.js';
-import { ownUsage } from '../../usage/own-usage.query.js';
+import { ownUsageRows } from '../../usage/own-usage.query.js';
 
 /** Returns the field for the cost of a call without its descendants: `totalCostOfCall`. */
 export const totalCostField = () => `summary.${wire().summary}.total_cost`;
@@ -30,7 +30,7 @@ const BUILTIN_DETAILS = sql`builtin.details`;
 const totalCostOfCall = (projectId: string, builtin: BuiltinPrices) => sql`(
   SELECT CASE WHEN min(m.unit) = max(m.unit) THEN sum(m.cost) END FROM (
     SELECT CASE WHEN t.cost IS NOT NULL THEN coalesce(own.unit, builtin.unit) END AS unit, t.cost
-    FROM skein_detailed_usage(${ownUsage}, c.counts_gross) u
+    FROM ${ownUsageRows} u
     LEFT JOIN LATERAL (
       SELECT p.id, CASE WHEN p.prompt_token_cost_unit = p.completion_token_cost_unit THEN p.prompt_token_cost_unit END AS unit,
         p.prompt_token_cost AS prompt, p.completion_token_cost AS completion,

@@ -1,6 +1,6 @@
 import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
-import { addsUp } from '../../usage/own-usage.query.js';
+import { addsUp, usageRows } from '../../usage/own-usage.query.js';
 import { visibleIn } from '../../visible-calls.js';
 import { MADE_ID_PREFIX, TWIN_ID_PREFIX } from '../../conventions/response-id.js';
 import { detailsLeft, detailSums } from './token-details.query.js';
@@ -36,7 +36,7 @@ export const MODEL_AFFIXES = /^.*\/|-latest$/;
 export const UNKNOWN_MODEL = 'unknown';
 
 const tokensOf = (call: Sql) => sql`(SELECT ARRAY[sum(u.input_tokens), sum(u.completion_tokens)]
-  FROM skein_usage(${call}.usage, ${call}.counts_gross) u)`;
+  FROM ${usageRows(call)} u)`;
 
 const endOf = (call: Sql) =>
   sql`least(greatest(${call}.started_at, ${call}.ended_at) + ${GRACE}, ${call}.started_at + ${REACH})`;
@@ -114,7 +114,7 @@ export const countedUsage = (
     SELECT c.id, c.trace_id, c.response_id, ${hasOneResponse} AS tells_one, ${addsUp()} AS is_sum, ${columns}, u.llm_id, u.unknown_kinds,
       u.input_tokens AS said_input, u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read,
       u.cache_creation_input_tokens AS said_created, u.details AS said_details
-    FROM (${calls}) c CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
+    FROM (${calls}) c CROSS JOIN LATERAL ${usageRows()} u
     WHERE NOT ${isRepeated(projectId, scope)}
   ), walk AS (
     SELECT DISTINCT o.id AS owner, CASE WHEN NOT o.is_sum THEN o.response_id END AS response_id, o.tells_one, o.id, o.trace_id, CASE WHEN o.tells_one THEN o.response_id END AS inside,
@@ -141,7 +141,7 @@ export const countedUsage = (
       sql`SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = ${projectId} AND c.id = w.id`,
       'c',
     )}
-    CROSS JOIN LATERAL skein_detailed_usage(c.usage, c.counts_gross) u
+    CROSS JOIN LATERAL ${usageRows()} u
     WHERE w.is_below GROUP BY 1, 2
   ), totals AS (
     SELECT b.owner, min(b.llm_id) AS llm_id, count(*) = 1 AS is_one, sum(b.input) AS input, sum(b.output) AS output, sum(greatest(b.input - coalesce(o.said_input, 0), 0)) AS more_input,
