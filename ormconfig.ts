@@ -82,8 +82,8 @@ import { CheckpointPart } from './src/training/checkpoints/checkpoint-part.entit
 import { Checkpoint } from './src/training/models/checkpoint.entity.js';
 import { Model } from './src/training/models/model.entity.js';
 import { ServedCheckpoint } from './src/training/serving/served-checkpoint.entity.js';
-import { GatewayProcess } from './src/doors/gateway/gateway-process.entity.js';
-import { GatewayUse } from './src/doors/gateway/gateway-use.entity.js';
+import { GatewayProcess } from './src/doors/gateway/recording/gateway-process.entity.js';
+import { GatewayUse } from './src/doors/gateway/admission/gateway-use.entity.js';
 import { TrainingJob } from './src/training/jobs/training-job.entity.js';
 import { TrainingJobEvent } from './src/training/jobs/training-job-event.entity.js';
 import { TrainingData } from './src/training/sft/training-data.entity.js';

@@ -1,6 +1,4 @@
-import type { Engine } from '../../platform/config/gateway-settings.js';
 import { invalidRequest } from '../../platform/errors.js';
-import { isObject } from '../../platform/json/json-object.js';
 import { Cursor } from '../../platform/json/json-grammar.js';
 import { memberTexts, objectText, type TextRange } from '../../platform/json/json-text.js';
 
@@ -10,15 +8,6 @@ import { memberTexts, objectText, type TextRange } from '../../platform/json/jso
  */
 
 export type JsonObject = Record<string, unknown>;
-
-export type GatewayApi = 'chat/completions' | 'completions' | 'responses';
-
-/** Members that the gateway adds to a request, as JSON texts by name. */
-export interface AddedMembers {
-  members: Map<string, string>;
-  /** True when the client did not request the usage chunk of a stream. The chunk is then removed. */
-  hidesUsage: boolean;
-}
 
 /** Members that may hold secrets of other services. They are not recorded. */
 const SECRETS = ['api_key', 'extra_headers', 'vertex_credentials'];
@@ -57,44 +46,6 @@ export function requestSpans(text: string): Map<string, TextRange> {
     spans.set(name, [cursor.at, cursor.skip(1)]);
   }
   return spans;
-}
-
-/**
- * Returns the members that make the record complete: the usage of a stream and, if the engine supports them, logprobs
- * and token ids. Members that the client sent are kept. SGLang refuses token ids in streams of chat completions.
- */
-export function addedMembers(body: JsonObject, asked: MembersContext): AddedMembers {
-  if (asked.api === 'responses') return { members: new Map(), hidesUsage: false }; // they always report usage
-  return addedToCompletion(body, asked);
-}
-
-interface MembersContext {
-  engine: Engine;
-  api: GatewayApi;
-  text: string;
-}
-
-function addedToCompletion(body: JsonObject, { engine, api, text }: MembersContext): AddedMembers {
-  const members = new Map<string, string>();
-  const isStream = body['stream'] === true;
-  const isMissing = (name: string) => body[name] === undefined || body[name] === null;
-  let hidesUsage = false;
-  if (isStream) {
-    const options = body['stream_options'];
-    const isAsked = isObject(options) && options['include_usage'] === true;
-    hidesUsage = !isAsked;
-    if (!isAsked) {
-      const given = isObject(options)
-        ? memberTexts(text.slice(...requestSpans(text).get('stream_options')!))
-        : new Map<string, string>();
-      members.set('stream_options', objectText(given.set('include_usage', 'true')));
-    }
-  }
-  if (engine === 'openai') return { members, hidesUsage };
-  if (isMissing('logprobs')) members.set('logprobs', api === 'completions' ? '1' : 'true');
-  const mayTellIds = engine === 'vllm' || !isStream || api === 'completions';
-  if (mayTellIds && isMissing('return_token_ids')) members.set('return_token_ids', 'true');
-  return { members, hidesUsage };
 }
 
 /** Replaces members in the text of the request. Members that it does not have are added at its end. */

@@ -10,14 +10,14 @@ import {
 } from '../../platform/auth/access-decorators.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Context, Ctx } from '../../platform/http/context.js';
-import type { GatewayApi, JsonObject } from './gateway-request.js';
+import type { GatewayApi } from './gateway-exchange.js';
+import type { JsonObject } from './gateway-request.js';
 import { ChatDto, CompletionDto, GatewayModelsDto, ResponseDto } from './gateway.dto.js';
 import { GatewayErrorFilter } from './gateway.filter.js';
 import { GatewayService } from './gateway.service.js';
-import { artifactProject, ModelNamesService } from './model-names.service.js';
-import { EventStreamTransform, ResponseStreamTransform } from './stream-transforms.js';
+import { artifactProject, ModelNamesService } from './admission/model-names.service.js';
 import { namedProject, projectRequired, readCallContext, readRecord } from './call-context.js';
-import { disconnectUnreadClient } from './relay.js';
+import { disconnectUnreadClient } from './relaying/relay.js';
 
 const text = (description: string) =>
   ({ required: false, description, schema: { type: 'string' } }) as const;
@@ -119,12 +119,8 @@ export class GatewayController {
         opName: `gateway.${api.replace('/', '.')}`,
         text: context.text,
         body: json,
-        placement: readCallContext(context, projectId, json),
+        callContext: readCallContext(context, projectId, json),
         record: readRecord(context, this.config),
-        passage: (hidesUsage) =>
-          api === 'responses'
-            ? new ResponseStreamTransform()
-            : new EventStreamTransform(hidesUsage),
       },
       context,
     );

@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import type { ApiError, ErrorCode } from '../../platform/errors.js';
 import { ErrorFilter } from '../../platform/http/error.filter.js';
-import { ProviderRefusal } from './provider-client.js';
+import { ProviderRefusal } from './sending/provider-client.js';
 
 /** Error types of OpenAI's API, keyed by HTTP status. */
 const TYPES: Record<number, string> = {

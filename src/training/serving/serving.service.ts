@@ -30,6 +30,9 @@ import {
   type StepSelector,
 } from './serving.query.js';
 
+/** Engines of providers that may serve checkpoints. */
+const CHECKPOINT_ENGINES: readonly string[] = ['vllm', 'sglang'];
+
 /** Records which provider serves which checkpoint. Servers report it, and a report counts until it expires. */
 @Injectable()
 export class ServingService {
@@ -99,12 +102,11 @@ export class ServingService {
   private assertServes({ step, provider: name, upstream_model: model }: ServingDto): void {
     const { gatewayProviders } = this.config;
     const provider = gatewayProviders.find((one) => one.name === name);
-    if (!provider || provider.engine === 'openai')
+    if (!provider || !CHECKPOINT_ENGINES.includes(provider.engine))
       throw invalidRequest([
         {
           path: 'provider',
-          message:
-            'must be the name of a provider in GATEWAY_PROVIDERS whose engine is vllm or sglang',
+          message: `must be the name of a provider in GATEWAY_PROVIDERS whose engine is ${CHECKPOINT_ENGINES.join(' or ')}`,
         },
       ]);
     if (isOpenModel(provider, model) && step > 0)

@@ -8,9 +8,9 @@ import { Context, Ctx } from '../../../platform/http/context.js';
 import { JSON_LINES } from '../../../platform/http/json-rows.js';
 import { CompletionsCreatedDto, CompletionsCreateDto } from './completions.dto.js';
 import { CompletionsService } from './completions.service.js';
-import { CALL_HEADER, type WholeAnswer } from '../../gateway/gateway.service.js';
-import { disconnectUnreadClient } from '../../gateway/relay.js';
-import { ProviderRefusal } from '../../gateway/provider-client.js';
+import { CALL_HEADER, type WholeAnswer } from '../../gateway/gateway-exchange.js';
+import { disconnectUnreadClient } from '../../gateway/relaying/relay.js';
+import { ProviderRefusal } from '../../gateway/sending/provider-client.js';
 
 const LINE = {
   type: 'object',

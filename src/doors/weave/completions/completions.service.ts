@@ -16,11 +16,12 @@ import { mapYielding } from '../../../platform/time/event-loop-turn.js';
 import { ObjectsService } from '../../../tracing/objects/objects.service.js';
 import { type JsonObject, recordedInputs, requestSpans } from '../../gateway/gateway-request.js';
 import type { CompletionsCreateDto } from './completions.dto.js';
+import type { ModelTarget } from '../../gateway/admission/model-names.service.js';
+import { type CallContext, namedSession } from '../../gateway/call-context.js';
+import type { WholeAnswer } from '../../gateway/gateway-exchange.js';
 import { MAX_MODEL } from '../../gateway/gateway.dto.js';
-import { GatewayService, type WholeAnswer } from '../../gateway/gateway.service.js';
-import type { ModelTarget } from '../../gateway/model-names.service.js';
-import { EventStreamTransform, JsonLinesTransform } from '../../gateway/stream-transforms.js';
-import { namedSession } from '../../gateway/call-context.js';
+import { GatewayService } from '../../gateway/gateway.service.js';
+import { JsonLinesTransform } from './json-lines-transform.js';
 
 /** Members of `inputs` that are meant for Skein or for libraries. They are not sent to the provider. */
 const OWN_MEMBERS = new Set([
@@ -74,22 +75,11 @@ export class CompletionsService {
         text,
         body: JSON.parse(text) as JsonObject & { model: string },
         inputs: recordedInputs(sent, inputs),
-        placement: {
-          projectId: body.project_id,
-          traceId: body.trace_id ?? null,
-          parentId: body.parent_id ?? null,
-          threadId: body.conversation_id ?? namedSession(context, inputs),
-          turnId: null,
-          attributes: JSON.stringify({
-            ...(body.conversation_name && { conversation_name: body.conversation_name }),
-            ...(body.source && { source: body.source }),
-          }),
-        },
+        callContext: callContext(body, context),
         record: body.track_llm_call === false ? 'none' : this.config.gatewayRecord,
-        passage: (hidesUsage) =>
-          isStream
-            ? new JsonLinesTransform((weave_call_id) => ({ weave_call_id }))
-            : new EventStreamTransform(hidesUsage),
+        ...(isStream && {
+          newTransform: () => new JsonLinesTransform((weave_call_id) => ({ weave_call_id })),
+        }),
         ...(custom && { target: custom }),
       },
       context,
@@ -146,6 +136,21 @@ export class CompletionsService {
       throw refuse(`names ${own}, which is none of the models that GATEWAY_PROVIDERS opens there`);
     return { provider, model: own, checkpoint: null };
   }
+}
+
+function callContext(body: CompletionsCreateDto, context: Context): CallContext {
+  const { conversation_name, source } = body;
+  return {
+    projectId: body.project_id,
+    traceId: body.trace_id ?? null,
+    parentId: body.parent_id ?? null,
+    threadId: body.conversation_id ?? namedSession(context, body.inputs as JsonObject),
+    turnId: null,
+    attributes: JSON.stringify({
+      ...(conversation_name && { conversation_name }),
+      ...(source && { source }),
+    }),
+  };
 }
 
 const asObject = (text: string): JsonObject => {

@@ -1,5 +1,5 @@
 // Plain SQL: these statements need the clock of the database, and read and lock rows in one step.
-import { sql, type Sql } from '../../platform/query/sql.js';
+import { sql, type Sql } from '../../../platform/query/sql.js';
 
 /**
  * A process whose row was not updated for this long has ended. A running process updates it four times in this

@@ -1,8 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG, type Config } from '../../platform/config/config.js';
-import { ApiError } from '../../platform/errors.js';
-import { perKeyRule, FairQueue, Shares, twoThirdsRule } from '../../platform/process/fair-queue.js';
-import { registerGauge } from '../../platform/process/metrics.js';
+import { CONFIG, type Config } from '../../../platform/config/config.js';
+import { ApiError } from '../../../platform/errors.js';
+import {
+  perKeyRule,
+  FairQueue,
+  Shares,
+  twoThirdsRule,
+} from '../../../platform/process/fair-queue.js';
+import { registerGauge } from '../../../platform/process/metrics.js';
 
 /**
  * How long a request waits for other requests of its key, its entity or everyone. `MAX_WAITING` requests of one key may

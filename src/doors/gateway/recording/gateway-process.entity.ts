@@ -1,5 +1,5 @@
 import { Column, PrimaryColumn } from 'typeorm';
-import { ProjectTable } from '../../platform/database/project-table.js';
+import { ProjectTable } from '../../../platform/database/project-table.js';
 
 /**
  * A process that relays requests of a project and updates its row regularly. If it stops doing so, other processes end

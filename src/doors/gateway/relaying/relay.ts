@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { BodyReservation } from '../../platform/http/body-budget.js';
-import type { ModelProvider } from '../../platform/config/gateway-settings.js';
+import type { BodyReservation } from '../../../platform/http/body-budget.js';
+import type { ModelProvider } from '../../../platform/config/gateway-settings.js';
 import type { SecretRedactor } from './secret-redactor.js';
-import type { StreamTransform } from './stream-transforms.js';
+import type { StreamTransform } from './event-stream.js';
 import { ChunkBuffer } from './chunk-buffer.js';
-import type { StreamReader } from './recording.js';
+import type { StreamReader } from '../recording/recorded-answer.js';
 
 export const UNREAD_SECONDS = 60;
 /** Disconnects a client that does not read the end of its answer, because the answer is held in memory. */
@@ -28,11 +28,11 @@ export interface RelayResult {
 export interface RelayOptions {
   provider: ModelProvider;
   maxBytes: number;
-  blot: SecretRedactor;
-  /** Transforms a stream for the client; null for an answer that is sent as a whole. */
-  passage: StreamTransform | null;
+  redactor: SecretRedactor;
+  /** Transforms a stream for the client. An answer without it is sent as a whole. */
+  transform?: StreamTransform;
   /** Reads the bytes after they were sent to the client. */
-  reading: StreamReader | null;
+  reader?: StreamReader | null;
   hold: BodyReservation;
   /** True when an answer that does not fit into memory is relayed without being kept. */
   mayForget: boolean;
@@ -47,7 +47,7 @@ export interface RelayOptions {
 export function relay(
   upstream: IncomingMessage,
   response: ServerResponse,
-  { provider, maxBytes, blot, passage, reading, hold, mayForget, assertValid }: RelayOptions,
+  { provider, maxBytes, redactor, transform, reader, hold, mayForget, assertValid }: RelayOptions,
 ): Promise<RelayResult> {
   return new Promise((resolve) => {
     const kept = new ChunkBuffer();
@@ -98,7 +98,7 @@ export function relay(
     const keep = (chunk: Buffer) => {
       if (!isKept) return;
       kept.add(chunk);
-      if (reading) process.nextTick(() => reading.add(chunk)); // after the bytes were sent to the client
+      if (reader) process.nextTick(() => reader.add(chunk)); // after the bytes were sent to the client
       if (bytes <= held) return;
       held = bytes + STEP_BYTES;
       const waiting = hold.add(STEP_BYTES * ANSWER_WEIGHT);
@@ -120,7 +120,7 @@ export function relay(
       bytes += chunk.length;
       if (bytes > maxBytes)
         return end(`the answer of the provider ${provider.name} has over ${maxBytes} bytes`);
-      const passing = passage?.pass(chunk);
+      const passing = transform?.pass(chunk);
       if (passing && passing.length > 0 && !response.write(passing)) wait('client');
       keep(chunk);
     };
@@ -137,7 +137,7 @@ export function relay(
         clearTimeout(silence);
         silence = setTimeout(onSilence, provider.idleSeconds * 1000);
       } else silence.refresh();
-      goOnWith(blot.pass(chunk));
+      goOnWith(redactor.pass(chunk));
     };
     // with `readable`, bytes that arrive just before a broken connection would be lost
     upstream.on('data', (chunk: Buffer) => {
@@ -145,7 +145,7 @@ export function relay(
     });
     upstream.once('end', () => {
       flush();
-      goOnWith(blot.rest());
+      goOnWith(redactor.rest());
       end(null);
     });
     upstream.once('error', () => end(`the provider ${provider.name} broke off its answer`));
@@ -156,8 +156,8 @@ export function relay(
     else if (upstream.destroyed) {
       // the connection broke before the listeners were added: the bytes are still in its buffer
       const came = upstream.read() as Buffer | null;
-      if (came) goOnWith(blot.pass(came));
-      process.nextTick(() => end(`the provider ${provider.name} broke off its answer`)); // after `reading.add`
+      if (came) goOnWith(redactor.pass(came));
+      process.nextTick(() => end(`the provider ${provider.name} broke off its answer`)); // after `reader.add`
     }
   });
 }

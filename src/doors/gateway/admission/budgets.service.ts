@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Caller } from '../../platform/auth/caller.js';
-import { CONFIG, type Config } from '../../platform/config/config.js';
-import { Database } from '../../platform/database/database.js';
-import { Schedule } from '../../platform/database/schedule.js';
-import { ApiError } from '../../platform/errors.js';
-import { CostsService } from '../../tracing/costs/costs.service.js';
+import type { Caller } from '../../../platform/auth/caller.js';
+import { CONFIG, type Config } from '../../../platform/config/config.js';
+import { Database } from '../../../platform/database/database.js';
+import { Schedule } from '../../../platform/database/schedule.js';
+import { ApiError } from '../../../platform/errors.js';
+import { CostsService } from '../../../tracing/costs/costs.service.js';
 import { costUpsert, oldUsesDelete, useQuery, useUpsert } from './budgets.query.js';
 
 const DAY_MS = 86_400_000;
@@ -28,11 +28,6 @@ export class BudgetsService {
     schedule.every(DAY_MS, 'old uses of the gateway', async () => {
       await this.database.write(oldUsesDelete());
     });
-  }
-
-  /** True when the costs of every request are counted, even when it is not recorded. */
-  get countCosts(): boolean {
-    return this.limits.cost > 0;
   }
 
   private get areOn(): boolean {

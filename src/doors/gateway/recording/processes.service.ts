@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../platform/database/database.js';
-import { STATEMENT_MS } from '../../platform/database/limits.js';
-import { Schedule } from '../../platform/database/schedule.js';
-import { logger } from '../../platform/process/logger.js';
-import { CallsService } from '../../tracing/calls/calls.service.js';
+import { Database } from '../../../platform/database/database.js';
+import { STATEMENT_MS } from '../../../platform/database/limits.js';
+import { Schedule } from '../../../platform/database/schedule.js';
+import { logger } from '../../../platform/process/logger.js';
+import { CallsService } from '../../../tracing/calls/calls.service.js';
 import {
   lostCalls,
   lostLock,

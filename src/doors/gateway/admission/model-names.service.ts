@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Caller } from '../../platform/auth/caller.js';
-import { CONFIG, type Config } from '../../platform/config/config.js';
-import type { ModelProvider } from '../../platform/config/gateway-settings.js';
-import { ApiError } from '../../platform/errors.js';
-import { isProjectId } from '../../platform/http/dto.js';
-import { ServingService } from '../../training/serving/serving.service.js';
+import type { Caller } from '../../../platform/auth/caller.js';
+import { CONFIG, type Config } from '../../../platform/config/config.js';
+import { isOpenModel, type ModelProvider } from '../../../platform/config/gateway-settings.js';
+import { ApiError } from '../../../platform/errors.js';
+import { isProjectId } from '../../../platform/http/dto.js';
+import { ServingService } from '../../../training/serving/serving.service.js';
 
 export interface ModelTarget {
   provider: ModelProvider;
@@ -109,8 +109,8 @@ export class ModelNamesService {
     const [named, ...rest] = model.split('/');
     const provider = providers.find(({ name }) => name === named);
     const own = rest.join('/');
-    const isOwn = provider?.models.some((pattern) => fitLength(pattern, own) >= 0);
-    return provider && isOwn && own !== '' ? { provider, model: own, checkpoint: null } : null;
+    const isOpen = provider && own !== '' && isOpenModel(provider, own);
+    return isOpen ? { provider, model: own, checkpoint: null } : null;
   }
 
   private async unknown(what: string, projectId: string, caller: Caller): Promise<ApiError> {

@@ -1,5 +1,5 @@
 // Plain SQL: a conditional counter that processes share, and the clock of the database.
-import { sql } from '../../platform/query/sql.js';
+import { sql } from '../../../platform/query/sql.js';
 
 const TODAY = sql`(now() AT TIME ZONE 'UTC')::date`;
 

@@ -1,7 +1,7 @@
 import { Agent as PlainAgent, type IncomingMessage, request as requestPlain } from 'node:http';
 import { Agent, request as requestSecure } from 'node:https';
-import type { ModelProvider } from '../../platform/config/gateway-settings.js';
-import { ApiError } from '../../platform/errors.js';
+import type { ModelProvider } from '../../../platform/config/gateway-settings.js';
+import { ApiError } from '../../../platform/errors.js';
 
 /** How long an idle connection to a provider is kept. Most servers close theirs later. */
 const KEEP_ALIVE_MS = 4000;
@@ -31,7 +31,7 @@ export class ProviderRefusal extends Error {
 }
 
 interface ProviderRequest {
-  api: string;
+  url: URL;
   body: Buffer;
   headers: Record<string, string>;
   signal: AbortSignal;
@@ -45,13 +45,13 @@ interface ProviderRequest {
  */
 export async function requestProvider(
   provider: ModelProvider,
-  question: ProviderRequest,
+  request: ProviderRequest,
 ): Promise<IncomingMessage> {
   try {
-    return await requestOnce(provider, question);
+    return await requestOnce(provider, request);
   } catch (error) {
     if (!(error instanceof StaleConnection)) throw error;
-    return requestOnce(provider, question, true);
+    return requestOnce(provider, request, true);
   }
 }
 
@@ -59,10 +59,9 @@ class StaleConnection extends Error {}
 
 function requestOnce(
   provider: ModelProvider,
-  { api, body, headers, signal }: ProviderRequest,
+  { url, body, headers, signal }: ProviderRequest,
   isLast = false,
 ): Promise<IncomingMessage> {
-  const url = new URL(`${provider.baseUrl}/${api}`);
   const isSecure = url.protocol === 'https:';
   return new Promise((resolve, reject) => {
     const asked = (isSecure ? requestSecure : requestPlain)(url, {

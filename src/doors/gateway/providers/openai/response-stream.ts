@@ -1,8 +1,8 @@
-import { isObject } from '../../platform/json/json-object.js';
-import { memberTexts, objectText } from '../../platform/json/json-text.js';
-import type { BodyReservation } from '../../platform/http/body-budget.js';
-import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
-import { eventPayloads } from './stream-transforms.js';
+import { isObject } from '../../../../platform/json/json-object.js';
+import { memberTexts, objectText } from '../../../../platform/json/json-text.js';
+import type { BodyReservation } from '../../../../platform/http/body-budget.js';
+import { EventLoopTurn } from '../../../../platform/time/event-loop-turn.js';
+import { eventPayloads } from '../../relaying/event-stream.js';
 import {
   errorMessage,
   MAX_UNREAD,
@@ -10,7 +10,7 @@ import {
   parseOrUndefined,
   type StreamReader,
   parseWithBudget,
-} from './recording.js';
+} from '../../recording/recorded-answer.js';
 
 /* Reads streams of OpenAI's Responses API. Events have a type, and the last one holds the whole response. */
 
@@ -38,7 +38,7 @@ export class ResponseStreamReader implements StreamReader {
     // nothing to do yet: the last event holds the whole response
   }
 
-  async end(bytes: Buffer, hold: BodyReservation): Promise<RecordedAnswer> {
+  async end(bytes: Buffer, memory: BodyReservation): Promise<RecordedAnswer> {
     const turn = new EventLoopTurn();
     const events: string[] = [];
     for (const event of eventPayloads(bytes.toString('utf8'))) {
@@ -46,18 +46,18 @@ export class ResponseStreamReader implements StreamReader {
       if (event !== null && event !== '' && event !== '[DONE]') events.push(event);
     }
     const last = events.findLast((event) => LAST_TYPES.some((type) => event.includes(type)));
-    const response = last === undefined ? null : await responseIn(last, hold);
-    if (!response) return partOf(events, hold);
+    const response = last === undefined ? null : await responseIn(last, memory);
+    if (!response) return partOf(events, memory);
     const error = errorOf(response);
-    const whole = isEmpty(response) ? await partOf(events, hold) : null;
+    const whole = isEmpty(response) ? await partOf(events, memory) : null;
     if (isObject(whole?.value) && !isEmpty(whole.value)) return { ...whole, error };
     const text = memberTexts(last!).get('response')!;
     return { text, value: response, error, unread: 0, chunks: events.length };
   }
 }
 
-async function responseIn(event: string, hold: BodyReservation): Promise<Json | null> {
-  const value = await parseWithBudget(event, hold).catch(() => undefined);
+async function responseIn(event: string, memory: BodyReservation): Promise<Json | null> {
+  const value = await parseWithBudget(event, memory).catch(() => undefined);
   if (!isObject(value) || !LAST_TYPES.includes(String(value['type']))) return null;
   return isObject(value['response']) ? value['response'] : null;
 }
@@ -67,7 +67,7 @@ const isEmpty = ({ output }: Json) => Array.isArray(output) && output.length ===
 const errorOf = (response: Json) =>
   isObject(response['error']) ? (errorMessage(response) ?? 'the provider answered an error') : null;
 
-async function partOf(events: readonly string[], hold: BodyReservation): Promise<RecordedAnswer> {
+async function partOf(events: readonly string[], memory: BodyReservation): Promise<RecordedAnswer> {
   const turn = new EventLoopTurn();
   const parts = new PartialResponse();
   for (const event of events) {
@@ -76,7 +76,7 @@ async function partOf(events: readonly string[], hold: BodyReservation): Promise
     parts.add(event);
   }
   const { text, error, unread } = parts;
-  const value = await parseWithBudget(text, hold).catch(() => undefined);
+  const value = await parseWithBudget(text, memory).catch(() => undefined);
   return { text, value, error, unread, chunks: events.length };
 }
 
