@@ -28,8 +28,11 @@ import { BYTES_PER_TOKEN, DEADLINE_MS } from '../../src/doors/mcp/tool-answer.js
 import { MAX_PAGE } from '../../src/doors/mcp/tool.js';
 import { MAX_MODEL } from '../../src/doors/gateway/gateway.dto.js';
 import { MAX_ATTRIBUTES_BYTES } from '../../src/doors/gateway/call-context.js';
-import { UNREAD_SECONDS } from '../../src/doors/gateway/relaying/relay.js';
-import { MAX_WAITING, WAIT_MS as ROOM_MS } from '../../src/doors/gateway/admission/concurrency.service.js';
+import {
+  MAX_WAITING,
+  WAIT_MS as ROOM_MS,
+} from '../../src/doors/gateway/admission/concurrency.service.js';
+import { UNREAD_SECONDS } from '../../src/platform/http/context.js';
 import { MAX_EVENTS } from '../../src/doors/langfuse/langfuse.dto.js';
 import { MAX_SCORES } from '../../src/doors/langfuse/langfuse.service.js';
 import { MAX_TAGS } from '../../src/tracing/objects/labels.dto.js';

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { elementTexts, valueAt } from '../../src/platform/json/json-text.js';
+import { memberElements, valueAt } from '../../src/platform/json/json-text.js';
 import { linesOf, useApp } from '../support/app.js';
 import { useCalls } from '../support/calls.js';
 import { jsonTexts } from '../support/json-texts.js';
@@ -122,7 +122,7 @@ describe('what is stored of a call', () => {
     const sorted = { project_id: calls.project_id, sort_by: [{ field: 'id', direction: 'asc' }] };
     const lines = (await app.post('/calls/stream_query', sorted)).text.trimEnd().split('\n');
     const priced = (await app.post('/calls/stream_query', { ...sorted, include_costs: true })).text;
-    const array = elementTexts((await app.post('/calls/query', sorted)).text, 'calls');
+    const array = memberElements((await app.post('/calls/query', sorted)).text, 'calls');
     expect([lines.length, array.length]).toEqual([texts.length, texts.length]);
     const oneLine = (text: string) => text.replaceAll(/[\r\n]/g, ' ');
     for (const [i, [started, ended]] of texts.entries()) {

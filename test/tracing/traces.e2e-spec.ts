@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { elementTexts, valueAt } from '../../src/platform/json/json-text.js';
+import { memberElements, valueAt } from '../../src/platform/json/json-text.js';
 import { linesOf, useApp } from '../support/app.js';
 
 const FOLDER = '../shared/data/traces';
@@ -30,7 +30,7 @@ describeTraces('real traces', () => {
     '%s comes back call by call, byte for byte',
     async (file) => {
       const text = readFileSync(`${FOLDER}/${file}`, 'utf8');
-      const texts = elementTexts(text, 'observations');
+      const texts = memberElements(text, 'observations');
       const observations = texts.map((observation) => JSON.parse(observation) as Observation);
       const project_id = `traces/${file.replace('.json', '')}`;
       const trace_id = JSON.parse(text).trace.id;

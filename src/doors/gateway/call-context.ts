@@ -4,7 +4,7 @@ import type { Context } from '../../platform/http/context.js';
 import {
   isId,
   isProjectId,
-  isStorable,
+  isThreadId,
   MAX_THREAD_BYTES,
   PROJECT_ID_RULE,
 } from '../../platform/http/dto.js';
@@ -73,11 +73,8 @@ export function namedSession(context: Context, body: Record<string, unknown>): s
   return names.find(isSession) ?? null;
 }
 
-const isThread = (value: unknown): value is string =>
-  isStorable(value) && Buffer.byteLength(value) <= MAX_THREAD_BYTES;
-
 const isSession = (value: unknown): value is string =>
-  isThread(value) && value.trim() !== '' && value !== 'null';
+  isThreadId(value) && value.trim() !== '' && value !== 'null';
 
 function decodeHeader(text: string | undefined): string | undefined {
   try {
@@ -108,8 +105,7 @@ export function namedProject(context: Context): string | undefined {
     caller.assertReaches(named);
     return named;
   }
-  const [scope, ...others] = caller.scopes;
-  return others.length === 0 && isProjectId(scope) ? scope : undefined;
+  return caller.onlyProject ?? undefined;
 }
 
 export function projectRequired(): Error {
@@ -158,7 +154,7 @@ function idHeader(context: Context, name: string): string | null {
 
 function threadHeader(context: Context, name: string): string | null {
   const value = header(context, name.toLowerCase()) ?? null;
-  if (value === null || isThread(value)) return value;
+  if (value === null || isThreadId(value)) return value;
   throw invalidRequest([{ path: name, message: `must have at most ${MAX_THREAD_BYTES} bytes` }]);
 }
 

@@ -17,7 +17,6 @@ import { GatewayErrorFilter } from './gateway.filter.js';
 import { GatewayService } from './gateway.service.js';
 import { artifactProject, ModelNamesService } from './admission/model-names.service.js';
 import { namedProject, projectRequired, readCallContext, readRecord } from './call-context.js';
-import { disconnectUnreadClient } from './relaying/relay.js';
 
 const text = (description: string) =>
   ({ required: false, description, schema: { type: 'string' } }) as const;
@@ -124,12 +123,10 @@ export class GatewayController {
       },
       context,
     );
-    if (answer) send(response, answer);
+    if (!answer) return;
+    const { type, bytes } = answer;
+    context.disconnectUnread();
+    response.writeHead(200, { 'content-type': type, 'content-length': bytes.length });
+    response.end(bytes);
   }
-}
-
-function send(response: ServerResponse, { type, bytes }: { type: string; bytes: Buffer }): void {
-  disconnectUnreadClient(response);
-  response.writeHead(200, { 'content-type': type, 'content-length': bytes.length });
-  response.end(bytes);
 }

@@ -1,5 +1,5 @@
 import { isObject } from '../../platform/json/json-object.js';
-import { elementSpans, memberTexts, objectText } from '../../platform/json/json-text.js';
+import { elementTexts, memberTexts, objectText } from '../../platform/json/json-text.js';
 import type { FileRecord } from './records.js';
 import {
   ImportBatch,
@@ -135,8 +135,8 @@ function readEntities(text: string): LangfuseEntity[] {
   const inner = texts.get('trace');
   if (observations === undefined && inner === undefined) return [readEntity(texts)];
   const trace = inner?.startsWith('{') ? memberMap(inner) : texts;
-  const below = elementTexts(observations ?? '[]').filter((item) => item.startsWith('{'));
-  const said = elementTexts(scores ?? trace.get('scores') ?? '[]').filter((item) =>
+  const below = itemTexts(observations ?? '[]').filter((item) => item.startsWith('{'));
+  const said = itemTexts(scores ?? trace.get('scores') ?? '[]').filter((item) =>
     item.startsWith('{'),
   );
   const children = below.map((item): LangfuseEntity => readChild('observation', item, trace));
@@ -189,8 +189,7 @@ function memberMap(text: string): Texts {
   return members;
 }
 
-const elementTexts = (text: string): string[] =>
-  text.startsWith('[') ? elementSpans(text, 0).map((span) => text.slice(...span)) : [];
+const itemTexts = (text: string): string[] => (text.startsWith('[') ? elementTexts(text) : []);
 
 function readString(texts: Texts, name: string): string | undefined {
   const text = texts.get(name);

@@ -1,12 +1,6 @@
-import { elementSpans, memberTexts } from '../../platform/json/json-text.js';
+import { elementTexts, memberTexts } from '../../platform/json/json-text.js';
 import type { FileRecord } from './records.js';
-import {
-  ImportBatch,
-  type Importer,
-  type ImportItem,
-  type ImportTally,
-  InvalidRecord,
-} from './import-batch.js';
+import { ImportBatch, type Importer, type ImportTally, InvalidRecord } from './import-batch.js';
 import type { TargetService } from './target-service.js';
 
 /** Sends `resourceSpans` of OTLP/JSON without changing their text. */
@@ -39,14 +33,9 @@ export class OtlpImport implements Importer {
     if (groups === undefined)
       throw new InvalidRecord('is no request of spans: resourceSpans is missing');
     if (!groups.startsWith('[')) throw new InvalidRecord('resourceSpans must be a list');
-    for (const [start, end] of elementSpans(groups, 0)) {
-      const item: ImportItem = {
-        line,
-        what: 'a span of this line',
-        text: groups.slice(start, end),
-      };
-      this.tally.count('spans', spansIn(item.text));
-      await this.spans.add(item);
+    for (const group of elementTexts(groups)) {
+      this.tally.count('spans', spansIn(group));
+      await this.spans.add({ line, what: 'a span of this line', text: group });
     }
   }
 

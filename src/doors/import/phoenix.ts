@@ -1,5 +1,5 @@
 import { isObject } from '../../platform/json/json-object.js';
-import { elementSpans, memberTexts } from '../../platform/json/json-text.js';
+import { elementTexts, memberTexts } from '../../platform/json/json-text.js';
 import { SpansBatch } from './otlp-json.js';
 import type { FileRecord } from './records.js';
 import { ImportBatch, type Importer, type ImportTally, InvalidRecord } from './import-batch.js';
@@ -31,8 +31,7 @@ export class PhoenixImport implements Importer {
 
   async add({ text, line }: FileRecord): Promise<void> {
     const list = memberTexts(text).get('data');
-    if (list?.startsWith('['))
-      for (const span of elementSpans(list, 0)) await this.addOne(list.slice(...span), line);
+    if (list?.startsWith('[')) for (const item of elementTexts(list)) await this.addOne(item, line);
     else await this.addOne(text, line);
   }
 

@@ -184,9 +184,8 @@ export class LangfuseHealthController {
 /** @throws ApiError `invalid_request`, `forbidden` */
 function projectInScope(context: Context): string {
   const { headers, caller } = context;
-  const [scope, ...others] = caller.scopes;
   const named = headers['project_id'] ?? langfuseProjectKey(headers.authorization);
-  const project = named ?? (others.length === 0 ? scope : undefined);
+  const project = named ?? caller.onlyProject;
   if (!isProjectId(project)) throw invalidRequest([{ path: 'project_id', message: NO_PROJECT }]);
   context.assertReaches(project);
   return project;

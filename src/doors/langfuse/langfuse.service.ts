@@ -7,7 +7,7 @@ import { isDateTime, isId } from '../../platform/http/dto.js';
 import { ApiError, ERRORS, toApiError } from '../../platform/errors.js';
 import { isObject } from '../../platform/json/json-object.js';
 import { TooDeep } from '../../platform/json/json-grammar.js';
-import { elementSpans, textsIn } from '../../platform/json/json-text.js';
+import { elementTexts, textsIn } from '../../platform/json/json-text.js';
 import { EventLoopTurn } from '../../platform/time/event-loop-turn.js';
 import { lock, projectLock } from '../../platform/database/advisory-locks.js';
 import { Database } from '../../platform/database/database.js';
@@ -200,17 +200,17 @@ export class LangfuseService {
 
   /** Stores the valid scores of a list, and returns the error messages of the others. */
   async scoreAll(text: string, projectId: string, caller: Caller): Promise<string[]> {
-    const spans = elementSpans(text, 0);
-    if (spans.length > MAX_SCORES)
+    const scores = elementTexts(text);
+    if (scores.length > MAX_SCORES)
       throw new ApiError(
         'too_large',
-        `the body holds ${spans.length} scores, over the limit of ${MAX_SCORES}`,
+        `the body holds ${scores.length} scores, over the limit of ${MAX_SCORES}`,
       );
     const messages: string[] = [];
-    for (const span of spans) {
+    for (const score of scores) {
       await caller.assertValid();
       try {
-        await this.score(text.slice(...span), projectId, caller);
+        await this.score(score, projectId, caller);
       } catch (error) {
         messages.push(new EventRefusal(error).message);
       }

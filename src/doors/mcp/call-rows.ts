@@ -1,6 +1,7 @@
 import { Decimal } from '../../platform/json/decimal.js';
 import { memberTexts, memberSpans } from '../../platform/json/json-text.js';
 import { wire } from '../../platform/http/wire-names.js';
+import { TOKEN_KINDS } from '../../tracing/usage/tokens.js';
 import { textBeginning } from './tool-answer.js';
 
 export const BRIEF_COLUMNS = [
@@ -53,17 +54,10 @@ export function briefCall(row: string): BriefCall {
   };
 }
 
-const KINDS = [
-  'prompt_tokens',
-  'completion_tokens',
-  'cache_read_input_tokens',
-  'cache_creation_input_tokens',
-];
-
 function spent(costs: string | undefined): Pick<BriefCall, 'tokens' | 'cost'> {
   const models = costs === undefined ? [] : [...memberTexts(costs).values()].map(memberTexts);
   if (models.length === 0) return { tokens: null, cost: null };
-  const counts = models.flatMap((model) => KINDS.map((kind) => Number(model.get(kind) ?? 0)));
+  const counts = models.flatMap((model) => TOKEN_KINDS.map((kind) => Number(model.get(kind) ?? 0)));
   const totals = models.map((model) => model.get('total_cost') ?? 'null');
   return {
     tokens: counts.reduce((a, b) => a + b),

@@ -1,4 +1,4 @@
-import { elementSpans, memberTexts } from '../../platform/json/json-text.js';
+import { elementTexts, memberTexts } from '../../platform/json/json-text.js';
 import { CALL_PARTS } from './mcp.dto.js';
 import { type ToolAnswer, textBeginning, type AnswerBudget, jsonExcerpt } from './tool-answer.js';
 
@@ -71,7 +71,7 @@ function innerPairs({ path, left, right, level }: Pair): Pair[] | null {
 }
 
 const elements = (text: string): Map<string, string> =>
-  new Map(elementSpans(text, 0).map((span, i) => [String(i), text.slice(...span)]));
+  new Map(elementTexts(text).map((element, i) => [String(i), element]));
 
 function differenceRow({ path, left, right }: Pair): string {
   const values = [

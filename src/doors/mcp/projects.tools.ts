@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '../../platform/errors.js';
-import { elementTexts } from '../../platform/json/json-text.js';
+import { memberElements } from '../../platform/json/json-text.js';
 import { CallStatsService } from '../../tracing/calls/stats/call-stats.service.js';
 import { ProjectsService } from '../../tracing/projects/projects.service.js';
 import { CallStatsToolDto, ListProjectsToolDto } from './mcp.dto.js';
@@ -114,5 +114,5 @@ export class ProjectTools implements ToolSource {
 
 /** Yields the texts of a list within an answer that a service returns as one text. */
 export async function* listElements(answer: string, name: string): AsyncGenerator<string> {
-  yield* elementTexts(answer, name);
+  yield* memberElements(answer, name);
 }

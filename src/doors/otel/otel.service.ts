@@ -151,13 +151,11 @@ function findProject({ resource }: Origin, header: string | undefined, caller: C
   const attributes = readAttributes(resource.attributes);
   const both = (entity: unknown, project: unknown) =>
     entity && project ? `${entity as string}/${project as string}` : undefined;
-  const [scope, ...otherScopes] = caller.scopes;
-  const only = otherScopes.length === 0 && isProjectId(scope) ? scope : undefined;
   const project =
     header ??
     attributes.get('project_id') ??
     both(attributes.get('wandb.entity'), attributes.get('wandb.project')) ??
-    only ??
+    caller.onlyProject ??
     both(caller.onlyEntity, attributes.get('openinference.project.name'));
   if (!isProjectId(project)) throw invalidRequest([{ path: 'project_id', message: NO_PROJECT }]);
   caller.assertReaches(project);

@@ -1,6 +1,6 @@
 import { type Attributes, readAttributes, type Content, parseContent } from './attributes.js';
 import { readSpanContent, type SpanContent, WHOLE_MEMBERS } from './span-content.js';
-import { isStorable, MAX_THREAD_BYTES } from '../../platform/http/dto.js';
+import { isThreadId } from '../../platform/http/dto.js';
 import { isObject } from '../../platform/json/json-object.js';
 import { agentOf } from '../../tracing/conventions/agent-columns.js';
 import { type CallSource, ownSource } from '../../tracing/conventions/call-source.js';
@@ -239,8 +239,7 @@ const isThreadName = (value: unknown): boolean =>
   typeof value !== 'string' ||
   (!/^\s*(?:null|None|undefined)?$/.test(value) &&
     !value.startsWith('[Scrubbed due to ') &&
-    isStorable(value) &&
-    Buffer.byteLength(value) <= MAX_THREAD_BYTES);
+    isThreadId(value));
 
 /**
  * Returns the thread of a span. LiteLLM generates a `chain` for a request that names none, from ids that the request

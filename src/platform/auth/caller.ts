@@ -91,6 +91,12 @@ export class Caller {
     return entity === undefined || entity === '*' || others.length > 0 ? null : entity;
   }
 
+  /** The only project that the caller reaches. Null when the scopes reach several. */
+  get onlyProject(): string | null {
+    const [scope, ...others] = this.scopes;
+    return others.length === 0 && isProjectId(scope) ? scope : null;
+  }
+
   /**
    * The entity of a project that is named without one: `onlyEntity`, else the user's name. Null when that name is not a
    * valid entity name.

@@ -22,8 +22,8 @@ interface BodyLimits {
 
 /** Shorter answers are not counted: even one for each possible connection needs little memory. */
 const COUNTED_BYTES = 16 * 1024;
-/** A client that reads nothing of an answer for this long is disconnected, as with streams. */
-const UNREAD_MS = 60_000;
+/** A client that reads nothing of an answer for this long is disconnected. */
+export const UNREAD_SECONDS = 60;
 const LOOK_AGAIN_MS = 250;
 const MAX_LOOKS = 240;
 
@@ -149,11 +149,16 @@ export class Context {
    */
   holdAnswer(answer: string | Buffer): void {
     if (answer.length <= COUNTED_BYTES) return;
-    const { hold, response } = this;
+    const { hold } = this;
     const bytes = this.answerWeight(Buffer.byteLength(answer));
     if (!hold.moved(hold.bytes - this.reserved + bytes)) throw busy();
     this.reserved = 0;
-    response.setTimeout(UNREAD_MS, () => response.destroy());
+    this.disconnectUnread();
+  }
+
+  /** Disconnects the client if it does not read the rest of its answer, which is held in memory. */
+  disconnectUnread(): void {
+    this.response.setTimeout(UNREAD_SECONDS * 1000, () => this.response.destroy());
   }
 
   /**

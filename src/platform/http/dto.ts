@@ -160,6 +160,9 @@ const IsList = (maxItems: number) =>
  */
 export const MAX_THREAD_BYTES = 1280;
 
+export const isThreadId = (value: unknown): value is string =>
+  isStorable(value) && Buffer.byteLength(value) <= MAX_THREAD_BYTES;
+
 /** Requires a text that users choose, such as a subject or an address, or an empty text: `thread_id`, `turn_id`. */
 export const IsThreadId = () =>
   applyDecorators(
@@ -167,7 +170,7 @@ export const IsThreadId = () =>
     rule(
       'isThreadId',
       `must be a string of at most ${MAX_THREAD_BYTES} bytes without \\u0000`,
-      (value) => isStorable(value) && Buffer.byteLength(value) <= MAX_THREAD_BYTES,
+      isThreadId,
     ),
     ApiPropertyOptional({ type: 'string', maxLength: MAX_THREAD_BYTES }),
   );

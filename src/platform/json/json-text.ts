@@ -34,13 +34,16 @@ export function elementSpans(text: string, at: number, depth = 1): TextRange[] {
   return spans;
 }
 
+export const elementTexts = (array: string, depth?: number): string[] =>
+  elementSpans(array, 0, depth).map((span) => array.slice(...span));
+
 /**
  * Returns the texts of the elements of the array that is the member `name` of an object. Their depth is not checked, so
  * that an element that is too deep can be refused alone.
  */
-export function elementTexts(text: string, name: string): string[] {
-  const [start] = memberSpans(text, 0, UNLIMITED).get(name)!;
-  return elementSpans(text, start, UNLIMITED).map((span) => text.slice(...span));
+export function memberElements(text: string, name: string): string[] {
+  const span = memberSpans(text, 0, UNLIMITED).get(name)!;
+  return elementTexts(text.slice(...span), UNLIMITED);
 }
 
 /** Returns the text of the value at a path of member names. The path must exist. */

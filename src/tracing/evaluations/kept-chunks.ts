@@ -1,4 +1,4 @@
-import { elementSpans } from '../../platform/json/json-text.js';
+import { elementTexts } from '../../platform/json/json-text.js';
 import { isObject } from '../../platform/json/json-object.js';
 import { UNLIMITED } from '../../platform/json/json-grammar.js';
 import type { Priceable } from '../pricing/price.js';
@@ -30,8 +30,7 @@ export type KeptTrial = Readonly<
   >
 >;
 
-const textsOf = (array: string) =>
-  elementSpans(array, 0, UNLIMITED).map((span) => array.slice(...span));
+const textsOf = (array: string) => elementTexts(array, UNLIMITED);
 
 /** Builds a kept trial from a record of `trialRecords`. */
 export function keptTrial(record: string): KeptTrial {

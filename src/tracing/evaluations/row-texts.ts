@@ -1,5 +1,5 @@
 import { printDecimals } from '../../platform/json/decimal.js';
-import { elementSpans, memberTexts, objectText } from '../../platform/json/json-text.js';
+import { elementTexts, memberTexts, objectText } from '../../platform/json/json-text.js';
 import type { Priceable } from '../pricing/price.js';
 import { countedTokens, spentDollars, type Trial, type TrialRow } from './trials.js';
 
@@ -46,7 +46,7 @@ function trialText(
   { hasChildren, hasCosts }: Omit<RowOptions, 'ids'>,
 ): string {
   const members = memberTexts(text);
-  const childTexts = arrayElements(members.get('children')!);
+  const childTexts = elementTexts(members.get('children')!);
   const children = childTexts.map((child) => JSON.parse(child) as TrialChild);
   const predict = children.find(({ is_scorer, is_predict }) => !is_scorer && is_predict);
   const own = hasChildren ? predict?.spent : (JSON.parse(members.get('spent')!) as Priceable);
@@ -68,8 +68,6 @@ function trialText(
     .map(([name, value]) => `"${name}":${value}`)
     .join(',')}}`;
 }
-
-const arrayElements = (array: string) => elementSpans(array, 0).map((span) => array.slice(...span));
 
 /** Joins scores as they were stored: those of the trial, then those that only scorers' calls contain. */
 function scoreTexts(

@@ -12,7 +12,7 @@ import { ApiEmptyResponse, ApiJsonResponse } from '../../platform/http/api-answe
 import { Context, Ctx } from '../../platform/http/context.js';
 import { assertNoneRefused } from '../../platform/errors.js';
 import { jsonArray } from '../../platform/http/json-rows.js';
-import { elementSpans, valueAt } from '../../platform/json/json-text.js';
+import { elementTexts, valueAt } from '../../platform/json/json-text.js';
 import { wire } from '../../platform/http/wire-names.js';
 import {
   FeedbackBatchCreatedDto,
@@ -64,8 +64,7 @@ export class FeedbackController {
     @Body() { batch }: FeedbackBatchDto,
     @Ctx() { text, caller }: Context,
   ): Promise<string> {
-    const list = valueAt(text, 'batch');
-    const texts = elementSpans(list, 0).map((span) => list.slice(...span));
+    const texts = elementTexts(valueAt(text, 'batch'));
     const answers = await this.feedback.createAll(batch, texts, caller);
     if (wire().scheme === 'weave' && batch.every(hasOwnId)) assertNoneRefused(batch, answers);
     const res = answers.map((answer) =>

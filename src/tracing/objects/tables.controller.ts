@@ -3,7 +3,7 @@ import { ApiOkResponse } from '@nestjs/swagger';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access-decorators.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonArray } from '../../platform/http/json-rows.js';
-import { elementTexts, valueAt } from '../../platform/json/json-text.js';
+import { memberElements, valueAt } from '../../platform/json/json-text.js';
 import {
   TableCreatedDto,
   TableCreateDto,
@@ -37,7 +37,7 @@ export class TablesController {
     @Ctx() { text, caller, hold }: Context,
   ): Promise<TableCreatedDto> {
     await hold.add(table.rows.length * ROW_BYTES);
-    return this.tables.create(table, elementTexts(valueAt(text, 'table'), 'rows'), caller);
+    return this.tables.create(table, memberElements(valueAt(text, 'table'), 'rows'), caller);
   }
 
   /** Stores the table that results from updates of another table, which stays unchanged. */
@@ -47,7 +47,7 @@ export class TablesController {
     @Ctx() { text, caller, hold }: Context,
   ): Promise<TableUpdatedDto> {
     await hold.add(body.updates.length * ROW_BYTES);
-    return this.tables.update(body, elementTexts(text, 'updates'), caller);
+    return this.tables.update(body, memberElements(text, 'updates'), caller);
   }
 
   /** Stores a table of rows that are stored already. */

@@ -1,15 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyReservation } from '../../../platform/http/body-budget.js';
+import { UNREAD_SECONDS } from '../../../platform/http/context.js';
 import type { ModelProvider } from '../../../platform/config/gateway-settings.js';
 import type { SecretRedactor } from './secret-redactor.js';
 import type { StreamTransform } from './event-stream.js';
 import { ChunkBuffer } from './chunk-buffer.js';
 import type { StreamReader } from '../recording/recorded-answer.js';
-
-export const UNREAD_SECONDS = 60;
-/** Disconnects a client that does not read the end of its answer, because the answer is held in memory. */
-export const disconnectUnreadClient = (response: ServerResponse) =>
-  response.setTimeout(UNREAD_SECONDS * 1000, () => response.destroy());
 
 /** Interval at which the relay checks that the client's key is still valid. */
 const CHECK_MS = 2000;

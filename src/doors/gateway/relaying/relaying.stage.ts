@@ -15,7 +15,7 @@ import { ADAPTERS } from '../providers/adapters.js';
 import { errorMessage, readWholeAnswer, type StreamReader } from '../recording/recorded-answer.js';
 import { providerFailed, ProviderRefusal } from '../sending/provider-client.js';
 import type { ProviderAnswer } from '../sending/sending.stage.js';
-import { disconnectUnreadClient, relay, type RelayOptions, type RelayResult } from './relay.js';
+import { relay, type RelayOptions, type RelayResult } from './relay.js';
 
 const MAX_REFUSAL_BYTES = 1024 * 1024;
 /** Headers of a provider's error response that are forwarded to the client. */
@@ -121,7 +121,7 @@ export class RelayingStage {
     const outcome = await streamOutcome(relayed, reader, memory);
     const rest = transform.rest();
     const isRequired = isRecordRequired(exchange);
-    disconnectUnreadClient(response);
+    context.disconnectUnread();
     if (!isRequired && fault === null) response.write(rest);
     return {
       outcome,

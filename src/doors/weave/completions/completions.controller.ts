@@ -9,7 +9,6 @@ import { JSON_LINES } from '../../../platform/http/json-rows.js';
 import { CompletionsCreatedDto, CompletionsCreateDto } from './completions.dto.js';
 import { CompletionsService } from './completions.service.js';
 import { CALL_HEADER, type WholeAnswer } from '../../gateway/gateway-exchange.js';
-import { disconnectUnreadClient } from '../../gateway/relaying/relay.js';
 import { ProviderRefusal } from '../../gateway/sending/provider-client.js';
 
 const LINE = {
@@ -63,7 +62,7 @@ export class CompletionsController {
     if (line === null) return;
     const id = callId(response);
     const meta = id === null ? '' : `${JSON.stringify({ _meta: { weave_call_id: id } })}\n`;
-    disconnectUnreadClient(response);
+    context.disconnectUnread();
     response.writeHead(200, { 'content-type': JSON_LINES });
     response.end(`${meta}${line}\n`);
   }

@@ -7,7 +7,7 @@ import type { Context } from '../../../platform/http/context.js';
 import { parseRef } from '../../../platform/http/refs.js';
 import { isObject } from '../../../platform/json/json-object.js';
 import {
-  elementSpans,
+  elementTexts,
   memberTexts,
   objectText,
   valueAt,
@@ -88,7 +88,7 @@ export class CompletionsService {
 
   private async messages(inputs: JsonObject, sent: string, caller: Caller): Promise<string> {
     const own = Array.isArray(inputs['messages']) ? valueAt(sent, 'messages') : '[]';
-    const texts = [...(await this.promptMessages(inputs['prompt'], caller)), ...elementsIn(own)];
+    const texts = [...(await this.promptMessages(inputs['prompt'], caller)), ...elementTexts(own)];
     const { template_vars: given } = inputs;
     const fill = isObject(given) ? filler(given) : null;
     const filled = fill ? await mapYielding(texts, (text) => filledMessage(text, fill)) : texts;
@@ -109,7 +109,7 @@ export class CompletionsService {
       throw invalidRequest([
         { path: 'inputs.prompt', message: 'must lead to an object with messages' },
       ]);
-    return elementsIn(valueAt(value, 'messages'));
+    return elementTexts(valueAt(value, 'messages'));
   }
 
   /**
@@ -158,8 +158,6 @@ const asObject = (text: string): JsonObject => {
   return isObject(value) ? value : {};
 };
 
-const elementsIn = (list: string) => elementSpans(list, 0).map((span) => list.slice(...span));
-
 type Fill = (template: string) => string;
 
 /**
@@ -194,7 +192,7 @@ function filledMessage(text: string, fill: Fill): string {
   if (typeof content === 'string')
     return objectText(memberTexts(text).set('content', JSON.stringify(fill(content))));
   if (!Array.isArray(content)) return text;
-  const parts = elementsIn(valueAt(text, 'content')).map((part) => {
+  const parts = elementTexts(valueAt(text, 'content')).map((part) => {
     const { text: template } = asObject(part);
     return typeof template === 'string'
       ? objectText(memberTexts(part).set('text', JSON.stringify(fill(template))))

@@ -4,7 +4,7 @@ import type { Caller } from '../../../platform/auth/caller.js';
 import { ApiError } from '../../../platform/errors.js';
 import { wire } from '../../../platform/http/wire-names.js';
 import {
-  elementTexts,
+  memberElements,
   memberTexts,
   objectText,
   valueAt,
@@ -77,7 +77,7 @@ export class TypedObjectsService {
     caller: Caller,
   ): Promise<TypedObjectCreatedDto> {
     const table = { project_id, rows: body.rows };
-    const { digest } = await this.tables.create(table, elementTexts(text, 'rows'), caller);
+    const { digest } = await this.tables.create(table, memberElements(text, 'rows'), caller);
     return this.publish(project_id, objectId(body.name, 'Dataset'), caller, [
       ...classMembers('Dataset'),
       ...nameMembers(body.name ?? 'Dataset', body.description),
