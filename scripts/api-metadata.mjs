@@ -1,139 +1,146 @@
-// Makes the text of src/metadata.ts: what the plugin of @nestjs/swagger derives from the types and comments of DTOs
-// and handlers. swc cannot derive it. nest-cli.json contains the options of the plugin.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+// Writes src/metadata.ts: what the plugin of @nestjs/swagger derives from the types and comments of DTOs and handlers.
+// swc cannot derive it. nest-cli.json contains the options of the plugin. The compiler takes seconds, so a file of the
+// same sources is kept. The DTOs run here, so `dist` must contain all other files of the service.
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { before, ReadonlyVisitor } from '@nestjs/swagger/plugin';
-import ts from 'typescript';
 
+const METADATA = 'src/metadata.ts';
+const FACTORY = '_OPENAPI_METADATA_FACTORY';
+
+const files = readdirSync('src', { recursive: true }).map((name) => join('src', name));
+const dtos = files.filter((file) => file.endsWith('.dto.ts')).toSorted();
+const controllers = files.filter((file) => file.endsWith('.controller.ts')).toSorted();
+/** DTOs and all files that they import. */
+const imported = new Set(dtos);
+for (const file of imported)
+  for (const [, name] of readFileSync(file, 'utf8').matchAll(/ from '(\..+)\.js'/g))
+    imported.add(join(file, '..', `${name}.ts`));
+const sources = [...imported, ...controllers];
+
+const hash = createHash('sha256');
+for (const file of [...sources, 'nest-cli.json', 'package-lock.json', 'scripts/api-metadata.mjs'])
+  hash.update(file).update('\0').update(readFileSync(file));
+const head = `// scripts/api-metadata.mjs made this file from sources with the SHA-256 ${hash.digest('hex')}.\n`;
+if (existsSync(METADATA) && readFileSync(METADATA, 'utf8').startsWith(head)) process.exit();
+
+const { default: ts } = await import('typescript');
+const { before, ReadonlyVisitor } = await import('@nestjs/swagger/plugin');
 const { tsConfigPath, plugins } = JSON.parse(readFileSync('nest-cli.json', 'utf8')).compilerOptions;
 const { options } = plugins.find(({ name }) => name === '@nestjs/swagger');
-const METADATA = resolve('src/metadata.ts');
-const FACTORY = '_OPENAPI_METADATA_FACTORY';
-const EMPTY = 'export const metadata = async () => ({});';
+const program = programOfSources();
+const modelTexts = await describedModels();
+const controllerTexts = describedControllers();
+writeFileSync(
+  METADATA,
+  `${head}type Described = [file: Record<string, unknown>, classes: object][];
 
-export async function apiMetadata() {
-  const program = programWithoutMetadata();
-  const models = await modelsOf(program);
-  const controllers = controllersOf(program);
-  const used = [...`${models}${controllers}`.matchAll(/\bt\["(.+?)"\]/g)].map(([, file]) => file);
-  const files = [...new Set(used)].toSorted();
-  return `// What @nestjs/swagger knows by types and comments, printed by \`npm run generate\`.
-export async function metadata(): Promise<Record<string, unknown>> {
+export async function metadata(): Promise<Record<'@nestjs/swagger', Record<'models' | 'controllers', Described>>> {
   const t = {
-${files.map((file) => `    "${file}": await import("${file}"),\n`).join('')}  };
+    ${dtos.map((file) => `"${importName(file)}": await import("${importName(file)}")`).join(',\n    ')},
+  };
   return {
     "@nestjs/swagger": {
       models: [
-${models}      ],
+        ${modelTexts.join(',\n        ')},
+      ],
       controllers: [
-${controllers}      ],
+        ${controllerTexts.join(',\n        ')},
+      ],
     },
   };
 }
-`;
-}
+`,
+);
 
-/** Loads the sources of the service with an empty src/metadata.ts: the output must not depend on the last output. */
-function programWithoutMetadata() {
+/** Loads no other files, because services and packages take seconds and say nothing about DTOs. */
+function programOfSources() {
   const { config } = ts.readConfigFile(tsConfigPath, (file) => ts.sys.readFile(file));
-  const { fileNames, options: ofProject } = ts.parseJsonConfigFileContent(
-    config,
-    ts.sys,
-    process.cwd(),
-  );
+  const { options: ofProject } = ts.parseJsonConfigFileContent(config, ts.sys, process.cwd());
   const compilerOptions = {
     ...ofProject,
+    types: [],
     incremental: false,
     tsBuildInfoFile: undefined,
     declaration: false,
     sourceMap: false,
+    noCheck: true,
+    stableTypeOrdering: true,
   };
   const host = ts.createCompilerHost(compilerOptions);
-  const read = host.readFile.bind(host);
-  host.readFile = (file) => (resolve(file) === METADATA ? EMPTY : read(file));
-  return ts.createProgram(fileNames, compilerOptions, host);
+  host.resolveModuleNameLiterals = (imports, importer) =>
+    imports.map(({ text }) => {
+      const file = resolve(importer, '..', text.replace(/\.js$/, '.ts'));
+      const isSource = sources.includes(relative('.', file));
+      return {
+        resolvedModule: isSource ? { resolvedFileName: file, extension: '.ts' } : undefined,
+      };
+    });
+  const paths = sources.map((file) => resolve(file));
+  return ts.createProgram(paths, compilerOptions, host);
 }
 
 /**
- * Compiles the classes, and reads the metadata that the plugin adds to them. The documented ReadonlyVisitor needs no
- * compilation, but leaves out each number and list that a decorator names by a constant.
+ * Compiles the DTOs into `dist`, and reads the metadata that the plugin adds to them. The documented ReadonlyVisitor
+ * needs no compilation, but leaves out each number and list that a decorator names by a constant.
  */
-async function modelsOf(program) {
-  mkdirSync('dist', { recursive: true });
-  const folder = mkdtempSync('dist/metadata-');
-  try {
-    const { outDir } = program.getCompilerOptions();
-    const write = (file, text) => ts.sys.writeFile(resolve(folder, relative(outDir, file)), text);
-    program.emit(undefined, write, undefined, false, { before: [before(options, program)] });
-    const files = program
-      .getSourceFiles()
-      .map(({ fileName }) => relative('src', fileName).replace(/\.ts$/, '.js'))
-      .filter((file) => file.endsWith('.dto.js'))
-      .toSorted();
-    const modules = new Map();
-    for (const file of files)
-      modules.set(`./${file}`, await import(pathToFileURL(join(folder, 'src', file)).href));
-    const names = new Map();
-    for (const [file, module] of modules)
-      for (const [name, value] of Object.entries(module)) names.set(value, `t["${file}"].${name}`);
-    return [...modules].map(([file, module]) => model(file, module, names)).join('');
-  } finally {
-    rmSync(folder, { recursive: true });
+async function describedModels() {
+  const plugin = { before: [before(options, program)] };
+  for (const file of dtos)
+    program.emit(program.getSourceFile(resolve(file)), undefined, undefined, false, plugin);
+  const classes = [];
+  for (const file of dtos) {
+    const module = await import(pathToFileURL(resolve('dist/src', importName(file))).href);
+    for (const [name, value] of Object.entries(module)) classes.push({ file, name, value });
   }
+  const names = new Map(
+    classes.map(({ file, name, value }) => [value, `t["${importName(file)}"].${name}`]),
+  );
+  return classes
+    .filter(({ value }) => Object.hasOwn(value, FACTORY))
+    .map(
+      ({ file, name, value }) =>
+        `[t["${importName(file)}"], { ${name}: ${literal(value[FACTORY](), names)} }]`,
+    );
 }
 
-function model(file, module, names) {
-  const lines = Object.entries(module)
-    .filter(([, value]) => Object.hasOwn(value, FACTORY))
-    .map(([name, value]) => `${name}: ${literal(value[FACTORY](), names)}`);
-  return section(file, lines);
+function describedControllers() {
+  const visitor = new ReadonlyVisitor({ ...options, pathToSource: resolve('src') });
+  for (const file of controllers) visitor.visit(program, program.getSourceFile(resolve(file)));
+  return visitor.collect().controllers.flatMap(([file, classes]) =>
+    Object.entries(classes)
+      .filter(([, handlers]) => Object.keys(handlers).length > 0)
+      .map(([name, handlers]) => `[await ${literal(file)}, { ${name}: ${literal(handlers)} }]`),
+  );
 }
 
-const BUILT_IN = new Map([String, Number, Boolean, Object, Date].map((type) => [type, type.name]));
+/** Returns the text with which src/metadata.ts imports a file. */
+function importName(file) {
+  return `./${relative('src', file).replaceAll('\\', '/').replace(/\.ts$/, '.js')}`;
+}
 
-/** Prints a value of the plugin as an expression. */
+/**
+ * Prints a value or a syntax node of the plugin as an expression. An answer that is no DTO has the type `Object` there,
+ * which says nothing.
+ */
 function literal(value, names) {
+  if (typeof value?.kind === 'number')
+    return ts
+      .createPrinter()
+      .printNode(ts.EmitHint.Unspecified, value, undefined)
+      .replace(', type: Object }', ' }');
   if (Array.isArray(value)) return `[${value.map((item) => literal(item, names)).join(', ')}]`;
   if (typeof value === 'function') {
-    const name = BUILT_IN.get(value) ?? names.get(value);
+    if ([String, Number, Boolean, Object, Date].includes(value)) return value.name;
+    const name = names.get(value);
     if (name) return name;
     if (/^class\b/.test(String(value))) throw new Error(`export the DTO ${value.name}`);
     return `() => ${literal(value(), names)}`;
   }
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(([name, of]) => `${key(name)}: ${literal(of, names)}`);
+  const members = Object.entries(value).map(
+    ([name, of]) => `${JSON.stringify(name)}: ${literal(of, names)}`,
+  );
   return `{ ${members.join(', ')} }`;
 }
-
-const key = (name) => (/^\w+$/.test(name) ? name : JSON.stringify(name));
-
-const printer = ts.createPrinter();
-
-function controllersOf(program) {
-  const visitor = new ReadonlyVisitor({ ...options, pathToSource: resolve('src') });
-  for (const file of program.getSourceFiles())
-    if (file.fileName.endsWith('.controller.ts')) visitor.visit(program, file);
-  const print = (node) => printer.printNode(ts.EmitHint.Unspecified, node, undefined);
-  return visitor
-    .collect()
-    .controllers.map(([imported, classes]) => {
-      const lines = Object.entries(classes)
-        .filter(([, handlers]) => Object.keys(handlers).length > 0)
-        .map(([name, handlers]) => {
-          const of = Object.entries(handlers).map(
-            ([handler, node]) => `${handler}: ${print(node)}`,
-          );
-          return `${name}: {\n${of.map((line) => `            ${line},\n`).join('')}          }`;
-        });
-      return section(/"(.+)"/.exec(print(imported))[1], lines);
-    })
-    .toSorted()
-    .join('');
-}
-
-/** Prints the entry of a file; an empty text for a file without metadata. */
-const section = (file, lines) =>
-  lines.length === 0
-    ? ''
-    : `        [import("${file}"), {\n${lines.map((line) => `          ${line},\n`).join('')}        }],\n`;

@@ -20,6 +20,7 @@ for (const file of [
   'nest-cli.json',
   'ormconfig.ts',
   'package-lock.json',
+  'scripts/api-metadata.mjs',
   'scripts/build.mjs',
   'scripts/swc.mjs',
 ])

@@ -1,8 +1,10 @@
 // Builds dist/: the service with swc, the files that nest-cli.json lists as assets, and the console with Vite, all at
-// the same time. `npm run check:types` checks types. src/metadata.ts contains what the plugin of @nestjs/swagger
-// derives from types (docs/adr/0073-build.md).
+// the same time. `npm run check:types` checks types. A thread writes src/metadata.ts, which contains what the plugin of
+// @nestjs/swagger derives from types (docs/adr/0073-build.md).
+import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, relative } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { transform } from '@swc/core';
 import { build as buildConsole } from 'vite';
 import { jsc } from './swc.mjs';
@@ -14,14 +16,21 @@ const sources = readdirSync('src', { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile())
   .map((entry) => join(entry.parentPath, entry.name));
 const isCode = (file) => /(?<!\.d|\.spec)\.ts$/.test(file);
+const METADATA = 'src/metadata.ts';
 
 rmSync(OUT, { recursive: true, force: true });
 for (const file of sources.filter((name) => assets.has(extname(name))))
   writeFileSync(outOf(file), readFileSync(file));
-await Promise.all([
-  buildConsole({ root: 'console', logLevel: 'warn' }),
-  ...['ormconfig.ts', ...sources.filter(isCode)].map(compile),
-]);
+await Promise.all([buildConsole({ root: 'console', logLevel: 'warn' }), buildService()]);
+
+async function buildService() {
+  const isDto = (file) => file.endsWith('.dto.ts');
+  const code = sources.filter((file) => isCode(file) && file !== METADATA);
+  await Promise.all(['ormconfig.ts', ...code.filter((file) => !isDto(file))].map(compile));
+  const [status] = await once(new Worker('./scripts/api-metadata.mjs', { env: {} }), 'exit');
+  if (status !== 0) process.exit(status);
+  await Promise.all([METADATA, ...code.filter(isDto)].map(compile));
+}
 
 async function compile(file) {
   const out = outOf(file).replace(/\.ts$/, '.js');

@@ -1,8 +1,6 @@
-// Writes what is derived from the code: src/metadata.ts, openapi.json and schema.sql in generated/, and the hashes of
-// new migrations.
+// Writes what follows from the built code: openapi.json and schema.sql in generated/, and the hashes of new migrations.
 // With `--check` it writes nothing, and fails when one of them is stale. It always fails when a migration differs
 // from its hash.
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
@@ -13,14 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { DataSource } from 'typeorm';
-import { apiMetadata } from './api-metadata.mjs';
 import { inTemporaryFolder } from './temporary-folder.mjs';
 
 const isCheck = process.argv.includes('--check');
-printInto('src/metadata.ts', await apiMetadata());
-const { status } = spawnSync(process.execPath, ['scripts/build-stamp.mjs'], { stdio: 'inherit' });
-if (status !== 0) process.exit(1);
-
 process.env.LOG_LEVEL ??= 'error';
 const { dataSourceOptions } = await import('../dist/ormconfig.js');
 const { createApp, openApiDocument } = await import('../dist/src/server/app.js');

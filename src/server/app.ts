@@ -23,6 +23,7 @@ import { Database } from '../platform/database/database.js';
 import { TRAJECTORY_SCHEMAS } from '../training/trajectory-rules.js';
 import { VERSION } from '../platform/config/version.js';
 import { paceKeylessRequests } from './keyless-pace.js';
+import { assertRegistered } from './registered.js';
 
 /** Longer than the idle timeout of common load balancers, so that they close a connection first. */
 const KEEP_ALIVE_MS = 65_000;
@@ -38,6 +39,11 @@ export async function createApp(
     AppModule.forDataSource(dataSource, config),
     { bodyParser: false, logger: new PinoLoggerService(), abortOnError: false },
   );
+  const described = await metadata();
+  const controllers = described['@nestjs/swagger'].controllers.flatMap(([file, classes]) =>
+    Object.keys(classes).map((name) => file[name] as Function),
+  );
+  assertRegistered(app, dataSource, controllers);
   const routes = listRoutes(app);
   assertRoutes(routes);
   app.disable('x-powered-by');
@@ -61,7 +67,7 @@ export async function createApp(
   const server: Server = app.getHttpServer();
   limitTimes(server, config);
   server.on('clientError', refuserOfNonHttp(config));
-  await SwaggerModule.loadPluginMetadata(metadata);
+  await SwaggerModule.loadPluginMetadata(async () => described);
   SwaggerModule.setup('docs', app, () => openApiDocument(app), {
     jsonDocumentUrl: 'openapi.json',
     raw: ['json'],

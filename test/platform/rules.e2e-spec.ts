@@ -1,8 +1,10 @@
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { ModulesContainer } from '@nestjs/core';
 import { getMetadataStorage } from 'class-validator';
+import { getMetadataArgsStorage } from 'typeorm';
+import { assertRegistered } from '../../src/server/registered.js';
+import { CallsController } from '../../src/tracing/calls/calls.controller.js';
 import { useApp } from '../support/app.js';
 
 const ROOT = resolve('src');
@@ -22,62 +24,35 @@ async function classesOf(files: RegExp): Promise<[file: string, exported: Functi
 
 const app = useApp();
 
-describe('a build', () => {
-  let root: string;
-  beforeEach(() => {
-    root = mkdtempSync(join(tmpdir(), 'skein-built-'));
-    write(
-      'src/app.module.ts',
-      'import { NotesModule } …\nexport class AppModule { imports = [NotesModule] }',
+it('every module, controller, entity and migration is in its list', async () => {
+  const modules = [...app.app.get(ModulesContainer).values()];
+  const lists: [files: RegExp, list: readonly unknown[]][] = [
+    [/(?<!app)[.]module[.]ts$/, modules.map(({ metatype }) => metatype)],
+    [/[.]controller[.]ts$/, modules.flatMap(({ controllers }) => [...controllers.keys()])],
+    [/[.]entity[.]ts$/, app.dataSource.entityMetadatas.map(({ target }) => target)],
+    [/database.migrations.\d/, Object.values(app.dataSource.options.migrations!)],
+  ];
+  for (const [files, list] of lists) {
+    const classes = await classesOf(files);
+    expect(classes.length).toBeGreaterThan(20);
+    expect(classes.filter(([, exported]) => !list.includes(exported))).toEqual([]);
+  }
+});
+
+describe('a start', () => {
+  const start = (...more: Function[]) => assertRegistered(app.app, app.dataSource, more);
+
+  it('without a controller in a module, or a module in a list, is refused', () => {
+    expect(() => start(CallsController, class Notes {})).toThrow(
+      /^Notes is in no module that src\/app.module.ts imports$/,
     );
-    write(
-      'src/notes/notes.module.ts',
-      'import { Notes } …\nexport class NotesModule { controllers = [Notes] }',
-    );
-    write('src/notes/notes.controller.ts', 'export class Notes {}');
-    write('ormconfig.ts', '');
-    write('src/metadata.ts', described('Notes'));
-  });
-  afterEach(() => rmSync(root, { recursive: true }));
-  const write = (name: string, text: string) => {
-    mkdirSync(dirname(join(root, name)), { recursive: true });
-    writeFileSync(join(root, name), text);
-  };
-  /** A class in the format of `npm run generate`. */
-  const described = (name: string) =>
-    `        [import("./notes/notes.controller.js"), {\n          ${name}: {\n          },\n        }],\n`;
-  const refused = () => {
-    const { status, stderr } = spawnSync(process.execPath, [resolve('scripts/registered.mjs')], {
-      cwd: root,
-      encoding: 'utf8',
-    });
-    return { status, said: stderr.trim() };
-  };
-
-  it('takes what its lists name', () => {
-    expect(refused()).toEqual({ status: 0, said: '' });
   });
 
-  it.each([
-    [
-      'src/tags/tags.module.ts',
-      'TagsModule',
-      'the imports of a module, src/app.module.ts at the top',
-    ],
-    ['src/notes/more.controller.ts', 'More', 'the controllers of its module'],
-    ['src/notes/note.entity.ts', 'Note', 'the entities of ormconfig.ts'],
-    ['src/platform/database/migrations/1-notes.ts', 'Notes1', 'the migrations of ormconfig.ts'],
-  ])('without %s in a list is refused', (file, name, where) => {
-    write(file, `export class ${name} {}`);
-    expect(refused()).toEqual({ status: 1, said: `${file}: ${name} is not in ${where}` });
-  });
-
-  it('that describes a class which is gone is refused', () => {
-    write('src/metadata.ts', described('Gone'));
-    expect(refused()).toEqual({
-      status: 1,
-      said: 'src/metadata.ts describes Gone, which src/notes/notes.controller.ts does not export: run `npm run generate`',
-    });
+  it('without an entity in a list is refused', () => {
+    const { tables } = getMetadataArgsStorage();
+    tables.push({ target: class Note {}, type: 'regular', name: 'notes' });
+    expect(() => start()).toThrow(/^Note is not in the entities of ormconfig.ts$/);
+    tables.pop();
   });
 });
 
