@@ -9,19 +9,11 @@ import { differences } from './differences.js';
 import { CALL_PARTS, CompareCallsToolDto, ReadCallToolDto, SearchCallsToolDto } from './mcp.dto.js';
 import { type ToolAnswer, divideBytes, jsonExcerpt } from './tool-answer.js';
 import {
-  AFTER,
   type ToolRequest,
   byMembers,
   byOffset,
-  LIMIT,
-  OBJECT,
-  OFFSET,
   toolPage,
   pageLimit,
-  PROJECT,
-  TEXT,
-  TEXTS,
-  TOKENS,
   tool,
   type ToolSource,
 } from './tool.js';
@@ -44,21 +36,22 @@ export class CallTools implements ToolSource {
 Also $or $not $eq $gt $gte $in $contains; {"$contains":{"input":{"$getField":"inputs.question"},"substr":{"$literal":"refund"}}}. Derived: summary.svc.status (success, error, running, descendant_error), summary.svc.latency_ms. The resource skein://query-language has the rest. The slowest first: sort_by [{"field":"summary.svc.latency_ms","direction":"desc"}].`,
       role: 'reader',
       dto: SearchCallsToolDto,
-      required: ['project_id'],
-      input: {
-        project_id: PROJECT,
-        query: OBJECT,
+      shown: [
+        'project_id',
+        'query',
+        'filter',
+        'sort_by',
+        'columns',
+        'limit',
+        'after',
+        'offset',
+        'max_tokens',
+      ],
+      described: {
         filter: {
-          ...OBJECT,
           description:
             'lists op_names, trace_ids, parent_ids, call_ids, thread_ids, sources (production; evaluation, playground); trace_roots_only: true',
         },
-        sort_by: { type: 'array', items: OBJECT },
-        columns: TEXTS,
-        limit: LIMIT,
-        after: AFTER,
-        offset: OFFSET,
-        max_tokens: TOKENS,
       },
       run: (args, asked) => this.search(args, asked),
     }),
@@ -68,14 +61,7 @@ Also $or $not $eq $gt $gte $in $contains; {"$contains":{"input":{"$getField":"in
         'One call with its inputs, output, exception, attributes and summary. Parts that are larger than max_tokens allows are cut, with next_offset: name the part and this offset to read on.',
       role: 'reader',
       dto: ReadCallToolDto,
-      required: ['project_id', 'id'],
-      input: {
-        project_id: PROJECT,
-        id: TEXT,
-        part: { type: 'string', enum: [...CALL_PARTS] },
-        offset: OFFSET,
-        max_tokens: TOKENS,
-      },
+      shown: ['project_id', 'id', 'part', 'offset', 'max_tokens'],
       run: (args, asked) => this.read(args, asked),
     }),
     tool({
@@ -84,8 +70,7 @@ Also $or $not $eq $gt $gte $in $contains; {"$contains":{"input":{"$getField":"in
         'What differs between two calls: the paths of their inputs, output, attributes, exception and summary whose values are not the same text, with both values.',
       role: 'reader',
       dto: CompareCallsToolDto,
-      required: ['project_id', 'left', 'right'],
-      input: { project_id: PROJECT, left: TEXT, right: TEXT, max_tokens: TOKENS },
+      shown: ['project_id', 'left', 'right', 'max_tokens'],
       run: (args, asked) => this.compare(args, asked),
     }),
   ];

@@ -6,6 +6,7 @@ import type { Context } from '../../platform/http/context.js';
 import { logFailure, problem } from '../../platform/http/error.filter.js';
 import { assertValid } from '../../platform/http/validation.js';
 import { memberTexts } from '../../platform/json/json-text.js';
+import { inputSchema } from './input-schema.js';
 import type { McpMessageDto } from './mcp.dto.js';
 import { PROMPTS, promptText } from './prompts.js';
 import { answerBlocks, AnswerBudget } from './tool-answer.js';
@@ -84,11 +85,11 @@ export class McpService {
   private list({ caller }: Context) {
     return [...this.tools.values()]
       .filter(({ role }) => caller.as(role) !== null)
-      .map(({ name, description, input, required, role }) => ({
-        name,
-        description,
-        inputSchema: { type: 'object' as const, properties: input, required: [...required] },
-        annotations: { readOnlyHint: role === 'reader' },
+      .map((tool) => ({
+        name: tool.name,
+        description: tool.description,
+        inputSchema: inputSchema(tool),
+        annotations: { readOnlyHint: tool.role === 'reader' },
       }));
   }
 

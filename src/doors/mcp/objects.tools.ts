@@ -6,15 +6,9 @@ import { type ToolAnswer, jsonExcerpt } from './tool-answer.js';
 import {
   type ToolRequest,
   byOffset,
-  LIMIT,
   NEWEST_FIRST,
-  OBJECT,
-  OFFSET,
   toolPage,
   pageLimit,
-  PROJECT,
-  TEXT,
-  TOKENS,
   tool,
   type ToolSource,
 } from './tool.js';
@@ -30,14 +24,7 @@ export class ObjectTools implements ToolSource {
         'Versions of prompts, models, datasets, ops and other objects, by default the newest first, without their values. filter: object_ids, latest_only, is_op, base_object_classes, tags, aliases.',
       role: 'reader',
       dto: ListObjectsToolDto,
-      required: ['project_id'],
-      input: {
-        project_id: PROJECT,
-        filter: OBJECT,
-        limit: LIMIT,
-        offset: OFFSET,
-        max_tokens: TOKENS,
-      },
+      shown: ['project_id', 'filter', 'limit', 'offset', 'max_tokens'],
       run: (args, asked) => this.list(args, asked),
     }),
     tool({
@@ -46,14 +33,7 @@ export class ObjectTools implements ToolSource {
         'One version of an object with its value. digest is a digest, v0, v1 …, latest or an alias; offset reads on in a value that was cut.',
       role: 'reader',
       dto: ReadObjectToolDto,
-      required: ['project_id', 'object_id', 'digest'],
-      input: {
-        project_id: PROJECT,
-        object_id: TEXT,
-        digest: TEXT,
-        offset: OFFSET,
-        max_tokens: TOKENS,
-      },
+      shown: ['project_id', 'object_id', 'digest', 'offset', 'max_tokens'],
       run: (args, asked) => this.read(args, asked),
     }),
   ];

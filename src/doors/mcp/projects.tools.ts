@@ -5,20 +5,7 @@ import { CallStatsService } from '../../tracing/calls/stats/call-stats.service.j
 import { ProjectsService } from '../../tracing/projects/projects.service.js';
 import { CallStatsToolDto, ListProjectsToolDto } from './mcp.dto.js';
 import type { ToolAnswer } from './tool-answer.js';
-import {
-  type ToolRequest,
-  byOffset,
-  LIMIT,
-  OBJECT,
-  OFFSET,
-  toolPage,
-  pageLimit,
-  PROJECT,
-  TIME,
-  TOKENS,
-  tool,
-  type ToolSource,
-} from './tool.js';
+import { type ToolRequest, byOffset, toolPage, pageLimit, tool, type ToolSource } from './tool.js';
 
 const DAY_SECONDS = 86_400;
 
@@ -46,8 +33,7 @@ export class ProjectTools implements ToolSource {
       description: 'The projects that the key reaches, with their calls, bytes and last activity.',
       role: 'reader',
       dto: ListProjectsToolDto,
-      required: [],
-      input: { limit: LIMIT, offset: OFFSET, max_tokens: TOKENS },
+      shown: ['limit', 'offset', 'max_tokens'],
       run: (args, asked) => this.list(args, asked),
     }),
     tool({
@@ -56,31 +42,32 @@ export class ProjectTools implements ToolSource {
         'Exact counts, errors, latencies (average, p50, p95), tokens and costs of the calls that started in [start, end), by buckets of granularity seconds (a day when absent). group_by ["op_name"] compares ops, usage_buckets are by model too. To see what got slower, ask for two days and compare p95_latency_ms of each op.',
       role: 'reader',
       dto: CallStatsToolDto,
-      required: ['project_id', 'start'],
-      input: {
-        project_id: PROJECT,
-        start: TIME,
-        end: TIME,
-        granularity: { type: 'integer', minimum: 1 },
-        timezone: { type: 'string' },
-        group_by: {
-          type: 'array',
-          items: { type: 'string', enum: ['op_name', 'status'] },
-        },
-        filter: { ...OBJECT, description: 'as in search_calls' },
-        query: { ...OBJECT, description: 'as in search_calls' },
+      shown: [
+        'project_id',
+        'start',
+        'end',
+        'granularity',
+        'timezone',
+        'group_by',
+        'filter',
+        'query',
+        'call_metrics',
+        'usage_metrics',
+        'max_tokens',
+      ],
+      described: {
+        start: { description: 'ISO 8601' },
+        end: { description: 'ISO 8601' },
+        granularity: { type: 'integer' },
+        filter: { description: 'as in search_calls' },
+        query: { description: 'as in search_calls' },
         call_metrics: {
-          type: 'array',
-          items: OBJECT,
           description:
             '{"metric":"call_count"|"error_count"|"latency_ms","aggregations":["avg","max"],"percentiles":[99]}',
         },
         usage_metrics: {
-          type: 'array',
-          items: OBJECT,
           description: '{"metric":"input_tokens"|"output_tokens"|"total_tokens"|"total_cost"}',
         },
-        max_tokens: TOKENS,
       },
       run: (args, asked) => this.count(args, asked),
     }),

@@ -10,18 +10,11 @@ import { callPartMembers } from './calls.tools.js';
 import { ListThreadsToolDto, ReadThreadToolDto } from './mcp.dto.js';
 import type { ToolAnswer, AnswerBudget } from './tool-answer.js';
 import {
-  AFTER,
   type ToolRequest,
   byMembers,
   byOffset,
-  LIMIT,
-  OBJECT,
-  OFFSET,
   toolPage,
   pageLimit,
-  PROJECT,
-  TEXT,
-  TOKENS,
   tool,
   type ToolSource,
 } from './tool.js';
@@ -46,16 +39,7 @@ export class ThreadTools implements ToolSource {
         'Conversations of production, or of filter.sources (an empty list for all), with turn counts, times and p50/p99 turn durations, by default the last updated first. filter: after_datetime, before_datetime, thread_ids, sources; sort_by: turn_count, last_updated, p99_turn_duration_ms …',
       role: 'reader',
       dto: ListThreadsToolDto,
-      required: ['project_id'],
-      input: {
-        project_id: PROJECT,
-        filter: OBJECT,
-        sort_by: { type: 'array', items: OBJECT },
-        limit: LIMIT,
-        after: AFTER,
-        offset: OFFSET,
-        max_tokens: TOKENS,
-      },
+      shown: ['project_id', 'filter', 'sort_by', 'limit', 'after', 'offset', 'max_tokens'],
       run: (args, asked) => this.list(args, asked),
     }),
     tool({
@@ -64,8 +48,7 @@ export class ThreadTools implements ToolSource {
         'The turns of a thread from the first on: who asked what, and what was answered; question and answer come from the calls below a turn that says nothing itself. Long texts are cut: read_call has the rest.',
       role: 'reader',
       dto: ReadThreadToolDto,
-      required: ['project_id', 'thread_id'],
-      input: { project_id: PROJECT, thread_id: TEXT, after: AFTER, max_tokens: TOKENS },
+      shown: ['project_id', 'thread_id', 'after', 'max_tokens'],
       run: (args, asked) => this.read(args, asked),
     }),
   ];

@@ -2,15 +2,14 @@ import type { Role } from '../../platform/roles.js';
 import { memberTexts } from '../../platform/json/json-text.js';
 import type { Context } from '../../platform/http/context.js';
 import type { Dto } from '../../platform/http/validation.js';
-import { LEAST_TOKENS, MAX_TOKENS } from './mcp.dto.js';
 import type { ToolAnswer, AnswerBudget } from './tool-answer.js';
 
-/** The subset of JSON Schema that the arguments of tools need. */
+/** The part of JSON Schema that describes an argument to models. */
 export type ArgumentSchema = {
-  type: string;
+  type?: string;
   description?: string;
   enum?: string[];
-  items?: { type: string; enum?: string[] };
+  items?: { type?: string };
   minimum?: number;
   maximum?: number;
   maxItems?: number;
@@ -22,14 +21,15 @@ export interface ToolRequest {
   text: string;
 }
 
-/** A tool. `input` describes the arguments to models; `dto` validates them. */
 export interface Tool<Arguments extends object = object> {
   name: string;
   description: string;
   role: Role;
-  input: Record<string, ArgumentSchema>;
-  required: readonly (keyof Arguments & string)[];
   dto: Dto<Arguments>;
+  /** The arguments that models see. The DTO accepts more. */
+  shown: readonly (keyof Arguments & string)[];
+  /** Replaces parts of the schema of these arguments. */
+  described?: { [Name in keyof Arguments]?: ArgumentSchema };
   run(args: Arguments, asked: ToolRequest): Promise<ToolAnswer>;
 }
 
@@ -46,23 +46,6 @@ export interface ToolSource {
 export const NEWEST_FIRST: { field: 'created_at'; direction: 'desc' }[] = [
   { field: 'created_at', direction: 'desc' },
 ];
-
-export const PROJECT: ArgumentSchema = { type: 'string', description: '<entity>/<project>' };
-export const TEXT: ArgumentSchema = { type: 'string' };
-export const TEXTS: ArgumentSchema = { type: 'array', items: { type: 'string' } };
-export const OBJECT: ArgumentSchema = { type: 'object' };
-export const TIME: ArgumentSchema = { type: 'string', description: 'ISO 8601' };
-export const LIMIT: ArgumentSchema = { type: 'integer', minimum: 1, maximum: 100 };
-export const OFFSET: ArgumentSchema = { type: 'integer', minimum: 0 };
-export const TOKENS: ArgumentSchema = {
-  type: 'integer',
-  minimum: LEAST_TOKENS,
-  maximum: MAX_TOKENS,
-};
-export const AFTER: ArgumentSchema = {
-  type: 'array',
-  description: 'next_after of the page before',
-};
 
 /** Rows of a page when the request sets no `limit`. */
 const PAGE = 20;

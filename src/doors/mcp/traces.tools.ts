@@ -13,16 +13,7 @@ import {
 import { noCall, callPartMembers } from './calls.tools.js';
 import { MAX_CHOSEN, ReadTraceToolDto } from './mcp.dto.js';
 import type { ToolAnswer, AnswerBudget } from './tool-answer.js';
-import {
-  AFTER,
-  type ToolRequest,
-  PROJECT,
-  TEXT,
-  TEXTS,
-  TOKENS,
-  tool,
-  type ToolSource,
-} from './tool.js';
+import { type ToolRequest, tool, type ToolSource } from './tool.js';
 
 /** Maximum number of calls on a page of a trace. The budget of an answer has room for a few hundred. */
 export const MAX_CALLS = 2000;
@@ -42,14 +33,7 @@ export class TraceTools implements ToolSource {
       description: `A trace as a tree, parents before children: rows of ${TREE_COLUMNS.join(', ')}, then notes (error; parent_id if the parent is on another page). Read this first, then ask again with call_ids (at most ${MAX_CHOSEN}) for the inputs, output and exception of those that matter: the tree then gets half of the room. A larger trace goes on with after, by the start of calls.`,
       role: 'reader',
       dto: ReadTraceToolDto,
-      required: ['project_id', 'trace_id'],
-      input: {
-        project_id: PROJECT,
-        trace_id: TEXT,
-        call_ids: { ...TEXTS, maxItems: MAX_CHOSEN },
-        after: AFTER,
-        max_tokens: TOKENS,
-      },
+      shown: ['project_id', 'trace_id', 'call_ids', 'after', 'max_tokens'],
       run: (args, asked) => this.read(args, asked),
     }),
   ];

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { BuildsService } from '../../training/builds/builds.service.js';
-import { STATUSES } from '../../training/jobs/training-job.entity.js';
 import { TrainingJobsService } from '../../training/jobs/training-jobs.service.js';
 import { ListBuildsToolDto, ListJobsToolDto } from './mcp.dto.js';
 import { listElements } from './projects.tools.js';
@@ -8,14 +7,9 @@ import { type ToolAnswer, jsonExcerpt } from './tool-answer.js';
 import {
   type ToolRequest,
   byOffset,
-  LIMIT,
   NEWEST_FIRST,
-  OFFSET,
   toolPage,
   pageLimit,
-  PROJECT,
-  TEXT,
-  TOKENS,
   tool,
   type ToolSource,
 } from './tool.js';
@@ -37,8 +31,7 @@ export class TrainingTools implements ToolSource {
         'Builds of training data from recorded calls, the newest first: recipe, counts, lints, and the jobs they became.',
       role: 'reader',
       dto: ListBuildsToolDto,
-      required: ['project_id'],
-      input: { project_id: PROJECT, limit: LIMIT, offset: OFFSET, max_tokens: TOKENS },
+      shown: ['project_id', 'limit', 'offset', 'max_tokens'],
       run: (args, asked) => this.listBuilds(args, asked),
     }),
     tool({
@@ -47,14 +40,7 @@ export class TrainingTools implements ToolSource {
         'Training jobs, the newest first. With id: that job and its events from the first on. after: the id of the last row.',
       role: 'reader',
       dto: ListJobsToolDto,
-      required: ['project_id'],
-      input: {
-        project_id: PROJECT,
-        id: TEXT,
-        status: { type: 'string', enum: [...STATUSES] },
-        after: TEXT,
-        max_tokens: TOKENS,
-      },
+      shown: ['project_id', 'id', 'status', 'after', 'max_tokens'],
       run: (args, asked) => this.listJobs(args, asked),
     }),
   ];
