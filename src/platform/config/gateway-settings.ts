@@ -1,5 +1,5 @@
 import { isSafeUrl } from './sign-in-settings.js';
-import { integer, InvalidSetting, oneOf, type SettingReader } from './setting.js';
+import { integer, InvalidSetting, jsonList, oneOf, type SettingReader } from './setting.js';
 
 const MIB = 1024 * 1024;
 const ENGINES = ['openai', 'vllm', 'sglang'] as const;
@@ -55,12 +55,8 @@ function costLimit(setting: SettingReader): number {
   return Number(text);
 }
 
-/** Reads GATEWAY_PROVIDERS. Messages never contain the value, because it may hold a key by mistake. */
 function modelProviders(setting: SettingReader): readonly ModelProvider[] {
-  const text = setting('GATEWAY_PROVIDERS');
-  if (text === undefined) return [];
-  const list = parsedList(text);
-  const providers = list.map((item, at) => {
+  const providers = jsonList(setting, 'GATEWAY_PROVIDERS').map((item, at) => {
     const fault = findFault(item, setting);
     if (fault !== undefined) throw new InvalidSetting(`GATEWAY_PROVIDERS[${at}]${fault}`);
     return readProvider(item as Item, setting);
@@ -70,17 +66,6 @@ function modelProviders(setting: SettingReader): readonly ModelProvider[] {
   if (twice !== undefined)
     throw new InvalidSetting(`GATEWAY_PROVIDERS must not name "${twice}" twice`);
   return providers;
-}
-
-function parsedList(text: string): unknown[] {
-  let list: unknown;
-  try {
-    list = JSON.parse(text);
-  } catch {
-    throw new InvalidSetting('GATEWAY_PROVIDERS must be a JSON list, and is no JSON');
-  }
-  if (!Array.isArray(list)) throw new InvalidSetting('GATEWAY_PROVIDERS must be a JSON list');
-  return list;
 }
 
 interface Item {

@@ -52,3 +52,15 @@ export function oneOf<const T extends string>(
     );
   return value;
 }
+
+/** Reads a JSON list. Messages never contain the value, because it may hold a secret by mistake. */
+export function jsonList(setting: SettingReader, name: string): unknown[] {
+  let list: unknown;
+  try {
+    list = JSON.parse(setting(name) ?? '[]');
+  } catch {
+    throw new InvalidSetting(`${name} must be a JSON list, and is no JSON`);
+  }
+  if (!Array.isArray(list)) throw new InvalidSetting(`${name} must be a JSON list`);
+  return list;
+}

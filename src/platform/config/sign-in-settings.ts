@@ -1,4 +1,4 @@
-import { integer, InvalidSetting, oneOf, type SettingReader } from './setting.js';
+import { integer, InvalidSetting, jsonList, oneOf, type SettingReader } from './setting.js';
 import { MEMBER_ROLES, type MemberRole, ROLES } from '../roles.js';
 
 /** Further providers are `OIDC_1_…` to `OIDC_9_…`. */
@@ -118,8 +118,8 @@ export function isSafeUrl(text: string): boolean {
 function readList(setting: SettingReader, name: string): string[] {
   const text = setting(name)?.trim() ?? '';
   if (!text.startsWith('[')) return text.split(',').flatMap((item) => item.trim() || []);
-  const list = parsed(name, text);
-  if (!Array.isArray(list) || !list.every((item) => typeof item === 'string'))
+  const list = jsonList(setting, name);
+  if (!list.every((item) => typeof item === 'string'))
     throw new InvalidSetting(`${name} must be a JSON list of texts, or texts with commas between`);
   return list;
 }
@@ -145,22 +145,11 @@ function readGrant(setting: SettingReader, name: string): SignInProvider['defaul
   return { role, scope };
 }
 
-function parsed(name: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new InvalidSetting(`${name} must be JSON, got "${text}"`);
-  }
-}
-
 const TOKEN_ISSUER = new Set(['issuer', 'audience', 'jwks_uri', 'claims', 'role', 'scopes']);
 
 function tokenIssuers(setting: SettingReader): readonly TokenIssuer[] {
-  const text = setting('JWT_ISSUERS');
-  if (text === undefined) return [];
-  const list = parsed('JWT_ISSUERS', text);
-  if (!Array.isArray(list)) throw new InvalidSetting('JWT_ISSUERS must be a JSON list');
-  return list.map((item: Record<string, unknown>, at) => {
+  return jsonList(setting, 'JWT_ISSUERS').map((given, at) => {
+    const item = given as Record<string, unknown>;
     const fault = findFault(item);
     if (fault !== undefined) throw new InvalidSetting(`JWT_ISSUERS[${at}]${fault}`);
     const { jwks_uri: jwksUri, ...rest } = item;
