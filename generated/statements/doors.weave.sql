@@ -25,10 +25,9 @@ SELECT row_to_json(t)::text FROM (
   ORDER BY c.started_at DESC, c.id DESC) t; -- a list
 
 -- spans.query:shown
-SELECT row_to_json(t)::text FROM (SELECT c.id, c.trace_id, c.parent_id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
-  to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END) AS duration_ms, c.exception, c.operation, c.agent_name, c.agent_version,
-  c.linked_call_id, c.thread_id, c.user_id, c.run_id, c.run_step, c.run_step_end, c.attributes,
-  (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $1::text[]) AS kind, (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $2::text[]) AS status, (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) AS usage, c.counts_gross,
+SELECT row_to_json(t)::text FROM (SELECT c."id", c."trace_id", c."parent_id", c."op_name", c."exception", c."operation", c."agent_name", c."agent_version", c."linked_call_id", c."thread_id", c."user_id", c."run_id", c."run_step", c."run_step_end", c."attributes", c."counts_gross", to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
+  to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END) AS duration_ms,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $1::text[]) AS kind, (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $2::text[]) AS status, (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) AS usage,
   NULL AS records, NULL AS inputs, NULL AS output, NULL AS raw FROM (SELECT c.* FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.operation IS NOT NULL AND c.source = ANY($4::text[]) ORDER BY c.started_at DESC, c.id COLLATE "C" ASC NULLS LAST LIMIT $5::bigint OFFSET $6::bigint) c) t; -- a list
 
 -- spans.query:spansCount
@@ -46,10 +45,9 @@ SELECT t.key, t.value_type, count(*)::int AS span_count FROM (
 
 -- spans.query:traceCalls
 SELECT row_to_json(t)::text FROM (
-  SELECT c.id, c.trace_id, c.parent_id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
-  to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END) AS duration_ms, c.exception, c.operation, c.agent_name, c.agent_version,
-  c.linked_call_id, c.thread_id, c.user_id, c.run_id, c.run_step, c.run_step_end, c.attributes,
-  (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $1::text[]) AS kind, (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $2::text[]) AS status, (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) AS usage, c.counts_gross,
+  SELECT c."id", c."trace_id", c."parent_id", c."op_name", c."exception", c."operation", c."agent_name", c."agent_version", c."linked_call_id", c."thread_id", c."user_id", c."run_id", c."run_step", c."run_step_end", c."attributes", c."counts_gross", to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
+  to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END) AS duration_ms,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $1::text[]) AS kind, (CASE WHEN c.is_opaque THEN skein_safe_json(c.otel_dump) ELSE c.otel_dump END #>> $2::text[]) AS status, (CASE WHEN NOT (coalesce(c.response_id, '') LIKE '~%' AND c.usage -> 0 ->> 'requests' IS NOT DISTINCT FROM '0') THEN c.usage END) AS usage,
   (
   SELECT json_object_agg(model.llm_id, (
   SELECT json_build_object(

@@ -1,7 +1,7 @@
 -- Statements in the order of the code, written by `npm run generate:statements`: nothing reads them but people.
 
 -- call.entity
-COPY calls (project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, is_orphan, thread_id, turn_id, thread_source, run_id, run_step, user_id, counts_gross, has_unread_usage, operation, agent_name, agent_version, linked_call_id, attributes, inputs, otel_dump, ended_at, exception, run_step_end, has_descendant_error, response_id, summary, output, usage, source, own_source) FROM STDIN (FORMAT binary);
+COPY calls (project_id, id, is_opaque, has_unread_usage, trace_id, source, started_at, op_name, display_name, parent_id, thread_id, turn_id, user_id, run_id, operation, attributes, inputs, otel_dump, thread_source, agent_name, agent_version, linked_call_id, event_times, own_source, is_orphan, counts_gross, run_step, ended_at, exception, output, summary, response_id, usage, has_descendant_error, run_step_end) FROM STDIN (FORMAT binary);
 
 -- calls-erasing.query:startless
 SELECT c.project_id, array_agg(c.id) AS ids FROM (
@@ -75,76 +75,90 @@ SELECT coalesce(w.name, t.name) AS name, t.name IS NOT NULL AS is_there,
   ORDER BY t.name IS NULL, w.created_at, name LIMIT 1;
 
 -- calls.upsert:upsert
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
-  run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "is_orphan", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "thread_source", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::json[], $12::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "source", "own_source", "attributes", "inputs")) w
+INSERT INTO calls AS c (project_id, id, is_opaque, has_unread_usage, "op_name", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "started_at", "ended_at", "exception", "user_id", "run_id", "run_step", "run_step_end", "operation", "source", "attributes", "inputs", "output", "summary", "otel_dump", "is_orphan", "has_descendant_error", "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", "counts_gross", "event_times", "own_source")
+  SELECT $1::text, id, is_opaque::boolean, false, "op_name", "display_name", CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END, "parent_id", "thread_id", "turn_id", coalesce(started_at, end_started_at)::timestamptz, "ended_at"::timestamptz, "exception", "user_id", "run_id", "run_step"::int, "run_step_end"::int, "operation", coalesce(source, 'production'), "attributes", "inputs", "output", "summary", "otel_dump", coalesce("is_orphan"::boolean, false), coalesce("has_descendant_error"::boolean, false), "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", coalesce("counts_gross"::boolean, false), "event_times", "own_source"
+  FROM (SELECT w.*, NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::text AS "is_orphan", NULL::text AS "thread_source", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "output", NULL::json AS "summary", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::json[], $12::json[]) AS w ("id", "is_opaque", "op_name", "trace_id", "started_at", "user_id", "counts_gross", "source", "own_source", "attributes", "inputs")) w
   ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  ON CONFLICT (project_id, id) DO UPDATE SET "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "display_name" = CASE WHEN NOT (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  ELSE coalesce(excluded.display_name, c.display_name) END, "trace_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "started_at" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  ELSE CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END END, "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  ELSE CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -153,124 +167,108 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END, "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
   AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque;
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END, "is_opaque" = c.is_opaque OR excluded.is_opaque;
 
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
-  run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "is_orphan", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "thread_source", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::json[], $19::json[], $20::json[], $21::json[], $22::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "source", "own_source", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "summary", "output", "usage")) w
+INSERT INTO calls AS c (project_id, id, is_opaque, has_unread_usage, "op_name", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "started_at", "ended_at", "exception", "user_id", "run_id", "run_step", "run_step_end", "operation", "source", "attributes", "inputs", "output", "summary", "otel_dump", "is_orphan", "has_descendant_error", "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", "counts_gross", "event_times", "own_source")
+  SELECT $1::text, id, is_opaque::boolean, false, "op_name", "display_name", CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END, "parent_id", "thread_id", "turn_id", coalesce(started_at, end_started_at)::timestamptz, "ended_at"::timestamptz, "exception", "user_id", "run_id", "run_step"::int, "run_step_end"::int, "operation", coalesce(source, 'production'), "attributes", "inputs", "output", "summary", "otel_dump", coalesce("is_orphan"::boolean, false), coalesce("has_descendant_error"::boolean, false), "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", coalesce("counts_gross"::boolean, false), "event_times", "own_source"
+  FROM (SELECT w.*, NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::text AS "is_orphan", NULL::text AS "thread_source", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::json[], $19::json[], $20::json[], $21::json[], $22::json[]) AS w ("id", "is_opaque", "op_name", "trace_id", "started_at", "user_id", "counts_gross", "source", "own_source", "ended_at", "exception", "run_step_end", "has_descendant_error", "response_id", "end_started_at", "end_trace_id", "attributes", "inputs", "output", "summary", "usage")) w
   ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  ON CONFLICT (project_id, id) DO UPDATE SET "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "display_name" = CASE WHEN NOT (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  ELSE coalesce(excluded.display_name, c.display_name) END, "trace_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "started_at" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  ELSE CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END END, "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  ELSE CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -279,124 +277,108 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END, "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
   AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque;
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END, "is_opaque" = c.is_opaque OR excluded.is_opaque;
 
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
-  run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::json[], $27::json[], $28::json[], $29::json[], $30::json[], $31::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "source", "own_source", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")) w
+INSERT INTO calls AS c (project_id, id, is_opaque, has_unread_usage, "op_name", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "started_at", "ended_at", "exception", "user_id", "run_id", "run_step", "run_step_end", "operation", "source", "attributes", "inputs", "output", "summary", "otel_dump", "is_orphan", "has_descendant_error", "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", "counts_gross", "event_times", "own_source")
+  SELECT $1::text, id, is_opaque::boolean, false, "op_name", "display_name", CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END, "parent_id", "thread_id", "turn_id", coalesce(started_at, end_started_at)::timestamptz, "ended_at"::timestamptz, "exception", "user_id", "run_id", "run_step"::int, "run_step_end"::int, "operation", coalesce(source, 'production'), "attributes", "inputs", "output", "summary", "otel_dump", coalesce("is_orphan"::boolean, false), coalesce("has_descendant_error"::boolean, false), "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", coalesce("counts_gross"::boolean, false), "event_times", "own_source"
+  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::json AS "event_times", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::json[], $27::json[], $28::json[], $29::json[], $30::json[], $31::json[]) AS w ("id", "is_opaque", "op_name", "trace_id", "started_at", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "is_orphan", "thread_source", "source", "own_source", "ended_at", "exception", "run_step_end", "has_descendant_error", "response_id", "end_started_at", "end_trace_id", "attributes", "inputs", "otel_dump", "output", "summary", "usage")) w
   ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  ON CONFLICT (project_id, id) DO UPDATE SET "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "display_name" = CASE WHEN NOT (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  ELSE coalesce(excluded.display_name, c.display_name) END, "trace_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "started_at" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  ELSE CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END END, "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  ELSE CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -405,124 +387,108 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END, "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
   AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque;
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END, "is_opaque" = c.is_opaque OR excluded.is_opaque;
 
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
-  run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::json[], $18::json[], $19::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "attributes", "inputs", "otel_dump")) w
+INSERT INTO calls AS c (project_id, id, is_opaque, has_unread_usage, "op_name", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "started_at", "ended_at", "exception", "user_id", "run_id", "run_step", "run_step_end", "operation", "source", "attributes", "inputs", "output", "summary", "otel_dump", "is_orphan", "has_descendant_error", "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", "counts_gross", "event_times", "own_source")
+  SELECT $1::text, id, is_opaque::boolean, false, "op_name", "display_name", CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END, "parent_id", "thread_id", "turn_id", coalesce(started_at, end_started_at)::timestamptz, "ended_at"::timestamptz, "exception", "user_id", "run_id", "run_step"::int, "run_step_end"::int, "operation", coalesce(source, 'production'), "attributes", "inputs", "output", "summary", "otel_dump", coalesce("is_orphan"::boolean, false), coalesce("has_descendant_error"::boolean, false), "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", coalesce("counts_gross"::boolean, false), "event_times", "own_source"
+  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "output", NULL::json AS "summary", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::json[], $18::json[], $19::json[]) AS w ("id", "is_opaque", "op_name", "trace_id", "started_at", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "is_orphan", "thread_source", "attributes", "inputs", "otel_dump")) w
   ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  ON CONFLICT (project_id, id) DO UPDATE SET "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "display_name" = CASE WHEN NOT (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  ELSE coalesce(excluded.display_name, c.display_name) END, "trace_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "started_at" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  ELSE CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END END, "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  ELSE CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -531,124 +497,108 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END, "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
   AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque;
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END, "is_opaque" = c.is_opaque OR excluded.is_opaque;
 
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
-  run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::json[], $19::json[], $20::json[], $21::json[], $22::json[], $23::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "ended_at", "attributes", "inputs", "otel_dump", "summary", "output", "usage")) w
+INSERT INTO calls AS c (project_id, id, is_opaque, has_unread_usage, "op_name", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "started_at", "ended_at", "exception", "user_id", "run_id", "run_step", "run_step_end", "operation", "source", "attributes", "inputs", "output", "summary", "otel_dump", "is_orphan", "has_descendant_error", "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", "counts_gross", "event_times", "own_source")
+  SELECT $1::text, id, is_opaque::boolean, false, "op_name", "display_name", CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END, "parent_id", "thread_id", "turn_id", coalesce(started_at, end_started_at)::timestamptz, "ended_at"::timestamptz, "exception", "user_id", "run_id", "run_step"::int, "run_step_end"::int, "operation", coalesce(source, 'production'), "attributes", "inputs", "output", "summary", "otel_dump", coalesce("is_orphan"::boolean, false), coalesce("has_descendant_error"::boolean, false), "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", coalesce("counts_gross"::boolean, false), "event_times", "own_source"
+  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::json[], $19::json[], $20::json[], $21::json[], $22::json[], $23::json[]) AS w ("id", "is_opaque", "op_name", "trace_id", "started_at", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "is_orphan", "thread_source", "ended_at", "attributes", "inputs", "otel_dump", "output", "summary", "usage")) w
   ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  ON CONFLICT (project_id, id) DO UPDATE SET "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "display_name" = CASE WHEN NOT (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  ELSE coalesce(excluded.display_name, c.display_name) END, "trace_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "started_at" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  ELSE CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END END, "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  ELSE CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -657,124 +607,108 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END, "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
   AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque;
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END, "is_opaque" = c.is_opaque OR excluded.is_opaque;
 
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
-  run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::json[], $25::json[], $26::json[], $27::json[], $28::json[], $29::json[], $30::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")) w
+INSERT INTO calls AS c (project_id, id, is_opaque, has_unread_usage, "op_name", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "started_at", "ended_at", "exception", "user_id", "run_id", "run_step", "run_step_end", "operation", "source", "attributes", "inputs", "output", "summary", "otel_dump", "is_orphan", "has_descendant_error", "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", "counts_gross", "event_times", "own_source")
+  SELECT $1::text, id, is_opaque::boolean, false, "op_name", "display_name", CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END, "parent_id", "thread_id", "turn_id", coalesce(started_at, end_started_at)::timestamptz, "ended_at"::timestamptz, "exception", "user_id", "run_id", "run_step"::int, "run_step_end"::int, "operation", coalesce(source, 'production'), "attributes", "inputs", "output", "summary", "otel_dump", coalesce("is_orphan"::boolean, false), coalesce("has_descendant_error"::boolean, false), "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", coalesce("counts_gross"::boolean, false), "event_times", "own_source"
+  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::json[], $25::json[], $26::json[], $27::json[], $28::json[], $29::json[], $30::json[]) AS w ("id", "is_opaque", "op_name", "trace_id", "started_at", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "is_orphan", "thread_source", "ended_at", "exception", "run_step_end", "has_descendant_error", "response_id", "end_started_at", "end_trace_id", "attributes", "inputs", "otel_dump", "event_times", "output", "summary", "usage")) w
   ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  ON CONFLICT (project_id, id) DO UPDATE SET "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "display_name" = CASE WHEN NOT (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  ELSE coalesce(excluded.display_name, c.display_name) END, "trace_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "started_at" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  ELSE CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END END, "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  ELSE CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -783,124 +717,108 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END, "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
   AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque;
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END, "is_opaque" = c.is_opaque OR excluded.is_opaque;
 
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
-  run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::json[], $22::json[], $23::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump")) w
+INSERT INTO calls AS c (project_id, id, is_opaque, has_unread_usage, "op_name", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "started_at", "ended_at", "exception", "user_id", "run_id", "run_step", "run_step_end", "operation", "source", "attributes", "inputs", "output", "summary", "otel_dump", "is_orphan", "has_descendant_error", "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", "counts_gross", "event_times", "own_source")
+  SELECT $1::text, id, is_opaque::boolean, false, "op_name", "display_name", CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END, "parent_id", "thread_id", "turn_id", coalesce(started_at, end_started_at)::timestamptz, "ended_at"::timestamptz, "exception", "user_id", "run_id", "run_step"::int, "run_step_end"::int, "operation", coalesce(source, 'production'), "attributes", "inputs", "output", "summary", "otel_dump", coalesce("is_orphan"::boolean, false), coalesce("has_descendant_error"::boolean, false), "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", coalesce("counts_gross"::boolean, false), "event_times", "own_source"
+  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "output", NULL::json AS "summary", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::json[], $22::json[], $23::json[]) AS w ("id", "is_opaque", "op_name", "trace_id", "started_at", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "is_orphan", "thread_source", "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump")) w
   ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  ON CONFLICT (project_id, id) DO UPDATE SET "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "display_name" = CASE WHEN NOT (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  ELSE coalesce(excluded.display_name, c.display_name) END, "trace_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "started_at" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  ELSE CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END END, "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  ELSE CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -909,124 +827,108 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END, "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
   AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque;
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END, "is_opaque" = c.is_opaque OR excluded.is_opaque;
 
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
-  run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "started_at", NULL::text AS "trace_id", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "is_orphan", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "thread_source", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::json[], $6::json[], $7::json[]) AS w ("id", "is_opaque", "ended_at", "summary", "output", "usage")) w
+INSERT INTO calls AS c (project_id, id, is_opaque, has_unread_usage, "op_name", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "started_at", "ended_at", "exception", "user_id", "run_id", "run_step", "run_step_end", "operation", "source", "attributes", "inputs", "output", "summary", "otel_dump", "is_orphan", "has_descendant_error", "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", "counts_gross", "event_times", "own_source")
+  SELECT $1::text, id, is_opaque::boolean, false, "op_name", "display_name", CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END, "parent_id", "thread_id", "turn_id", coalesce(started_at, end_started_at)::timestamptz, "ended_at"::timestamptz, "exception", "user_id", "run_id", "run_step"::int, "run_step_end"::int, "operation", coalesce(source, 'production'), "attributes", "inputs", "output", "summary", "otel_dump", coalesce("is_orphan"::boolean, false), coalesce("has_descendant_error"::boolean, false), "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", coalesce("counts_gross"::boolean, false), "event_times", "own_source"
+  FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "trace_id", NULL::text AS "started_at", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::text AS "is_orphan", NULL::text AS "thread_source", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::json[], $6::json[], $7::json[]) AS w ("id", "is_opaque", "ended_at", "output", "summary", "usage")) w
   ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  ON CONFLICT (project_id, id) DO UPDATE SET "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "display_name" = CASE WHEN NOT (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  ELSE coalesce(excluded.display_name, c.display_name) END, "trace_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "started_at" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  ELSE CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END END, "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  ELSE CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -1035,124 +937,108 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END, "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
   AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque;
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END, "is_opaque" = c.is_opaque OR excluded.is_opaque;
 
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
-  run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "started_at", NULL::text AS "trace_id", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "is_orphan", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "thread_source", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::json[], $12::json[], $13::json[]) AS w ("id", "is_opaque", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "summary", "output", "usage")) w
+INSERT INTO calls AS c (project_id, id, is_opaque, has_unread_usage, "op_name", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "started_at", "ended_at", "exception", "user_id", "run_id", "run_step", "run_step_end", "operation", "source", "attributes", "inputs", "output", "summary", "otel_dump", "is_orphan", "has_descendant_error", "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", "counts_gross", "event_times", "own_source")
+  SELECT $1::text, id, is_opaque::boolean, false, "op_name", "display_name", CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END, "parent_id", "thread_id", "turn_id", coalesce(started_at, end_started_at)::timestamptz, "ended_at"::timestamptz, "exception", "user_id", "run_id", "run_step"::int, "run_step_end"::int, "operation", coalesce(source, 'production'), "attributes", "inputs", "output", "summary", "otel_dump", coalesce("is_orphan"::boolean, false), coalesce("has_descendant_error"::boolean, false), "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", coalesce("counts_gross"::boolean, false), "event_times", "own_source"
+  FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "trace_id", NULL::text AS "started_at", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::text AS "is_orphan", NULL::text AS "thread_source", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::json[], $12::json[], $13::json[]) AS w ("id", "is_opaque", "ended_at", "exception", "run_step_end", "has_descendant_error", "response_id", "end_started_at", "end_trace_id", "output", "summary", "usage")) w
   ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  ON CONFLICT (project_id, id) DO UPDATE SET "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "display_name" = CASE WHEN NOT (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  ELSE coalesce(excluded.display_name, c.display_name) END, "trace_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "started_at" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  ELSE CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END END, "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  ELSE CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -1161,124 +1047,108 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END, "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
   AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque;
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END, "is_opaque" = c.is_opaque OR excluded.is_opaque;
 
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
-  run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times" FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::json[], $26::json[], $27::json[], $28::json[], $29::json[], $30::json[], skein_traces($1, $2::text[], $10::text[], $17::text[])) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "new_trace", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage", "found_trace")) w
+INSERT INTO calls AS c (project_id, id, is_opaque, has_unread_usage, "op_name", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "started_at", "ended_at", "exception", "user_id", "run_id", "run_step", "run_step_end", "operation", "source", "attributes", "inputs", "output", "summary", "otel_dump", "is_orphan", "has_descendant_error", "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", "counts_gross", "event_times", "own_source")
+  SELECT $1::text, id, is_opaque::boolean, false, "op_name", "display_name", CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END, "parent_id", "thread_id", "turn_id", coalesce(started_at, end_started_at)::timestamptz, "ended_at"::timestamptz, "exception", "user_id", "run_id", "run_step"::int, "run_step_end"::int, "operation", coalesce(source, 'production'), "attributes", "inputs", "output", "summary", "otel_dump", coalesce("is_orphan"::boolean, false), coalesce("has_descendant_error"::boolean, false), "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", coalesce("counts_gross"::boolean, false), "event_times", "own_source"
+  FROM (SELECT w.*, NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times" FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::json[], $26::json[], $27::json[], $28::json[], $29::json[], $30::json[], skein_traces($1, $2::text[], $10::text[], $17::text[])) AS w ("id", "is_opaque", "op_name", "trace_id", "started_at", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "is_orphan", "thread_source", "new_trace", "ended_at", "exception", "run_step_end", "has_descendant_error", "response_id", "end_started_at", "end_trace_id", "attributes", "inputs", "otel_dump", "output", "summary", "usage", "found_trace")) w
   ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  ON CONFLICT (project_id, id) DO UPDATE SET "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "display_name" = CASE WHEN NOT (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  ELSE coalesce(excluded.display_name, c.display_name) END, "trace_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "started_at" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  ELSE CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END END, "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  ELSE CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -1287,125 +1157,109 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END, "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
   AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END, "is_opaque" = c.is_opaque OR excluded.is_opaque
   RETURNING project_id, id, trace_id;
 
-INSERT INTO calls AS c (
-  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
-  run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-  source, own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage")
-  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-  parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-  coalesce(source, 'production'), own_source, "operation", "agent_name", "agent_version", "linked_call_id", "attributes", "inputs", "otel_dump", "event_times", "summary", "output", "usage"
-  FROM (SELECT w.*, NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id" FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::json[], $19::json[], $20::json[], skein_traces($1, $2::text[], $10::text[], $17::text[])) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "is_orphan", "thread_id", "turn_id", "thread_source", "run_id", "run_step", "new_trace", "attributes", "inputs", "otel_dump", "found_trace")) w
+INSERT INTO calls AS c (project_id, id, is_opaque, has_unread_usage, "op_name", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "started_at", "ended_at", "exception", "user_id", "run_id", "run_step", "run_step_end", "operation", "source", "attributes", "inputs", "output", "summary", "otel_dump", "is_orphan", "has_descendant_error", "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", "counts_gross", "event_times", "own_source")
+  SELECT $1::text, id, is_opaque::boolean, false, "op_name", "display_name", CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END, "parent_id", "thread_id", "turn_id", coalesce(started_at, end_started_at)::timestamptz, "ended_at"::timestamptz, "exception", "user_id", "run_id", "run_step"::int, "run_step_end"::int, "operation", coalesce(source, 'production'), "attributes", "inputs", "output", "summary", "otel_dump", coalesce("is_orphan"::boolean, false), coalesce("has_descendant_error"::boolean, false), "thread_source", "response_id", "agent_name", "agent_version", "linked_call_id", "usage", coalesce("counts_gross"::boolean, false), "event_times", "own_source"
+  FROM (SELECT w.*, NULL::text AS "operation", NULL::text AS "agent_name", NULL::text AS "agent_version", NULL::text AS "linked_call_id", NULL::text AS "source", NULL::text AS "own_source", NULL::json AS "event_times", NULL::text AS "ended_at", NULL::json AS "output", NULL::json AS "summary", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS "end_started_at", NULL::text AS "end_trace_id" FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::json[], $19::json[], $20::json[], skein_traces($1, $2::text[], $10::text[], $17::text[])) AS w ("id", "is_opaque", "op_name", "trace_id", "started_at", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "is_orphan", "thread_source", "new_trace", "attributes", "inputs", "otel_dump", "found_trace")) w
   ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-  display_name = CASE WHEN NOT (excluded.op_name IS NOT NULL
+  ON CONFLICT (project_id, id) DO UPDATE SET "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "display_name" = CASE WHEN NOT (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN c.display_name WHEN (c.is_renamed OR (c.op_name IS NULL AND c.display_name IS NOT NULL)) THEN nullif(c.display_name, '')
-  ELSE coalesce(excluded.display_name, c.display_name) END,
-  started_at = CASE WHEN (excluded.op_name IS NOT NULL
+  ELSE coalesce(excluded.display_name, c.display_name) END, "trace_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "op_name" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."op_name" ELSE c."op_name" END, "parent_id" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."turn_id" ELSE c."turn_id" END, "started_at" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "run_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."run_step" ELSE c."run_step" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "attributes" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."attributes" ELSE c."attributes" END, "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."source" ELSE c."source" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  ELSE CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "operation" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END END, "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."operation" ELSE c."operation" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  ELSE CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "otel_dump" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."otel_dump" ELSE c."otel_dump" END, "is_orphan" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."is_orphan" ELSE c."is_orphan" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "thread_source" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."thread_source" ELSE c."thread_source" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "agent_name" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_name" ELSE c."agent_name" END, "agent_version" = CASE WHEN (excluded.op_name IS NOT NULL
@@ -1414,58 +1268,28 @@ INSERT INTO calls AS c (
   AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."agent_version" ELSE c."agent_version" END, "linked_call_id" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."linked_call_id" ELSE c."linked_call_id" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END, "counts_gross" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END,
-  "ended_at" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."usage" ELSE c."usage" END,
-  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."counts_gross" ELSE c."counts_gross" END, "event_times" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END,
-  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."event_times" ELSE c."event_times" END, "own_source" = CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."own_source" ELSE c."own_source" END, "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN (excluded.op_name IS NOT NULL
   AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
   AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
-  WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."inputs" END,
-  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
+  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN excluded."inputs" ELSE c."own_inputs" END END, "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
   AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END,
-  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN (excluded.op_name IS NOT NULL
-  AND (c.op_name IS NULL OR NOT ((c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)) OR (excluded.ended_at IS NULL AND c.ended_at IS NOT NULL
-  AND num_nulls(excluded.otel_dump, c.otel_dump) = 0)))) THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
-  WHEN ((excluded.ended_at IS NOT NULL OR excluded.output IS NOT NULL OR excluded.summary IS NOT NULL)
-  AND NOT (c.ended_at IS NOT NULL AND excluded.event_times IS NULL
-  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."output" END,
-  is_opaque = c.is_opaque OR excluded.is_opaque
+  AND coalesce(excluded.ended_at < c.ended_at, excluded.output IS NOT NULL OR excluded.summary IS NOT NULL))) THEN excluded."output" ELSE c."own_output" END END, "is_opaque" = c.is_opaque OR excluded.is_opaque
   RETURNING project_id, id, trace_id;
 
 -- orphans.query
-SELECT c.* FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT id, trace_id, parent_id, op_name, deleted_at IS NOT NULL AS is_deleted, linked_call_id, source, own_source
-  FROM calls WHERE project_id = $2::text AND id = t.id OFFSET 0) "c";
+SELECT c.* FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT c."id", c."trace_id", c."parent_id", c."op_name", c."linked_call_id", c."source", c."own_source", c.deleted_at IS NOT NULL AS is_deleted
+  FROM calls c WHERE c.project_id = $2::text AND c.id = t.id OFFSET 0) "c";
 
 -- orphans.query:childrenMark
 WITH found AS MATERIALIZED (
@@ -1487,10 +1311,8 @@ SELECT DISTINCT c.project_id, c.parent_id FROM calls c
 SELECT trace_id FROM skein_threaded($1, $2::text[]) t (trace_id);
 
 -- turns.query:turnsQuery
-SELECT row_number() OVER (ORDER BY c.started_at, c.id)::int AS place, c.id, c.parent_id, c.trace_id, c.thread_id, c.turn_id,
-  c.thread_source, c.is_orphan, c.is_span
-  FROM (SELECT c.* FROM unnest($1::text[]) t (trace_id) CROSS JOIN LATERAL (SELECT c.id, c.parent_id, c.trace_id, c.thread_id, c.turn_id, c.thread_source, c.is_orphan, c.started_at,
-  c.otel_dump IS NOT NULL AS is_span
+SELECT row_number() OVER (ORDER BY c.started_at, c.id)::int AS place, c."id", c."parent_id", c."trace_id", c."thread_id", c."turn_id", c."thread_source", c."is_orphan", c.is_span
+  FROM (SELECT c.* FROM unnest($1::text[]) t (trace_id) CROSS JOIN LATERAL (SELECT c."id", c."parent_id", c."trace_id", c."thread_id", c."turn_id", c."thread_source", c."is_orphan", c.started_at, c.otel_dump IS NOT NULL AS is_span
   FROM calls c WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = t.trace_id OFFSET 0) "c" LIMIT $3::bigint) c
   ORDER BY place;
 
@@ -1523,7 +1345,7 @@ WITH old AS (
   DELETE FROM calls c WHERE c.project_id = $5 AND c.id = ANY(ARRAY(SELECT id FROM old));
 
 -- calls.query:toCallRows
-SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, (c.turn_id || ''), c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+SELECT c."id", c."project_id", c."op_name", c."display_name", c."trace_id", c."parent_id", c."thread_id", (c.turn_id || ''), c."started_at", c."ended_at", c.exception, c."user_id", c."run_id", c."run_step", c."run_step_end", c."deleted_at", c.attributes, c.otel_dump, c."inputs", c."output", c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END), coalesce(c.display_name,
   CASE WHEN (starts_with(c.op_name, $1::text) OR starts_with(c.op_name, $2::text)) AND split_part(c.op_name, '/', $3::int) <> '' AND split_part(c.op_name, '/', $4::int) <> ''
   AND split_part(c.op_name, '/', $5::int) = 'op' AND strpos(split_part(c.op_name, '/', $6::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $7::int), ':', 1) END,
@@ -1552,7 +1374,7 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE OFFSET 0) "p" WHERE a.id <> c.id AND a.level < $14::int)
   SELECT bool_or(a.id = c.id) AND bool_or(a.is_orphan AND (a.started_at, a.id) < (c.started_at, c.id)) IS NOT TRUE FROM above a)))) AS is_root) r; -- a list
 
-SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, (c.turn_id || ''), c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+SELECT c."id", c."project_id", c."op_name", c."display_name", c."trace_id", c."parent_id", c."thread_id", (c.turn_id || ''), c."started_at", c."ended_at", c.exception, c."user_id", c."run_id", c."run_step", c."run_step_end", c."deleted_at", c.attributes, c.otel_dump, c."inputs", c."output", c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (CASE WHEN c.ended_at >= c.started_at THEN (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 END), coalesce(c.display_name,
   CASE WHEN (starts_with(c.op_name, $1::text) OR starts_with(c.op_name, $2::text)) AND split_part(c.op_name, '/', $3::int) <> '' AND split_part(c.op_name, '/', $4::int) <> ''
   AND split_part(c.op_name, '/', $5::int) = 'op' AND strpos(split_part(c.op_name, '/', $6::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $7::int), ':', 1) END,
@@ -1579,7 +1401,7 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   FROM (SELECT f.*, sum(octet_length(f.payload::text) + (coalesce(octet_length(f."scorer_tags"::text), 0) + coalesce(octet_length(f."scorer_tag_reasons"::text), 0) + coalesce(octet_length(f."scorer_tag_confidences"::text), 0) + coalesce(octet_length(f."scorer_ratings"::text), 0) + coalesce(octet_length(f."scorer_rating_reasons"::text), 0) + coalesce(octet_length(f."scorer_rating_confidences"::text), 0))) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
   FROM (SELECT f.* FROM feedback f WHERE f.project_id = $15 AND f.ref IN ($16::text || c.id, $17::text || c.id)
   ORDER BY f.created_at DESC, f.id DESC LIMIT $18::bigint) f) f
-  WHERE f.bytes <= $19::bigint) t) FROM (SELECT c.* FROM calls c WHERE c.project_id = $20 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND TRUE AND TRUE ORDER BY c.started_at ASC NULLS LAST, c.id COLLATE "C" ASC NULLS LAST ) c, LATERAL (SELECT c.trace_id, ((c.parent_id IS NULL OR c.is_orphan) AND (c.parent_id IS NULL OR ((SELECT TRUE FROM calls p WHERE p.project_id = $21 AND p.id = c.parent_id
+  WHERE f.bytes <= $19::bigint) t) FROM (SELECT c.* FROM calls c WHERE c.project_id = $20 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND TRUE AND TRUE ORDER BY c."started_at" ASC NULLS LAST, c."id" COLLATE "C" ASC NULLS LAST ) c, LATERAL (SELECT c.trace_id, ((c.parent_id IS NULL OR c.is_orphan) AND (c.parent_id IS NULL OR ((SELECT TRUE FROM calls p WHERE p.project_id = $21 AND p.id = c.parent_id
   AND (p.trace_id = c.trace_id AND p.op_name IS NOT NULL AND p.deleted_at IS NULL) IS TRUE LIMIT 1) IS NOT TRUE OR (
   WITH RECURSIVE above AS (
   SELECT p.id, p.parent_id, p.started_at, p.is_orphan, 1 AS level FROM calls p WHERE p.project_id = $22 AND p.id = c.parent_id
@@ -1626,10 +1448,7 @@ WITH
   WHERE i.project_id = $9 AND i.kind = 'call' AND i.id IN (SELECT id FROM deleted)))) AS made;
 
 -- calls.query:storedQuery
-SELECT c.id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.exception,
-  c.run_id AS "svc_run_id", c.run_step AS "svc_run_step", c.run_step_end AS "svc_run_step_end",
-  to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at,
-  c.attributes::text, c.inputs::text, c.output::text, c.summary::text, c.event_times::text, c.otel_dump::text
+SELECT c.id, c."op_name" AS "op_name", c."display_name" AS "display_name", c."trace_id" AS "trace_id", c."parent_id" AS "parent_id", c."thread_id" AS "thread_id", c."turn_id" AS "turn_id", to_char(c."started_at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "started_at", to_char(c."ended_at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "ended_at", c."exception" AS "exception", c."run_id" AS "svc_run_id", c."run_step" AS "svc_run_step", c."run_step_end" AS "svc_run_step_end", c."attributes"::text AS "attributes", c."inputs"::text AS "inputs", c."output"::text AS "output", c."summary"::text AS "summary", c."otel_dump"::text AS "otel_dump", c.event_times::text
   FROM calls c WHERE c.project_id = $1 AND c.id = ANY($2::text[]) AND c.op_name IS NOT NULL;
 
 -- calls.query:mostBytesQuery
@@ -1803,9 +1622,7 @@ INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, 
   count(*) FILTER (WHERE c.ended_at = c.started_at AND c.source = 'production') AS instant_count,
   sum((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE c.source = 'production') AS latency_sum, min((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE c.source = 'production') AS latency_min,
   max((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE c.source = 'production') AS latency_max, string_agg(int8send((CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint), ''::bytea ORDER BY (CASE WHEN c.ended_at >= c.started_at THEN extract(epoch FROM c.ended_at - c.started_at) * 1000000 END)::bigint) FILTER (WHERE c.source = 'production') AS latencies,
-  coalesce(sum(coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_column_size(c.output), 0)
-  + coalesce(pg_column_size(c.attributes), 0) + coalesce(pg_column_size(c.summary), 0)
-  + coalesce(pg_column_size(c.otel_dump), 0)), 0) AS bytes FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
+  coalesce(sum(coalesce(pg_column_size(c."attributes"), 0) + coalesce(pg_column_size(c."inputs"), 0) + coalesce(pg_column_size(c."output"), 0) + coalesce(pg_column_size(c."summary"), 0) + coalesce(pg_column_size(c."otel_dump"), 0)), 0) AS bytes FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
   AND c.started_at >= s.slot AND c.started_at < s.slot + interval '5 minutes') t
   WHERE t.call_count > 0 OR t.bytes > 0 RETURNING bytes::text;
 
@@ -2083,7 +1900,7 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
 
 -- call-usage.query:usageRows
 SELECT row_to_json(t)::text FROM (
-  SELECT c.id, c.parent_id, c.trace_id, c.linked_call_id, c.is_linked, c.response_id, c.counts_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, c.ended_at IS NULL AS is_running,
+  SELECT c."id", c."parent_id", c."trace_id", c."linked_call_id", c."response_id", c."counts_gross", c.is_linked, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, c.ended_at IS NULL AS is_running,
   octet_length(c.usage::text) > $1 AS is_large,
   CASE WHEN octet_length(c.usage::text) <= $2 THEN c.usage END AS usage,
   (
@@ -2120,7 +1937,7 @@ SELECT row_to_json(t)::text FROM (
   ) t; -- a list
 
 SELECT row_to_json(t)::text FROM (
-  SELECT c.id, c.parent_id, c.trace_id, c.linked_call_id, c.is_linked, c.response_id, c.counts_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, c.ended_at IS NULL AS is_running,
+  SELECT c."id", c."parent_id", c."trace_id", c."linked_call_id", c."response_id", c."counts_gross", c.is_linked, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, c.ended_at IS NULL AS is_running,
   octet_length(c.usage::text) > $1 AS is_large,
   CASE WHEN octet_length(c.usage::text) <= $2 THEN c.usage END AS usage,
   (

@@ -142,8 +142,8 @@ SELECT c.id, c.trace_id, c.thread_id, to_char(c.started_at AT TIME ZONE 'UTC', '
   ORDER BY c.started_at DESC, c.id DESC LIMIT $9::bigint;
 
 -- units.query:keysQuery
-SELECT c.id, ARRAY[CASE WHEN length((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[])::text) > 200
-  THEN 'sha256:' || encode(sha256(convert_to((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[])::text, 'UTF8')), 'hex') ELSE (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[])::text END]::text[] AS keys FROM calls c
+SELECT c.id, ARRAY[CASE WHEN length((CASE WHEN c.is_opaque THEN skein_safe_json(c."attributes") ELSE c."attributes" END #>> $1::text[])::text) > 200
+  THEN 'sha256:' || encode(sha256(convert_to((CASE WHEN c.is_opaque THEN skein_safe_json(c."attributes") ELSE c."attributes" END #>> $1::text[])::text, 'UTF8')), 'hex') ELSE (CASE WHEN c.is_opaque THEN skein_safe_json(c."attributes") ELSE c."attributes" END #>> $1::text[])::text END]::text[] AS keys FROM calls c
   WHERE c.project_id = $2 AND c.id IN (SELECT unnest($3::text[]));
 
 -- units.query:sizesQuery

@@ -43,7 +43,7 @@ SELECT c.digest, min(c.key) AS key, count(*)::int AS calls, count(c.score)::int 
   SELECT CASE WHEN num_nonnulls(c.keys[$1::int]) > 0 THEN coalesce(skein_content_sha256(c.keys[$2::int]), '-') END AS digest, left(c.keys[$3::int], $4::int) AS key,
   CASE WHEN abs(CASE c.score WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE skein_number(c.score) END) <= 1e100 THEN CASE c.score WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE skein_number(c.score) END END AS score
   FROM (
-  SELECT ARRAY[(CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $5::text[])::text]::text[] AS keys, (SELECT (CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #>> $6::text[]) FROM feedback f WHERE f.project_id = $7 AND f.ref IN ($8::text || c.id, $9::text || c.id) AND (f.feedback_type = ANY($10::text[]))
+  SELECT ARRAY[(CASE WHEN c.is_opaque THEN skein_safe_json(c."inputs") ELSE c."inputs" END #>> $5::text[])::text]::text[] AS keys, (SELECT (CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #>> $6::text[]) FROM feedback f WHERE f.project_id = $7 AND f.ref IN ($8::text || c.id, $9::text || c.id) AND (f.feedback_type = ANY($10::text[]))
   ORDER BY f.created_at DESC, f.id DESC LIMIT 1)::text AS score FROM calls c
   WHERE c.project_id = $11 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND
   CASE WHEN (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $12::text[]) IS NOT NULL THEN TRUE

@@ -1,5 +1,9 @@
 import { lookedUp, unseen } from '../platform/query/plans.js';
-import { sql, type Sql } from '../platform/query/sql.js';
+import { identifier, join, sql, type Sql } from '../platform/query/sql.js';
+import type { CallColumnName } from './calls/call.entity.js';
+
+export const columnsOfCall = (names: readonly CallColumnName[]) =>
+  join(names.map((name) => sql`c.${identifier(name)}`));
 
 /** Matches a row `c` of `calls` that has started and is not deleted. Spelled as in the partial indexes of the table. */
 const isVisible = sql`c.op_name IS NOT NULL AND c.deleted_at IS NULL`;

@@ -211,7 +211,7 @@ const BOUNDED: [RegExp, string][] = [
     /^\s*INSERT INTO calls/,
     'removes what a start or an end of as many bytes replaces, and reads none of it',
   ],
-  [/c\.otel_dump::text\s+FROM calls c/, 'LangfuseService takes a slot for more than 2 MiB'],
+  [/c\.event_times::text\s+FROM calls c/, 'LangfuseService takes a slot for more than 2 MiB'],
 ];
 
 unlessCluster('the coordinator does not see the blocks that its shards read').it(

@@ -1,3 +1,13 @@
+import { CALL_COLUMN_LIST } from '../../tracing/calls/call.entity.js';
+
+/** Names of the columns that queries may name, and that have the same name in both dialects. */
+const fieldsOfCalls = (areDocuments: boolean) =>
+  CALL_COLUMN_LIST.filter(
+    ({ returned, wire, type }) => returned && !wire && (type === 'json') === areDocuments,
+  )
+    .map(({ name }) => name)
+    .join(', ');
+
 /** Resources that agents may read in addition to calling tools. */
 export const RESOURCES: Record<string, { name: string; description: string; text: string }> = {
   'skein://glossary': {
@@ -31,7 +41,7 @@ Conditions:
 - {"$and":[…]} {"$or":[…]} {"$not":[<condition>]}
 - {"$contains":{"input":a,"substr":b,"case_insensitive":true}}
 
-Fields of calls: id, trace_id, parent_id, thread_id, turn_id, op_name, display_name, started_at, ended_at, exception; paths into inputs, output, attributes and summary (digits index lists);
+Fields of calls: ${fieldsOfCalls(false)}; paths into ${fieldsOfCalls(true)} (digits index lists);
 summary.<prefix>.status, summary.<prefix>.latency_ms, where <prefix> is svc, or weave in the dialect weave.
 
 Rules: a JSON value takes the type of the other side; a comparison with a missing value is not true; {"$literal":null} in $eq means that there is none.

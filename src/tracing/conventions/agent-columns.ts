@@ -1,14 +1,12 @@
 import { fits, isId, isStorable } from '../../platform/http/dto.js';
 import { isObject } from '../../platform/json/json-object.js';
+import type { CallColumnWith } from '../calls/call.entity.js';
 
 /** Maximum length of a name. An index entry holds the name, the project and the id, and has at most 2,704 bytes. */
 const MAX_NAME = 256;
 
-/** Columns that a span states about agents. `linked_call_id` is a call of another trace in which the span ran. */
-export type AgentColumns = Record<
-  'operation' | 'agent_name' | 'agent_version' | 'linked_call_id',
-  string | null | undefined
->;
+/** Columns that a span states about agents. */
+export type AgentColumns = Record<CallColumnWith<{ group: 'agent' }>, string | null | undefined>;
 
 /** Columns of a span from an agent, if nothing else is known of the span. */
 export const PLAIN_SPAN: AgentColumns = {

@@ -11,34 +11,40 @@ import {
   wireTime,
 } from '../../../platform/query/columns.js';
 import { allOf, identifier, isOneOf, join, sql, type Sql } from '../../../platform/query/sql.js';
-import { LATENCY_MS, visibleIn } from '../../../tracing/visible-calls.js';
+import type { StartedCall } from '../../../tracing/calls/call.entity.js';
+import { columnsOfCall, LATENCY_MS, visibleIn } from '../../../tracing/visible-calls.js';
 import { KNOWN_ATTRIBUTES } from './span-fields.js';
 import { SpanSource, type SpanSelection } from './span-source.js';
 
+const SPAN_COLUMNS = [
+  'id',
+  'trace_id',
+  'parent_id',
+  'op_name',
+  'exception',
+  'operation',
+  'agent_name',
+  'agent_version',
+  'linked_call_id',
+  'thread_id',
+  'user_id',
+  'run_id',
+  'run_step',
+  'run_step_end',
+  'attributes',
+  'counts_gross',
+] as const;
+
 /** A call with the values from which the fields of its span are computed. */
-export interface SpanSourceCall {
-  id: string;
-  trace_id: string;
-  parent_id: string | null;
-  op_name: string;
-  started_at: string;
-  ended_at: string | null;
+export interface SpanSourceCall extends Pick<
+  StartedCall,
+  (typeof SPAN_COLUMNS)[number] | 'started_at' | 'ended_at'
+> {
   duration_ms: number | null;
-  exception: string | null;
-  operation: string | null;
-  agent_name: string | null;
-  agent_version: string | null;
-  linked_call_id: string | null;
-  thread_id: string | null;
-  user_id: string | null;
-  run_id: string | null;
-  run_step: number | null;
-  run_step_end: number | null;
   attributes: Record<string, unknown>;
   kind: string | null;
   status: string | null;
   usage: object | null;
-  counts_gross: boolean;
   /** Only with costs. */
   records: object | null;
   /** Only with details. */
@@ -59,10 +65,9 @@ const DUMP = column.json(sql`c.otel_dump`, sql`c.is_opaque`);
 
 function spanColumns({ project_id, hasDocuments, hasRaw, hasCosts }: SpanDetails): Sql {
   const documents = hasDocuments ? sql`c.inputs, c.output` : sql`NULL AS inputs, NULL AS output`;
-  return sql`c.id, c.trace_id, c.parent_id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
-    ${wireTime(sql`c.ended_at`)} AS ended_at, ${LATENCY_MS} AS duration_ms, c.exception, c.operation, c.agent_name, c.agent_version,
-    c.linked_call_id, c.thread_id, c.user_id, c.run_id, c.run_step, c.run_step_end, c.attributes,
-    ${jsonAt(DUMP, ['kind']).sql} AS kind, ${jsonAt(DUMP, ['status', 'code']).sql} AS status, ${ownUsage} AS usage, c.counts_gross,
+  return sql`${columnsOfCall(SPAN_COLUMNS)}, ${wireTime(sql`c.started_at`)} AS started_at,
+    ${wireTime(sql`c.ended_at`)} AS ended_at, ${LATENCY_MS} AS duration_ms,
+    ${jsonAt(DUMP, ['kind']).sql} AS kind, ${jsonAt(DUMP, ['status', 'code']).sql} AS status, ${ownUsage} AS usage,
     ${hasCosts ? pricesOfCall(project_id) : sql`NULL`} AS records, ${documents}, ${hasRaw ? sql`c.otel_dump::text` : sql`NULL`} AS raw`;
 }
 

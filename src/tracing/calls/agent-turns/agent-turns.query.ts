@@ -2,7 +2,8 @@ import { textLock, lock } from '../../../platform/database/advisory-locks.js';
 import { textArray } from '../../../platform/query/binary-array.js';
 import { sql, type Sql } from '../../../platform/query/sql.js';
 import { AGENT_EVENTS, AGENT_SPANS, PROMPTS } from '../../conventions/agent-events.js';
-import type { AgentSpan, EventCall, SettledCall } from './agent-turns.js';
+import { columnsOfCall } from '../../visible-calls.js';
+import { type AgentSpan, EVENT_COLUMNS, type EventCall, type SettledCall } from './agent-turns.js';
 
 /** Advisory lock of one session of a coding agent, held while the turns of its calls are computed. */
 const SESSION = textLock(0x74757273);
@@ -26,19 +27,18 @@ export const sessionCalls = (
   from: string,
 ): Sql<EventCall> => sql`
   WITH events AS MATERIALIZED (
-    SELECT c.id, c.op_name, c.trace_id, c.parent_id, c.turn_id, c.linked_call_id, c.started_at, c.ended_at, c.is_orphan,
-      c.usage IS NOT NULL AS counts
+    SELECT ${columnsOfCall(EVENT_COLUMNS)}, c.started_at, c.ended_at, c.usage IS NOT NULL AS counts
     FROM calls c
     WHERE c.project_id = ${projectId} AND (c.thread_id || '') = ${session} AND c.thread_id IS NOT NULL
       AND c.op_name = ANY(${Object.keys(AGENT_EVENTS)}::text[]) AND c.otel_dump IS NULL AND c.deleted_at IS NULL)
-  SELECT e.id, e.op_name, e.trace_id, e.parent_id, e.turn_id, e.linked_call_id, e.is_orphan, e.counts,
-    ${microseconds(sql`e.started_at`)} AS started_us, ${microseconds(sql`e.ended_at`)} AS ended_us
-  FROM events e
-  WHERE e.started_at >= least(
+  SELECT ${columnsOfCall(EVENT_COLUMNS)}, c.counts,
+    ${microseconds(sql`c.started_at`)} AS started_us, ${microseconds(sql`c.ended_at`)} AS ended_us
+  FROM events c
+  WHERE c.started_at >= least(
       coalesce((SELECT max(p.started_at) FROM events p WHERE p.started_at <= ${from}::timestamptz AND ${IS_PROMPT}), ${from}::timestamptz),
       (SELECT min(p.started_at) FROM events p WHERE p.id IN (
         SELECT n.turn_id FROM events n WHERE coalesce(n.ended_at, n.started_at) >= ${from}::timestamptz)))
-  ORDER BY e.started_at, e.id LIMIT ${MAX_CALLS}::bigint`;
+  ORDER BY c.started_at, c.id LIMIT ${MAX_CALLS}::bigint`;
 
 export const agentSpans = (
   projectId: string,

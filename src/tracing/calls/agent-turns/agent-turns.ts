@@ -4,19 +4,23 @@ import {
   type EventRole,
   TURN_SPANS,
 } from '../../conventions/agent-events.js';
+import type { StartedCall } from '../call.entity.js';
+
+export const EVENT_COLUMNS = [
+  'id',
+  'op_name',
+  'trace_id',
+  'parent_id',
+  'turn_id',
+  'linked_call_id',
+  'is_orphan',
+] as const;
 
 /** Codex reports when an answer was complete, but not when it was requested. */
 const IS_UNTIMED = /^codex\./;
 
 /** A call made from an event, with the columns that decide its turn. Times are microseconds since 1970. */
-export interface EventCall {
-  id: string;
-  op_name: string;
-  trace_id: string;
-  parent_id: string | null;
-  turn_id: string | null;
-  linked_call_id: string | null;
-  is_orphan: boolean;
+export interface EventCall extends Pick<StartedCall, (typeof EVENT_COLUMNS)[number]> {
   started_us: string;
   ended_us: string | null;
   counts: boolean;

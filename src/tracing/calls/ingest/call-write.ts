@@ -45,6 +45,7 @@ export function startWrite(
   const attributes = unlessNull(documents?.attributes);
   const inputs = unlessNull(documents?.inputs);
   const otelDump = unlessNull(documents?.otel_dump);
+  const span = agentColumns(start, agent);
   return {
     projectId: start.project_id,
     id,
@@ -67,7 +68,11 @@ export function startWrite(
       inputs: inputs ?? '{}',
       otel_dump: otelDump,
       counts_gross: flag(countsGross(memberText(start, 'attributes', attributes, 'weave'))),
-      ...(agent === undefined ? plainAgent(start) : agent),
+      operation: span.operation,
+      agent_name: span.agent_name,
+      agent_version: span.agent_version,
+      linked_call_id: span.linked_call_id,
+      source: null,
       own_source: statedSource(start, attributes, source),
       event_times: eventTimes,
     },
@@ -92,14 +97,16 @@ function statedSource(
   return ownSource({ opName, isTop: !parent_id, attributes });
 }
 
-/** Returns the columns of a call that is no span. Its attributes are read like those of a span. */
-function plainAgent(start: CallStartDto): AgentColumns | null {
+/** Returns `known`, else the columns of a call that is no span. Its attributes are read like those of a span. */
+function agentColumns(
+  start: CallStartDto,
+  known: AgentColumns | null | undefined,
+): Partial<AgentColumns> {
+  if (known !== undefined) return known ?? {};
   const { attributes } = start as { attributes?: unknown };
-  if (!isObject(attributes)) return null;
-  return agentOf(
-    (name) => (Object.hasOwn(attributes, name) ? attributes[name] : undefined),
-    start.op_name,
-  );
+  if (!isObject(attributes)) return {};
+  const read = (name: string) => (Object.hasOwn(attributes, name) ? attributes[name] : undefined);
+  return agentOf(read, start.op_name) ?? {};
 }
 
 export function endWrite(

@@ -1,48 +1,37 @@
 import { copyInto, CopyRows, microsecondsOf } from '../../../platform/query/binary-copy.js';
 import { PRODUCTION } from '../../conventions/call-source.js';
+import { CALL_COLUMN_LIST } from '../call.entity.js';
 import type { CallWrite } from './calls.upsert.js';
 
+type SideValues = Record<string, string | null | undefined>;
+const NO_VALUES: SideValues = {};
+
+/** Columns whose values are made from the whole write. */
+const WHOLE = ['project_id', 'id', 'is_opaque', 'has_unread_usage', 'trace_id', 'source'];
+
+/** Names of the other columns by type: loops over names take 0.3 µs a row more than a line for each column. */
+function sideColumns(side: 'start' | 'end') {
+  const names = (...types: string[]) =>
+    CALL_COLUMN_LIST.filter(
+      ({ name, from, type }) => from === side && types.includes(type) && !WHOLE.includes(name),
+    ).map(({ name }) => name);
+  return {
+    times: names('timestamptz'),
+    texts: names('text', 'json'),
+    booleans: names('boolean'),
+    integers: names('int'),
+  };
+}
+
+const START = sideColumns('start');
+const END = sideColumns('end');
+
 /** Columns in the order in which `addRow` writes them. */
-const COPY = copyInto('calls', [
-  'project_id',
-  'id',
-  'is_opaque',
-  'op_name',
-  'started_at',
-  'display_name',
-  'trace_id',
-  'parent_id',
-  'is_orphan',
-  'thread_id',
-  'turn_id',
-  'thread_source',
-  'run_id',
-  'run_step',
-  'user_id',
-  'counts_gross',
-  'has_unread_usage',
-  'operation',
-  'agent_name',
-  'agent_version',
-  'linked_call_id',
-  'attributes',
-  'inputs',
-  'otel_dump',
-  'ended_at',
-  'exception',
-  'run_step_end',
-  'has_descendant_error',
-  'response_id',
-  'summary',
-  'output',
-  'usage',
-  'source',
-  'own_source',
-]);
+const COPY = copyInto('calls', [WHOLE, ...Object.values(START), ...Object.values(END)].flat());
 
 /**
- * True if the write alone decides what is stored of the call, as long as the call is not stored yet. COPY writes no
- * event times.
+ * True if the write alone decides what is stored of the call, as long as the call is not stored yet. Writes of events
+ * are upserted.
  */
 export const isWholeCall = ({ start }: CallWrite): boolean =>
   start !== undefined && !start.event_times && Boolean(start.trace_id || !start.parent_id);
@@ -64,46 +53,31 @@ export function copyCalls(
 }
 
 function addRow(rows: CopyRows, write: CallWrite): boolean {
-  const { start, end } = write;
   if (!isWholeCall(write)) return false;
-  const startedAt = microsecondsOf(start!.started_at!);
-  const endedAt = end ? microsecondsOf(end.ended_at!) : null;
-  if (startedAt === undefined || endedAt === undefined) return false;
   rows.begin();
   rows.text(write.projectId);
   rows.text(write.id);
   rows.boolean(write.isOpaque);
-  rows.text(start!.op_name);
-  rows.timestamp(startedAt);
-  rows.text(start!.display_name);
-  rows.text(traceOf(write));
-  rows.text(start!.parent_id);
-  rows.boolean(start!.is_orphan === 'true');
-  rows.text(start!.thread_id);
-  rows.text(start!.turn_id);
-  rows.text(start!.thread_source);
-  rows.text(start!.run_id);
-  rows.int32(step(start!.run_step));
-  rows.text(start!.user_id);
-  rows.boolean(start!.counts_gross === 'true');
   rows.boolean(false);
-  rows.text(start!.operation);
-  rows.text(start!.agent_name);
-  rows.text(start!.agent_version);
-  rows.text(start!.linked_call_id);
-  rows.text(start!.attributes);
-  rows.text(start!.inputs);
-  rows.text(start!.otel_dump);
-  rows.timestamp(endedAt);
-  rows.text(end?.exception);
-  rows.int32(step(end?.run_step_end));
-  rows.boolean(end?.has_descendant_error === 'true');
-  rows.text(end?.response_id);
-  rows.text(end?.summary);
-  rows.text(end?.output);
-  rows.text(end?.usage);
+  rows.text(traceOf(write));
   rows.text(sourceOrProduction(write));
-  rows.text(start!.own_source);
+  const isReadable =
+    addSide(rows, START, write.start!) && addSide(rows, END, write.end ?? NO_VALUES);
+  if (!isReadable) rows.undo();
+  return isReadable;
+}
+
+/** Returns false for a time that only PostgreSQL can read. */
+function addSide(rows: CopyRows, columns: typeof START, values: SideValues): boolean {
+  for (const name of columns.times) {
+    const text = values[name];
+    const time = text ? microsecondsOf(text) : null;
+    if (time === undefined) return false;
+    rows.timestamp(time);
+  }
+  for (const name of columns.texts) rows.text(values[name]);
+  for (const name of columns.booleans) rows.boolean(values[name] === 'true');
+  for (const name of columns.integers) rows.int32(integer(values[name]));
   return true;
 }
 
@@ -113,5 +87,5 @@ export const traceOf = ({ start, end }: CallWrite) =>
 
 export const sourceOrProduction = ({ start }: CallWrite) => start?.source ?? PRODUCTION;
 
-const step = (text: string | null | undefined) =>
+const integer = (text: string | null | undefined) =>
   text === null || text === undefined ? null : Number(text);

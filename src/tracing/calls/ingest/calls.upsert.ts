@@ -8,62 +8,17 @@ import {
   type Sql,
   sql,
 } from '../../../platform/query/sql.js';
-import type { AgentColumns } from '../../conventions/agent-columns.js';
+import { CALL_COLUMN_LIST, type CallColumnWith } from '../call.entity.js';
 import { withLogged } from '../messages/call-messages.query.js';
 
+type ColumnTexts<Name extends string> = Record<Name, string | null | undefined>;
 /**
- * Columns of a start and of an end, in groups. Texts are sent as the text of the column's type. A group without values
- * in a batch is not sent, since PostgreSQL makes a table of each array.
+ * Values as the text of the column's type. `new_trace` is the trace of a start that names none and whose parent is not
+ * stored. `markOrphans` sets `is_orphan`. `CallSources` sets `source`; null is production.
  */
-const START_TEXTS = ['op_name', 'started_at', 'trace_id', 'user_id', 'counts_gross'] as const;
-const MORE_START_TEXTS = [
-  'display_name',
-  'parent_id',
-  'is_orphan',
-  'thread_id',
-  'turn_id',
-  'thread_source',
-  'run_id',
-  'run_step',
-] as const;
-/** Columns of agents' spans: docs/adr/0135-agents.md. */
-const AGENT_TEXTS = ['operation', 'agent_name', 'agent_version', 'linked_call_id'] as const;
-/** `CallSources` sets `source`; null is production. `own_source` is the source that the call states itself. */
-const SOURCE_TEXTS = ['source', 'own_source'] as const;
-/** Columns of calls that events change: docs/adr/0055-langfuse.md. */
-const EVENT_DOCUMENTS = ['event_times'] as const;
-const NEW_TRACE = ['new_trace'] as const;
-const END_TEXTS = ['ended_at'] as const;
-const MORE_END_TEXTS = [
-  'exception',
-  'run_step_end',
-  'end_started_at',
-  'end_trace_id',
-  'has_descendant_error',
-  'response_id',
-] as const;
-const START_DOCUMENTS = ['attributes', 'inputs'] as const;
-const MORE_START_DOCUMENTS = ['otel_dump'] as const;
-const END_DOCUMENTS = ['summary', 'output', 'usage'] as const;
-
-type ColumnTexts<Names extends readonly string[]> = {
-  [Name in Names[number]]: string | null | undefined;
-};
-/**
- * `new_trace` is the trace of a start that names none and whose parent is not stored. `markOrphans` sets `is_orphan`.
- */
-type StartColumns = Partial<AgentColumns> &
-  Partial<ColumnTexts<typeof SOURCE_TEXTS>> &
-  Partial<ColumnTexts<typeof EVENT_DOCUMENTS>> &
-  ColumnTexts<typeof START_TEXTS> &
-  ColumnTexts<typeof MORE_START_TEXTS> &
-  ColumnTexts<typeof NEW_TRACE> &
-  ColumnTexts<typeof START_DOCUMENTS> &
-  ColumnTexts<typeof MORE_START_DOCUMENTS>;
+type StartColumns = ColumnTexts<CallColumnWith<{ from: 'start' }> | 'new_trace'>;
 /** `end_started_at` and `end_trace_id` are used until the start is stored. */
-type EndColumns = ColumnTexts<typeof END_TEXTS> &
-  ColumnTexts<typeof MORE_END_TEXTS> &
-  ColumnTexts<typeof END_DOCUMENTS>;
+type EndColumns = ColumnTexts<CallColumnWith<{ from: 'end' }> | 'end_started_at' | 'end_trace_id'>;
 
 export interface CallWrite {
   projectId: string;
@@ -76,27 +31,35 @@ export interface CallWrite {
   traceId?: string | null;
 }
 
-const DOCUMENTS = [
-  ...START_DOCUMENTS,
-  ...MORE_START_DOCUMENTS,
-  ...EVENT_DOCUMENTS,
-  ...END_DOCUMENTS,
-] as const;
-
+/**
+ * Columns of a start or an end that are sent together. A group without values in a batch is not sent, because
+ * PostgreSQL makes a table of each array.
+ */
 interface ColumnGroup {
   side: 'start' | 'end';
   texts: readonly string[];
   documents: readonly string[];
 }
+
+const SENT = CALL_COLUMN_LIST.filter(({ from }) => from);
+
+function columnGroup(side: ColumnGroup['side'], wanted?: string, ...more: string[]): ColumnGroup {
+  const columns = SENT.filter(({ from, group }) => from === side && group === wanted);
+  const names = (isDocument: boolean) =>
+    columns.filter(({ type }) => (type === 'json') === isDocument).map(({ name }) => name);
+  return { side, texts: [...names(false), ...more], documents: names(true) };
+}
+
+const NEW_TRACE: ColumnGroup = { side: 'start', texts: ['new_trace'], documents: [] };
 const COLUMN_GROUPS: readonly ColumnGroup[] = [
-  { side: 'start', texts: START_TEXTS, documents: START_DOCUMENTS },
-  { side: 'start', texts: MORE_START_TEXTS, documents: MORE_START_DOCUMENTS },
-  { side: 'start', texts: NEW_TRACE, documents: [] },
-  { side: 'start', texts: AGENT_TEXTS, documents: [] },
-  { side: 'start', texts: SOURCE_TEXTS, documents: [] },
-  { side: 'start', texts: [], documents: EVENT_DOCUMENTS },
-  { side: 'end', texts: END_TEXTS, documents: END_DOCUMENTS },
-  { side: 'end', texts: MORE_END_TEXTS, documents: [] },
+  columnGroup('start', 'usual'),
+  columnGroup('start'),
+  NEW_TRACE,
+  columnGroup('start', 'agent'),
+  columnGroup('start', 'source'),
+  columnGroup('start', 'event'),
+  columnGroup('end', 'usual'),
+  columnGroup('end', undefined, 'end_started_at', 'end_trace_id'),
 ];
 
 /**
@@ -122,13 +85,8 @@ const IS_RENAMED = sql`(c.is_renamed OR (c.op_name IS NULL AND c.display_name IS
 
 const list = (names: readonly string[]) => join(names.map(identifier));
 
-const replacedWhen = (isBrought: Sql, ...columns: string[]) =>
-  join(
-    columns.map((name) => {
-      const column = identifier(name);
-      return sql`${column} = CASE WHEN ${isBrought} THEN excluded.${column} ELSE c.${column} END`;
-    }),
-  );
+const brought = (isBrought: Sql, column: Sql, stored = column) =>
+  sql`CASE WHEN ${isBrought} THEN excluded.${column} ELSE c.${stored} END`;
 
 /** Column that an end may set too. The value of the start wins. */
 const startsValue = (name: string) => {
@@ -137,14 +95,53 @@ const startsValue = (name: string) => {
 };
 
 /** Columns of a start or an end to which log records may add: docs/adr/0059-messages-in-logs.md. */
-const loggedWhen = (isBrought: Sql, side: 'inputs' | 'output') => {
-  const [column, own] = [identifier(side), identifier(`own_${side}`)];
-  const brought = sql`CASE WHEN ${isBrought} THEN excluded.${column} ELSE c.${own} END`;
-  return sql`
-    ${own} = CASE WHEN c.logged IS NOT NULL THEN ${brought} END,
-    ${column} = CASE WHEN c.logged IS NOT NULL THEN ${withLogged(brought, sql`c.logged`, startsValue('trace_id'), side)}
-      WHEN ${isBrought} THEN excluded.${column} ELSE c.${column} END`;
+const loggedValues = (isBrought: Sql, side: 'inputs' | 'output') => {
+  const column = identifier(side);
+  const own = brought(isBrought, column, identifier(`own_${side}`));
+  return {
+    [`own_${side}`]: sql`CASE WHEN c.logged IS NOT NULL THEN ${own} END`,
+    [side]: sql`CASE WHEN c.logged IS NOT NULL THEN ${withLogged(own, sql`c.logged`, startsValue('trace_id'), side)}
+      ELSE ${brought(isBrought, column)} END`,
+  };
 };
+
+/** Casts from text to the type of a column. */
+const CASTS: Record<string, (column: Sql) => Sql> = {
+  int: (column) => sql`${column}::int`,
+  timestamptz: (column) => sql`${column}::timestamptz`,
+  boolean: (column) => sql`coalesce(${column}::boolean, false)`,
+};
+
+/** Values of a new row. */
+const INSERTED = {
+  ...Object.fromEntries(
+    SENT.map(({ name, type }) => [name, CASTS[type]?.(identifier(name)) ?? identifier(name)]),
+  ),
+  started_at: sql`coalesce(started_at, end_started_at)::timestamptz`,
+  trace_id: sql`CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END`,
+  source: sql`coalesce(source, 'production')`,
+};
+
+/** Values of a stored row, by column. A start replaces the columns of a start, and an end those of an end. */
+const UPDATED = {
+  ...Object.fromEntries(
+    SENT.map(({ name, from }) => [
+      name,
+      brought(from === 'start' ? IS_START : IS_END, identifier(name)),
+    ]),
+  ),
+  display_name: sql`CASE WHEN NOT ${IS_START} THEN c.display_name WHEN ${IS_RENAMED} THEN nullif(c.display_name, '')
+      ELSE coalesce(excluded.display_name, c.display_name) END`,
+  started_at: startsValue('started_at'),
+  trace_id: startsValue('trace_id'),
+  ...loggedValues(IS_START, 'inputs'),
+  ...loggedValues(IS_END, 'output'),
+  is_opaque: sql`c.is_opaque OR excluded.is_opaque`,
+};
+
+const UPDATES = join(
+  Object.entries(UPDATED).map(([name, value]) => sql`${identifier(name)} = ${value}`),
+);
 
 interface UpsertedCall {
   project_id: string;
@@ -157,7 +154,7 @@ function upsert(groups: readonly ColumnGroup[]): Sql<UpsertedCall> {
   const texts = ['id', 'is_opaque', ...groups.flatMap((group) => group.texts)];
   const documents = groups.flatMap((group) => group.documents);
   const absent = COLUMN_GROUPS.filter((group) => !groups.includes(group));
-  const isAnswering = groups.some((group) => group.texts === NEW_TRACE);
+  const isAnswering = groups.includes(NEW_TRACE);
   const project = new Parameter(null);
   const arrays = new Map(texts.map((name) => [name, sql`${new Parameter(null)}::text[]`]));
   const [ids, parents, newTraces] = ['id', 'parent_id', 'new_trace'].map((name) =>
@@ -174,25 +171,11 @@ function upsert(groups: readonly ColumnGroup[]): Sql<UpsertedCall> {
     names.push('found_trace');
   } else others.push(sql`NULL::text AS found_trace`);
   return sql<UpsertedCall>`
-  INSERT INTO calls AS c (
-    project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, thread_source, run_id,
-    run_step, user_id, is_orphan, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
-    source, own_source, ${list(AGENT_TEXTS)}, ${list(DOCUMENTS)})
-  SELECT ${project}::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-    CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
-    parent_id, thread_id, turn_id, thread_source, run_id, run_step::int, user_id, coalesce(is_orphan::boolean, false), ended_at::timestamptz, exception, run_step_end::int,
-    coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false,
-    coalesce(source, 'production'), own_source, ${list(AGENT_TEXTS)}, ${list(DOCUMENTS)}
+  INSERT INTO calls AS c (project_id, id, is_opaque, has_unread_usage, ${list(Object.keys(INSERTED))})
+  SELECT ${project}::text, id, is_opaque::boolean, false, ${join(Object.values(INSERTED))}
   FROM (SELECT ${join([sql`w.*`, ...others])} FROM unnest(${join(columns)}) AS w (${list(names)})) w
   ORDER BY id COLLATE "C"
-  ON CONFLICT (project_id, id) DO UPDATE SET
-    display_name = CASE WHEN NOT ${IS_START} THEN c.display_name WHEN ${IS_RENAMED} THEN nullif(c.display_name, '')
-      ELSE coalesce(excluded.display_name, c.display_name) END,
-    started_at = ${startsValue('started_at')}, trace_id = ${startsValue('trace_id')},
-    ${replacedWhen(IS_START, 'op_name', 'parent_id', 'is_orphan', 'thread_id', 'turn_id', 'thread_source', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump', 'counts_gross', ...SOURCE_TEXTS, ...AGENT_TEXTS, ...EVENT_DOCUMENTS)},
-    ${replacedWhen(IS_END, 'ended_at', 'exception', 'run_step_end', 'has_descendant_error', 'response_id', 'summary', 'usage')},
-    ${loggedWhen(IS_START, 'inputs')}, ${loggedWhen(IS_END, 'output')},
-    is_opaque = c.is_opaque OR excluded.is_opaque
+  ON CONFLICT (project_id, id) DO UPDATE SET ${UPDATES}
   ${isAnswering ? sql`RETURNING project_id, id, trace_id` : sql``}`;
 }
 

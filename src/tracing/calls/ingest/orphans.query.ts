@@ -9,16 +9,22 @@ import {
 } from '../../../platform/query/sql.js';
 import { sourceAttributes } from '../source/call-sources.query.js';
 import type { CallSource } from '../../conventions/call-source.js';
-import { isTopOrphan, visibleIn } from '../../visible-calls.js';
+import type { CallRow } from '../call.entity.js';
+import { columnsOfCall, isTopOrphan, visibleIn } from '../../visible-calls.js';
+
+const POSITION_COLUMNS = [
+  'id',
+  'trace_id',
+  'parent_id',
+  'op_name',
+  'linked_call_id',
+  'source',
+  'own_source',
+] as const;
 
 /** The position of a stored call in its tree. A call without an op has not started. */
-export interface TreePosition {
-  id: string;
-  trace_id: string | null;
-  parent_id: string | null;
-  op_name: string | null;
+export interface TreePosition extends Pick<CallRow, (typeof POSITION_COLUMNS)[number]> {
   is_deleted: boolean;
-  linked_call_id: string | null;
   source: CallSource;
   own_source: CallSource | null;
 }
@@ -26,8 +32,8 @@ export interface TreePosition {
 const POSITIONS = prepared<TreePosition>(
   'calls.places',
   sql`SELECT c.* FROM unnest(${null}::text[]) t (id) ${lookedUp(
-    sql`SELECT id, trace_id, parent_id, op_name, deleted_at IS NOT NULL AS is_deleted, linked_call_id, source, own_source
-      FROM calls WHERE project_id = ${new Parameter(null)}::text AND id = t.id`,
+    sql`SELECT ${columnsOfCall(POSITION_COLUMNS)}, c.deleted_at IS NOT NULL AS is_deleted
+      FROM calls c WHERE c.project_id = ${new Parameter(null)}::text AND c.id = t.id`,
     'c',
   )}`,
 );

@@ -2,8 +2,8 @@ import { projectLock } from '../../../platform/database/advisory-locks.js';
 import { textArray } from '../../../platform/query/binary-array.js';
 import { lookedUp } from '../../../platform/query/plans.js';
 import { sql } from '../../../platform/query/sql.js';
-import { visibleIn } from '../../visible-calls.js';
-import type { TurnChange, TurnRow } from './turns.js';
+import { columnsOfCall, visibleIn } from '../../visible-calls.js';
+import { TURN_COLUMNS, type TurnChange, type TurnRow } from './turns.js';
 
 /** Lock of a project, held while turns of traces are read and set. */
 export const TURNS = projectLock(0x7475726e);
@@ -13,11 +13,9 @@ export const turnsQuery = (
   traceIds: readonly string[],
   limit: number,
 ) => sql<TurnRow>`
-  SELECT row_number() OVER (ORDER BY c.started_at, c.id)::int AS place, c.id, c.parent_id, c.trace_id, c.thread_id, c.turn_id,
-    c.thread_source, c.is_orphan, c.is_span
+  SELECT row_number() OVER (ORDER BY c.started_at, c.id)::int AS place, ${columnsOfCall(TURN_COLUMNS)}, c.is_span
   FROM (SELECT c.* FROM unnest(${traceIds}::text[]) t (trace_id) ${lookedUp(
-    sql`SELECT c.id, c.parent_id, c.trace_id, c.thread_id, c.turn_id, c.thread_source, c.is_orphan, c.started_at,
-        c.otel_dump IS NOT NULL AS is_span
+    sql`SELECT ${columnsOfCall(TURN_COLUMNS)}, c.started_at, c.otel_dump IS NOT NULL AS is_span
       FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = t.trace_id`,
     'c',
   )} LIMIT ${limit}::bigint) c

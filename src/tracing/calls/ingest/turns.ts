@@ -1,13 +1,18 @@
+import type { StartedCall } from '../call.entity.js';
+
+export const TURN_COLUMNS = [
+  'id',
+  'parent_id',
+  'trace_id',
+  'thread_id',
+  'turn_id',
+  'thread_source',
+  'is_orphan',
+] as const;
+
 /** A visible call of a trace. `place` is its position in the order of the starts. */
-export interface TurnRow {
+export interface TurnRow extends Pick<StartedCall, (typeof TURN_COLUMNS)[number]> {
   place: number;
-  id: string;
-  parent_id: string | null;
-  trace_id: string;
-  thread_id: string | null;
-  turn_id: string | null;
-  thread_source: string | null;
-  is_orphan: boolean;
   is_span: boolean;
 }
 

@@ -34,6 +34,7 @@ import {
   sql,
   type Sql,
 } from '../../../platform/query/sql.js';
+import { CALL_COLUMN_LIST } from '../call.entity.js';
 import { isRoot, isTopOrphan, LATENCY_MS, visibleIn } from '../../visible-calls.js';
 import type {
   CallReadDto,
@@ -117,31 +118,36 @@ const costsColumn = (projectId: string): DerivedMember => ({
 /** Sum of tokens over all models of a call. NULL if the call reports no usage. */
 const tokens = (kind: Sql) => column.number(sql`(SELECT sum(u.${kind}) FROM ${usageRows()} u)`);
 
+const RETURNED = CALL_COLUMN_LIST.filter(({ returned }) => returned);
+/** Columns that bodies of starts and ends have. */
+const SENT = CALL_COLUMN_LIST.filter(({ from, isComputed }) => from && !isComputed);
+
+type CallColumn = (typeof CALL_COLUMN_LIST)[number];
+const fieldName = ({ name, wire: key }: CallColumn): string => (key ? wire()[key] : name);
+
+/** Constructors of the field that a column of each type becomes. */
+const FIELDS = {
+  text: column.text,
+  timestamptz: column.time,
+  int: (value: Sql) => column.number(value, { isInteger: true }),
+  boolean: column.bool,
+  json: (value: Sql) => column.json(value, sql`c.is_opaque`),
+  jsonb: (value: Sql) => column.json(value, sql`c.is_opaque`),
+};
+
 const fields = perDialect((): Columns => ({
-  id: column.text(sql`c.id`, { isNotNull: true }),
-  project_id: column.text(sql`c.project_id`, { isNotNull: true }),
-  op_name: column.text(sql`c.op_name`, { isNotNull: true }),
-  display_name: column.text(sql`c.display_name`),
-  trace_id: column.text(sql`c.trace_id`, { isNotNull: true }),
-  parent_id: column.text(sql`c.parent_id`),
-  thread_id: column.text(sql`c.thread_id`),
+  ...Object.fromEntries(
+    RETURNED.map((one) => [
+      fieldName(one),
+      FIELDS[one.type](sql`c.${identifier(one.name)}`, {
+        isNotNull: one.returned === 'always' || one.default !== undefined,
+      }),
+    ]),
+  ),
   turn_id: column.text(sql`(c.turn_id || '')`),
-  started_at: column.time(sql`c.started_at`, { isNotNull: true }),
-  ended_at: column.time(sql`c.ended_at`),
   exception: column.text(sql`c.exception`, {
     within: (bytes) => sql`skein_within(c.exception, ${bytes}::int)`,
   }),
-  [wire().userId]: column.text(sql`c.user_id`),
-  [wire().runId]: column.text(sql`c.run_id`),
-  [wire().runStep]: column.number(sql`c.run_step`, { isInteger: true }),
-  [wire().runStepEnd]: column.number(sql`c.run_step_end`, { isInteger: true }),
-  deleted_at: column.time(sql`c.deleted_at`),
-  operation: column.text(sql`c.operation`),
-  source: column.text(sql`c.source`, { isNotNull: true }),
-  attributes: column.json(sql`c.attributes`, sql`c.is_opaque`),
-  inputs: column.json(sql`c.inputs`, sql`c.is_opaque`),
-  output: column.json(sql`c.output`, sql`c.is_opaque`),
-  summary: column.json(sql`c.summary`, sql`c.is_opaque`),
   [`summary.${wire().summary}.status`]: column.text(sql`(${STATUS})`, {
     isNotNull: true,
     cases: STATUSES,
@@ -153,18 +159,18 @@ const fields = perDialect((): Columns => ({
   [`summary.${wire().summary}.total_tokens`]: tokens(sql`input_tokens + u.completion_tokens`),
 }));
 
-/** The stored size of the documents of the call `c`. It is found without reading the documents. */
-export const DOCUMENT_BYTES = sql`coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_column_size(c.output), 0)
-  + coalesce(pg_column_size(c.attributes), 0) + coalesce(pg_column_size(c.summary), 0)
-  + coalesce(pg_column_size(c.otel_dump), 0)`;
+const DOCUMENTS = SENT.flatMap(({ name, type }) =>
+  type === 'json' ? [sql`c.${identifier(name)}`] : [],
+);
 
-const DOCUMENTS = ['attributes', 'inputs', 'output', 'summary', 'otel_dump'];
+/** The stored size of the documents of the call `c`. It is found without reading the documents. */
+export const DOCUMENT_BYTES = join(
+  DOCUMENTS.map((document) => sql`coalesce(pg_column_size(${document}), 0)`),
+  ' + ',
+);
 
 /** Upper bound for the bytes of the documents of the call `c` without compression. */
-const MOST_BYTES = sql`(${join(
-  DOCUMENTS.map((name) => mostBytes(sql`c.${identifier(name)}`)),
-  ' + ',
-)})`;
+const MOST_BYTES = sql`(${join(DOCUMENTS.map(mostBytes), ' + ')})`;
 
 /**
  * Columns that are returned on request: the bytes of the call, the bytes of all calls of the trace at its root, and the
@@ -210,11 +216,13 @@ export const queryableColumns = (
 
 const OTEL_SPAN = 'otel_span';
 
-/** Columns that are returned only if `columns` names them, because clients do not know them. */
-const NAMED_ONLY = ['operation', 'source'];
-const columnNames = perDialect(() => Object.keys(fields()).filter((name) => !name.includes('.')));
-const answeredNames = perDialect(() => columnNames().filter((name) => !NAMED_ONLY.includes(name)));
-const ALWAYS = ['id', 'project_id', 'trace_id', 'op_name', 'started_at'];
+const columnNames = perDialect(() => RETURNED.map(fieldName));
+const answeredNames = perDialect(() =>
+  RETURNED.filter(({ returned }) => returned !== 'if named').map(fieldName),
+);
+const ALWAYS: string[] = RETURNED.flatMap(({ name, returned }) =>
+  returned === 'always' ? [name] : [],
+);
 
 /**
  * Returns the names of the columns to return. A path such as `inputs.model` requests the column with which it begins.
@@ -254,7 +262,7 @@ export function toCallRows(calls: Sql, extras: SummaryExtras, names: readonly st
       return { name, kind: 'extended', member: OTEL_SPAN, by: 'json' };
     }
     const { type, sql: value } = columns[name] as Operand | JsonColumn;
-    values.push(value);
+    values.push(type === 'bool' ? sql`${value}::text` : value);
     return { name, kind: type === 'text' || type === 'time' ? type : 'json' };
   });
   const roots = sql`LATERAL (SELECT c.trace_id, ${isRoot(extras.project_id)} AS is_root) r`;
@@ -412,14 +420,19 @@ export const deleteQuery = (
   )
   SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, ${whatIsMade(sql`SELECT id FROM deleted`)} AS made`;
 
+/** Values of bodies that are stored, in the form of the bodies. */
+const SENT_VALUES = SENT.map(({ name, type, wire: key }) => {
+  const value = sql`c.${identifier(name)}`;
+  const read =
+    type === 'json' ? sql`${value}::text` : type === 'timestamptz' ? wireTime(value) : value;
+  return sql`${read} AS ${identifier(key ? WIRE[key] : name)}`;
+});
+
 export const storedQuery = (
   projectId: string,
   ids: readonly string[],
 ): Sql<{ id: string } & Record<string, string | null | undefined>> => sql`
-  SELECT c.id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.exception,
-    c.run_id AS ${identifier(WIRE.runId)}, c.run_step AS ${identifier(WIRE.runStep)}, c.run_step_end AS ${identifier(WIRE.runStepEnd)},
-    ${wireTime(sql`c.started_at`)} AS started_at, ${wireTime(sql`c.ended_at`)} AS ended_at,
-    c.attributes::text, c.inputs::text, c.output::text, c.summary::text, c.event_times::text, c.otel_dump::text
+  SELECT c.id, ${join(SENT_VALUES)}, c.event_times::text
   FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
 
 export const mostBytesQuery = (projectId: string, ids: readonly string[]) => sql<{

@@ -2,12 +2,21 @@ import { pricesOfCall } from '../../pricing/prices.query.js';
 import { lookedUp } from '../../../platform/query/plans.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
-import { visibleIn } from '../../visible-calls.js';
+import { columnsOfCall, visibleIn } from '../../visible-calls.js';
 import type { BuiltinPrices } from '../read/cost-field.js';
 import { withDescendants, isMatch } from '../read/calls.query.js';
 import type { CallsUsageDto, TraceUsageDto } from './call-usage.dto.js';
 
 export const MAX_USAGE_BYTES = 1024 * 1024;
+
+export const USAGE_COLUMNS = [
+  'id',
+  'parent_id',
+  'trace_id',
+  'linked_call_id',
+  'response_id',
+  'counts_gross',
+] as const;
 
 /** Selects the spans that ran in these calls, in traces of their own. */
 const linkedTo = (projectId: string, calls: Sql, limit: number) => sql`
@@ -51,7 +60,7 @@ const usageRows = (
   { project_id, include_costs }: { project_id: string; include_costs?: boolean | null },
 ) => sql`
   SELECT row_to_json(t)::text FROM (
-    SELECT c.id, c.parent_id, c.trace_id, c.linked_call_id, c.is_linked, c.response_id, c.counts_gross, ${wireTime(sql`c.started_at`)} AS started_at, ${wireTime(sql`c.ended_at`)} AS ended_at, c.ended_at IS NULL AS is_running,
+    SELECT ${columnsOfCall(USAGE_COLUMNS)}, c.is_linked, ${wireTime(sql`c.started_at`)} AS started_at, ${wireTime(sql`c.ended_at`)} AS ended_at, c.ended_at IS NULL AS is_running,
       octet_length(c.usage::text) > ${MAX_USAGE_BYTES} AS is_large,
       CASE WHEN octet_length(c.usage::text) <= ${MAX_USAGE_BYTES} THEN c.usage END AS usage,
       ${include_costs ? pricesOfCall(project_id) : sql`NULL`} AS records

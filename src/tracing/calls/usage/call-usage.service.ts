@@ -17,7 +17,13 @@ import {
   type TraceUsageDto,
   USUAL_CALLS,
 } from './call-usage.dto.js';
-import { descendantUsage, matchingUsage, MAX_USAGE_BYTES } from './call-usage.query.js';
+import type { StartedCall } from '../call.entity.js';
+import {
+  descendantUsage,
+  matchingUsage,
+  MAX_USAGE_BYTES,
+  type USAGE_COLUMNS,
+} from './call-usage.query.js';
 import { rollUpUsage, type UsageCall, countTokens, TooManyEntries } from './usage-rollup.js';
 
 /** Maximum number of pairs of a call and a model in one answer. */
@@ -25,13 +31,8 @@ export const MAX_ENTRIES = 200_000;
 /** The usage of each call has at most `MAX_USAGE_BYTES`. */
 const CALLS_AT_ONCE = 32;
 
-interface CallUsageRow extends Priceable {
-  id: string;
-  parent_id: string | null;
-  trace_id: string;
-  response_id: string | null;
+interface CallUsageRow extends Priceable, Pick<StartedCall, (typeof USAGE_COLUMNS)[number]> {
   ended_at: string | null;
-  linked_call_id: string | null;
   /** True if the span ran in one of the other calls and was not requested itself. */
   is_linked: boolean;
   is_running: boolean;
