@@ -49,7 +49,7 @@ const STATES: State[] = [
   [`${P}/traces/demo-003?tab=more`],
   [`${P}/traces/demo-003?call=demo-003-1&tab=cost`],
   [`${P}/traces/demo-003?tab=feedback`],
-  [`${P}/traces/demo-010?call=demo-010-1&tab=compare`, press('With the one before')],
+  [`${P}/traces/demo-010?call=demo-010-1&tab=compare`, press('Compare with the previous call')],
   [`${P}/traces/demo-003?tab=raw`],
   [`${P}/threads`],
   [`${P}/threads/ticket-1045`],

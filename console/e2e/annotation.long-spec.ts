@@ -54,9 +54,9 @@ describeConsole('queues, and datasets made of traces', () => {
       ['Why', 'text'],
     ]) {
       await button(page, 'New question').click();
-      await page.getByLabel('What is asked').fill(name!);
+      await page.getByLabel('Question text').fill(name!);
       await page.getByLabel('Answer', { exact: true }).selectOption(kind!);
-      await button(page, 'Make the question').click();
+      await button(page, 'Create question').click();
       await page.getByLabel(name!, { exact: true }).and(page.locator(':checked')).waitFor();
     }
     expect(
@@ -82,7 +82,7 @@ describeConsole('queues, and datasets made of traces', () => {
     await other.getByText('2 of 2', { exact: true }).waitFor();
     expect(await violations(other)).toEqual([]);
     await press(other, ['2', 'Enter']);
-    await other.getByText('Nothing is left to begin').waitFor();
+    await other.getByText('No item is waiting').waitFor();
 
     await press(page, ['Enter']);
     await page.getByText('Answer a question first').waitFor();
@@ -91,9 +91,9 @@ describeConsole('queues, and datasets made of traces', () => {
     // while the service is away nothing is lost, and afterwards nothing is stored twice
     await page.route('**/progress', (route) => route.abort());
     await press(page, ['Enter']);
-    await page.getByText('Not saved yet').waitFor();
+    await page.getByText('Your answer is not saved yet').waitFor();
     await page.unroute('**/progress');
-    await page.getByText('Nothing is left to begin').waitFor();
+    await page.getByText('No item is waiting').waitFor();
     await page.getByText('2 of 2 done').waitFor();
     expect(
       await console.app
@@ -148,7 +148,7 @@ describeConsole('queues, and datasets made of traces', () => {
     await page.getByText('5 selected').waitFor();
     await button(page, 'Add to dataset').click();
     await page.getByLabel('Dataset', { exact: true }).fill('golden');
-    await page.getByText('A new dataset of this name.').waitFor();
+    await page.getByText('This makes a new dataset.').waitFor();
     await button(page, 'Remove the column 2').click();
     await page.getByLabel('Column 2', { exact: true }).fill('expected');
     const preview = page.getByRole('region', { name: 'First rows' });
@@ -158,7 +158,9 @@ describeConsole('queues, and datasets made of traces', () => {
     await page.getByLabel('Path 1').fill('inputs.question');
     expect(await violations(page)).toEqual([]);
     await button(page, 'Add to the dataset').click();
-    await page.getByText('5 rows added, 0 there before, 0 missing. Version 0 has 5.').waitFor();
+    await page
+      .getByText('5 rows added, 0 already in the dataset, 0 not found. Version 0 has 5 rows.')
+      .waitFor();
     await page.getByRole('link', { name: 'Open the dataset' }).click();
 
     const rows = page.getByRole('region', { name: 'Rows' }).getByRole('row');
@@ -179,7 +181,7 @@ describeConsole('queues, and datasets made of traces', () => {
 
     await button(page, 'Split').click();
     await page.getByLabel('Percent').first().fill('60');
-    await page.getByText('90 % together').waitFor();
+    await page.getByText('add up to 90 %').waitFor();
     await page.getByLabel('Percent').first().fill('50');
     await page.getByLabel('Percent').nth(1).fill('50');
     await page.getByLabel('Seed').fill('6');
@@ -196,7 +198,7 @@ describeConsole('queues, and datasets made of traces', () => {
     const page = await open('traces/c4');
     await button(page, 'Add to dataset').click();
     await page.getByLabel('Dataset', { exact: true }).fill('golden');
-    await page.getByText('It is there').waitFor();
+    await page.getByText('This dataset exists').waitFor();
     const reader = await open('traces/c4', { key: await console.app.aKey('reader') });
     await reader.getByRole('region', { name: 'Call', exact: true }).waitFor();
     expect(await button(reader, 'Add to dataset').count()).toBe(0);

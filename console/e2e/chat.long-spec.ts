@@ -134,7 +134,7 @@ describeConsole('conversations', () => {
         'answered',
         '(9,000 characters)',
         '"unheard":true',
-        'Also under Data: inputs.model',
+        'The tab Data also shows: inputs.model',
       ])
         await page.getByRole('tabpanel').getByText(text).waitFor();
       expect(await page.locator('main img').count()).toBe(0);

@@ -39,14 +39,14 @@ describeConsole('the columns of traces', () => {
     await page.getByRole('link', { name: 'op 229' }).waitFor();
     await page.getByRole('button', { name: 'Columns', exact: true }).click();
     for (const name of ['Cost', 'Feedback', 'User', 'Thread'])
-      await page.getByRole('button', { name: `Without ${name}` }).click();
+      await page.getByRole('button', { name: `Remove ${name}` }).click();
     await page.getByRole('button', { name: '+ Output' }).click();
-    await page.getByLabel('A path into the documents').fill('inputs.customer.plan');
-    await page.getByRole('button', { name: 'Add the path' }).click();
+    await page.getByLabel('Path into the documents of a call').fill('inputs.customer.plan');
+    await page.getByRole('button', { name: 'Add column' }).click();
     for (let n = 0; n < 2; n++)
-      await page.getByRole('button', { name: 'inputs.customer.plan further left' }).click();
+      await page.getByRole('button', { name: 'Move inputs.customer.plan left' }).click();
     expect(await violations(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.getByRole('button', { name: 'Apply', exact: true }).click();
     const heads = page.getByRole('columnheader');
     await page.getByText('plan 228', { exact: true }).waitFor();
     await page.getByText('Answer 228', { exact: true }).waitFor();

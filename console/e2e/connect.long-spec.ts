@@ -22,7 +22,7 @@ describeConsole('the way in', () => {
     const page = await console.open('/connect', { key: null });
     await page.getByLabel('API key').fill('skn_nonsense');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('alert').getByText('this is no valid key').waitFor();
+    await page.getByRole('alert').getByText('this is not a valid key').waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByLabel('API key').fill(console.app.key);
     await page.keyboard.press('Enter');
@@ -58,8 +58,8 @@ describeConsole('the way in', () => {
   it('makes a key, and shows the first call of the curl snippet without a reload', async () => {
     const page = await console.open('/connect?project=acme/first');
     await page.getByText('Waiting for the first call of acme/first').waitFor();
-    await page.getByRole('button', { name: 'Make a key for this project' }).click();
-    await page.getByText('Role writer, this project only').waitFor();
+    await page.getByRole('button', { name: 'Create a key for this project' }).click();
+    await page.getByText('It has the role writer in this project only').waitFor();
     await page.getByRole('tab', { name: 'curl' }).click();
     const snippet = await page.getByLabel('curl snippet').innerText();
     await run('sh', ['-c', snippet]);
@@ -72,8 +72,8 @@ describeConsole('the way in', () => {
     { language: 'Python', command: 'python3', args: ['-c'] },
   ])('has a snippet for $language that works', async ({ language, command, args }) => {
     const page = await console.open(`/connect?project=acme/${language}`);
-    await page.getByRole('button', { name: 'Make a key for this project' }).click();
-    await page.getByText('Role writer, this project only').waitFor();
+    await page.getByRole('button', { name: 'Create a key for this project' }).click();
+    await page.getByText('It has the role writer in this project only').waitFor();
     await page.getByRole('tab', { name: language }).click();
     const snippet = await page.getByLabel(`${language} snippet`).innerText();
     try {
@@ -89,10 +89,10 @@ describeConsole('the way in', () => {
     const page = await console.open('/connect', {
       key: await console.app.aKey('reader', ['acme/demo']),
     });
-    await page.getByText('an admin can make others').waitFor();
-    expect(await page.getByLabel('Entity and project; the first call makes it').inputValue()).toBe(
-      'acme/demo',
-    );
+    await page.getByText('An admin can create keys').waitFor();
+    expect(
+      await page.getByLabel('Entity and project; the first call creates it').inputValue(),
+    ).toBe('acme/demo');
     expect(await main(page).getByRole('button').allInnerTexts()).toEqual(['Copy']);
   });
 
@@ -115,10 +115,10 @@ describeConsole('the way in', () => {
     });
     expect(tool.text).toContain('"output":{"order":12345678901234567890,"weight_kg":1.0,');
     await page.goto(`${console.app.url}/console/connect`);
-    await page.getByRole('button', { name: 'Remove it' }).click();
+    await page.getByRole('button', { name: 'Remove demo data' }).click();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Erase the project' }).click();
-    await page.getByText(/^(Removed|Being removed in the background)\.$/).waitFor();
+    await page.getByText(/^The demo data is (being )?removed/).waitFor();
     const nothing = { calls: 0, feedback: 0, objects: 0, jobs: 0 };
     await until(async () => isDeepStrictEqual(await rows(), nothing));
   });

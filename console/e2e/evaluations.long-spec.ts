@@ -84,7 +84,9 @@ describeConsole('evaluations', () => {
     await runs.filter({ hasText: 'polite' }).getByRole('checkbox').check();
     await page.getByRole('link', { name: 'Compare 2 runs' }).click();
 
-    const scores = page.getByRole('table', { name: 'Scores of B beside A' }).getByRole('row');
+    const scores = page
+      .getByRole('table', { name: 'Scores of B compared with A' })
+      .getByRole('row');
     await scores.nth(1).waitFor();
     const [score, finding, n, a, b, difference, interval, p, holm, ...rest] = await cells(
       scores.nth(1),
@@ -109,10 +111,10 @@ describeConsole('evaluations', () => {
     await items.nth(10).waitFor({ state: 'detached' });
     expect(await items.getByText('worse', { exact: true }).count()).toBe(10);
     // an error rate gets better when it falls: the reader selects this, and the address keeps it
-    await page.getByRole('combobox', { name: 'Better is' }).selectOption('less');
+    await page.getByRole('combobox', { name: 'Better is' }).selectOption('lower');
     await rows.getByText('0 rows').waitFor();
     expect(page.url()).toContain('low=right');
-    await page.getByRole('combobox', { name: 'Better is' }).selectOption('more');
+    await page.getByRole('combobox', { name: 'Better is' }).selectOption('higher');
     await rows.getByText('10 rows').waitFor();
     const worst = items.nth(0);
     expect(await worst.innerText()).toContain('In which country is City');
@@ -132,7 +134,7 @@ describeConsole('evaluations', () => {
     expect(await violations(dark)).toEqual([]);
     await dark.getByRole('button', { name: 'Make baseline: B' }).click();
     await dark
-      .getByRole('table', { name: 'Scores of B beside A' })
+      .getByRole('table', { name: 'Scores of B compared with A' })
       .getByText('+83.3 pts')
       .waitFor();
     await dark.getByText('12 rows').first().waitFor();

@@ -72,7 +72,7 @@ describeConsole('what goes wrong while one works', () => {
   it.each([
     ['/nothing/here', 'There is no page at this address'],
     [`/p/${PROJECT}/nothing`, 'There is no page at this address'],
-    ['/p/acme/a%20b/traces', 'This is no name of a project'],
+    ['/p/acme/a%20b/traces', 'This is not the name of a project'],
     ['/p/acme/.../traces', 'No traces yet'],
   ])('%s has a page', async (path, text) => {
     const page = await console.open(path);
@@ -84,7 +84,7 @@ describeConsole('what goes wrong while one works', () => {
   it('says of a project that the key does not reach that it does not', async () => {
     const key = await console.app.aKey('reader', ['other/*']);
     const page = await open('traces', { key });
-    await page.getByText(`You do not reach ${PROJECT}`).waitFor();
+    await page.getByText(`You have no access to ${PROJECT}`).waitFor();
   });
 
   it('keeps a page that cannot be loaded within the frame, and opens it when the service is back', async () => {
@@ -104,7 +104,7 @@ describeConsole('what goes wrong while one works', () => {
 
   it('keeps a note until it is stored', async () => {
     const page = await open('traces/c7?tab=feedback');
-    await page.getByText('Nobody has said anything').waitFor();
+    await page.getByText('This call has no feedback yet').waitFor();
     await page.getByLabel('Note').fill('The tool is slow.');
     await page.route('**/feedback/create', (route) => route.abort());
     await page.keyboard.press('Enter');
@@ -117,8 +117,8 @@ describeConsole('what goes wrong while one works', () => {
       .getByText('The tool is slow.')
       .waitFor();
     expect(await page.getByLabel('Note').inputValue()).toBe('');
-    await page.getByRole('button', { name: /^Delete what I said/ }).click();
-    await page.getByText('Nobody has said anything').waitFor();
+    await page.getByRole('button', { name: /^Delete my feedback/ }).click();
+    await page.getByText('This call has no feedback yet').waitFor();
   });
 
   it('has one thumb a person, which can be taken back', async () => {
@@ -179,7 +179,7 @@ describeConsole('what goes wrong while one works', () => {
     await page.keyboard.press('j');
     await page.waitForURL(/call=one/);
     await page.getByRole('tab', { name: 'Feedback' }).click();
-    await page.getByText('Nobody has said anything').waitFor();
+    await page.getByText('This call has no feedback yet').waitFor();
     await page.keyboard.press('j');
     await page.waitForURL(/call=two/);
     expect(await selected(page).innerText()).toContain('two');
@@ -269,7 +269,7 @@ describeConsole('what goes wrong while one works', () => {
   it('keeps saved views away from objects', async () => {
     const page = await open('traces?q=status%3Derror');
     await page.getByRole('button', { name: 'Views' }).click();
-    await page.getByLabel('Keep what is shown now as').fill('Errors (ü)');
+    await page.getByLabel('Save this view as').fill('Errors (ü)');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('button', { name: 'Errors (ü) status=error' }).waitFor();
     await page.goto(`${console.app.url}/console/p/${PROJECT}/objects`);

@@ -52,18 +52,18 @@ describeConsole('keys and projects', () => {
     const page = await console.open('/keys');
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByLabel('User').fill('checkout-service');
-    await page.getByLabel('Reaches').fill('acme');
-    await page.getByText('acme is no project').waitFor();
-    expect(await page.getByRole('button', { name: 'Make the key' }).isDisabled()).toBe(true);
-    await page.getByLabel('Reaches').fill('acme/few, acme/most');
+    await page.getByLabel('Scopes').fill('acme');
+    await page.getByText('acme is not a scope').waitFor();
+    expect(await page.getByRole('button', { name: 'Create key' }).isDisabled()).toBe(true);
+    await page.getByLabel('Scopes').fill('acme/few, acme/most');
     await page.getByLabel('Role').selectOption('reader');
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press('Tab'); // focuses the expiry date
-    await page.getByRole('button', { name: 'Make the key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     const secret = await page.getByRole('dialog').locator('code').innerText();
     const { status } = await console.app.post('/projects/query', {}, { key: secret });
     expect(status).toBe(200);
-    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await page.content()).not.toContain(secret);
 
@@ -79,7 +79,7 @@ describeConsole('keys and projects', () => {
     await until(
       async () => (await console.app.post('/projects/query', {}, { key: secret })).status === 401,
     );
-    await page.getByRole('button', { name: 'Ended ones too' }).click();
+    await page.getByRole('button', { name: 'Show ended keys' }).click();
     await row.getByText('revoked').waitFor();
     expect(await row.getByRole('button').count()).toBe(0);
   });
@@ -89,7 +89,7 @@ describeConsole('keys and projects', () => {
     const page = await console.open('/keys', { key, theme: 'dark' });
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByLabel('User').fill('eve');
-    await page.getByLabel('Reaches').fill('*');
+    await page.getByLabel('Scopes').fill('*');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText("the scope * is outside the key's own").waitFor();
     expect(await violations(page)).toEqual([]);
@@ -103,7 +103,7 @@ describeConsole('keys and projects', () => {
     await page.getByRole('link', { name: 'Projects' }).waitFor();
     expect(await page.getByRole('link', { name: 'Keys' }).count()).toBe(0);
     await page.goto(`${console.app.url}/console/keys`);
-    await page.getByText('Keys are a matter of admins').waitFor();
+    await page.getByText('Only admins can see keys').waitFor();
     expect(asked.filter((url) => url.includes('/keys/'))).toEqual([]);
     expect(await page.locator('main').getByRole('button').count()).toBe(0);
   });

@@ -216,7 +216,7 @@ describeConsole('lists of what is stored while it is stored', () => {
         ids.slice(n, n + 2010).map((id, i) => aRoot(project, id, n + i)),
       );
     const page = await console.open(`/p/${project}/traces`);
-    const older = page.getByRole('button', { name: 'Older than these 10,000' });
+    const older = page.getByRole('button', { name: 'Show traces after these 10,000' });
     while (!(await older.isVisible()))
       await body(page).evaluate((list) => list.scrollTo(0, list.scrollHeight));
     await complete(project, [aRoot(project, 'newest', 20_000)]);
@@ -257,7 +257,7 @@ describeConsole('lists of what is stored while it is stored', () => {
     await row(page, 't0499').waitFor();
     expect(await reached(page, ['old', ...ids])).toEqual(ALL);
     await complete(project, [turn('later', 1000)]);
-    await page.getByRole('button', { name: 'Read again' }).click();
+    await page.getByRole('button', { name: 'Refresh' }).click();
     await row(page, 'later').waitFor();
   });
 });

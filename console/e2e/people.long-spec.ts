@@ -77,20 +77,20 @@ describeConsole('people', () => {
     const page = await signIn('root', '/people');
     await page.getByText('Nobody has a role here yet').waitFor();
     expect(new URL(page.url()).pathname).toBe('/console/people');
-    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByRole('button', { name: 'Add member' }).click();
     await page.getByLabel('E-mail').fill('pat@example.com');
     expect(await page.getByLabel('Signs in with').locator('option').allInnerTexts()).toEqual([
       'Acme',
       'Other',
     ]);
-    await page.getByLabel('In', { exact: true }).fill('acme/demo');
+    await page.getByRole('dialog').getByLabel('Scope').fill('acme/demo');
     await page
       .getByText('pat@example.com will be able to see what was recorded in acme/demo.')
       .waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Give the role' }).click();
     const row = page.getByRole('table', { name: 'Members' }).getByRole('row', { name: 'pat@' });
-    await row.getByText('not yet').waitFor();
+    await row.getByText('never').waitFor();
 
     const reader = await signIn('pat', '/my-keys');
     await reader.getByText('You have no key').waitFor();
@@ -99,18 +99,18 @@ describeConsole('people', () => {
     await reader.getByRole('button', { name: 'New key' }).click();
     expect(await reader.getByLabel('User').count()).toBe(0);
     expect(await reader.getByLabel('Role').locator('option').count()).toBe(1);
-    await reader.getByLabel('Reaches').fill('acme/demo');
-    await reader.getByRole('button', { name: 'Make the key' }).click();
+    await reader.getByLabel('Scopes').fill('acme/demo');
+    await reader.getByRole('button', { name: 'Create key' }).click();
     const secret = await reader.getByRole('dialog').locator('code').innerText();
     const stats = () =>
       console.app.post('/calls/query_stats', { project_id: 'acme/demo' }, { key: secret });
     expect((await stats()).status).toBe(200);
-    await reader.getByRole('button', { name: 'I have it' }).click();
+    await reader.getByRole('button', { name: 'Close' }).click();
     await reader.getByRole('table', { name: 'My keys' }).getByText('acme/demo').waitFor();
     expect(await violations(reader)).toEqual([]);
     for (const [path, words] of [
-      ['/people', 'People are a matter of admins'],
-      ['/audit', 'The audit is a matter of admins'],
+      ['/people', 'Only admins can see people'],
+      ['/audit', 'Only admins can see the audit'],
     ] as const) {
       await reader.goto(`${console.app.url}/console${path}`);
       await reader.getByText(words).waitFor();

@@ -63,7 +63,7 @@ describeConsole('promoting a checkpoint', () => {
     await gate.getByRole('button', { name: 'Compare' }).click();
     await page.getByText('Not passed.').waitFor(); // the gate needs 20 rows by default, and has 8
     expect(await page.getByRole('button', { name: 'Promote step 1' }).isDisabled()).toBe(true);
-    await gate.getByLabel('Rows, at least').fill('8');
+    await gate.getByLabel('Minimum of rows').fill('8');
     await gate.getByRole('button', { name: 'Compare' }).click();
     await page.getByText('Passed.', { exact: true }).waitFor();
     const rows = page.getByRole('table', { name: 'Rows', exact: true }).getByRole('row');
@@ -171,9 +171,9 @@ describeConsole('promoting a checkpoint', () => {
     await preview.complete(job_id, lease_token);
     await page.goto(`${console.app.url}/console/p/${PROJECT}/training?tab=tainted`);
     await page.getByText('Nothing is tainted').waitFor();
-    const reach = page.getByRole('form', { name: 'What a purge would reach' });
+    const reach = page.getByRole('form', { name: 'Effect of a purge' });
     await reach.getByLabel('Or calls').fill('gone0');
-    await reach.getByRole('button', { name: 'Show what it reaches' }).click();
+    await reach.getByRole('button', { name: 'Show the effect of a purge' }).click();
     const made = page
       .getByRole('table', { name: 'Checkpoints' })
       .getByRole('row', { name: 'agent:step3' });
@@ -182,7 +182,7 @@ describeConsole('promoting a checkpoint', () => {
     expect(await page.getByRole('button', { name: 'Train again' }).count()).toBe(0);
     await post('/calls/purge', { call_ids: ['gone0'] });
     await reach.getByLabel('Or calls').fill('');
-    await reach.getByRole('button', { name: 'Show what is marked' }).click();
+    await reach.getByRole('button', { name: 'Show what is tainted' }).click();
     await made.getByRole('button', { name: 'Train again' }).click();
     expect(await violations(page)).toEqual([]);
     const dialog = page.getByRole('dialog');

@@ -62,7 +62,7 @@ const PICTURES = [
     path: `${PROJECT}/traces/demo-010?call=demo-010-1`,
     prepare: async (page) => {
       await page.getByRole('tab', { name: 'Compare' }).click();
-      await page.getByRole('button', { name: 'With the one before' }).click();
+      await page.getByRole('button', { name: 'Compare with the previous call' }).click();
     },
   },
   { name: 'threads', path: `${PROJECT}/threads` },

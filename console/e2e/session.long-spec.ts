@@ -76,7 +76,9 @@ describeConsole('a session of debugging', () => {
     await page.getByRole('button', { name: 'Add to dataset' }).click();
     await page.getByLabel('Dataset', { exact: true }).fill('lost-parcels');
     await page.getByRole('button', { name: 'Add to the dataset' }).click();
-    await page.getByText('5 rows added, 0 there before, 0 missing. Version 0 has 5.').waitFor();
+    await page
+      .getByText('5 rows added, 0 already in the dataset, 0 not found. Version 0 has 5 rows.')
+      .waitFor();
     await page.getByRole('link', { name: 'Open the dataset' }).click();
     await page.getByRole('region', { name: 'Rows' }).getByText('Where is parcel 5?').waitFor();
   });
@@ -125,8 +127,8 @@ describeConsole('a session of debugging', () => {
     await page.getByRole('link', { name: 'find_parcel' }).waitFor();
     await page.locator('body').press('?');
     await page
-      .getByRole('dialog', { name: 'Keys' })
-      .getByText('The next call that failed')
+      .getByRole('dialog', { name: 'Keyboard shortcuts' })
+      .getByText('Go to the next call that failed')
       .waitFor();
     expect(await violations(page)).toEqual([]);
   });

@@ -77,14 +77,14 @@ describeConsole('what spans are', () => {
       },
     ]);
     const page = await console.open(`/p/${PROJECT}/traces/md`);
-    const chat = page.getByRole('group', { name: 'What was said' });
+    const chat = page.getByRole('group', { name: 'Messages' });
     await chat.locator('strong', { hasText: 'bold' }).waitFor();
     await chat.getByRole('listitem').filter({ hasText: /^one$/ }).waitFor();
     await chat.getByText('https://evil.example/x').waitFor();
     await chat.getByText('<img src=').waitFor();
     expect(await chat.locator('a, img').count()).toBe(0);
     expect(await violations(page)).toEqual([]);
-    await chat.getByRole('button', { name: 'As written' }).click();
+    await chat.getByRole('button', { name: 'Plain text' }).click();
     await chat.getByText('It is **bold**').waitFor();
   });
 

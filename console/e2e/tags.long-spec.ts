@@ -61,7 +61,7 @@ describeConsole('tags', () => {
     const box = dialog.getByLabel('Tag', { exact: true });
     expect(await dialog.getByRole('button', { name: 'Add' }).isDisabled()).toBe(true);
     await box.fill('x'.repeat(65));
-    await dialog.getByText('A tag has at most 64 characters, and this one 65.').waitFor();
+    await dialog.getByText('A tag has at most 64 characters. This one has 65.').waitFor();
     expect(await dialog.getByRole('button', { name: 'Add' }).isDisabled()).toBe(true);
     expect(await dialog.getByRole('button', { name: 'Remove' }).isDisabled()).toBe(true);
     expect(await violations(page)).toEqual([]);
@@ -154,7 +154,7 @@ describeConsole('tags', () => {
     await tags.getByText('from elsewhere').waitFor();
     const box = page.getByLabel('Tag', { exact: true });
     await box.fill('y'.repeat(65));
-    await page.getByText('A tag has at most 64 characters, and this one 65.').waitFor();
+    await page.getByText('A tag has at most 64 characters. This one has 65.').waitFor();
     await box.fill('seen');
     await box.press('Enter');
     await tags.getByText('seen', { exact: true }).waitFor();

@@ -98,7 +98,7 @@ describeConsole('the page of threads', () => {
     await complete(Array.from({ length: 25 }, (_, n) => aTurn('long', n, {})));
     const page = await console.open(`/p/${PROJECT}/threads/long`);
     await page.getByText('Answer 19').waitFor();
-    await page.getByRole('button', { name: 'Later turns' }).click();
+    await page.getByRole('button', { name: 'Show later turns' }).click();
     await page.getByText('Answer 24').waitFor();
   });
 

@@ -145,7 +145,7 @@ describeConsole('the page of a trace', () => {
     });
     const page = await open('root?call=root');
     await page.getByRole('tab', { name: 'Feedback' }).click();
-    await pane(page).getByText('Nobody has said anything').waitFor();
+    await pane(page).getByText('This call has no feedback yet').waitFor();
     const given = page.getByRole('list', { name: 'Feedback given' });
     await page.getByRole('button', { name: 'Good' }).click();
     await given.getByRole('img', { name: 'Good' }).waitFor();
@@ -194,7 +194,7 @@ describeConsole('the page of a trace', () => {
     ]);
     const page = await open('ab?call=b');
     await page.getByRole('tab', { name: 'Compare' }).click();
-    await page.getByRole('button', { name: 'With the one before' }).click();
+    await page.getByRole('button', { name: 'Compare with the previous call' }).click();
     const lines = page.getByRole('region', { name: 'Differences' });
     await lines.getByText('1.5').waitFor();
     const changed = await lines.locator('[data-state="changed"]').allInnerTexts();

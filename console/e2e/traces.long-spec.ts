@@ -208,7 +208,7 @@ describeConsole('the page of traces', () => {
     const page = await console.open('/p/acme/many/traces?q=status%3Derror');
     await page.getByText('7', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Views' }).click();
-    await page.getByLabel('Keep what is shown now as').fill('Failures of the week');
+    await page.getByLabel('Save this view as').fill('Failures of the week');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('button', { name: 'Failures of the week status=error' }).waitFor();
     expect(await violations(page)).toEqual([]);

@@ -42,7 +42,7 @@ describeConsole('the pages of training', () => {
   it('shows what a trainer reports as it comes, and forgets an attempt that is tried again', async () => {
     const job = await preview.aJob(model);
     await go(`${PATH}/jobs/${job}`);
-    await page.getByText('Nothing is reported yet').waitFor();
+    await page.getByText('The trainer has reported no events yet').waitFor();
     const first = await claimed();
     await preview.start(job, first.lease);
     await events().getByText('Training started').waitFor(); // without a reload
@@ -168,16 +168,20 @@ describeConsole('the pages of training', () => {
     const form = page.getByRole('group', { name: 'The recipe as a form' });
     const json = page.getByRole('textbox', { name: 'Recipe' });
     const look = page.getByRole('region', { name: 'Preview' });
-    await form.getByLabel('Percent held back').fill('0');
+    await form.getByLabel('Percent for evaluation').fill('0');
     // one click applies the hint
     await look.getByRole('button', { name: 'Set it to 0' }).click();
-    await look.getByText('reward.missing leaves out 1 unit; 0 would not.').waitFor();
+    await look.getByText('reward.missing leaves out 1 unit. The value 0 would keep it.').waitFor();
     // a refused value is reported at its field and in the JSON
     await form.getByLabel('Weight').fill('1.x');
     await form.getByText('must be a number').waitFor();
     expect(await form.getByLabel('Weight').getAttribute('aria-invalid')).toBe('true');
     expect(await violations(page)).toEqual([]);
-    await page.getByRole('list', { name: 'What is refused' }).getByRole('button').first().click();
+    await page
+      .getByRole('list', { name: 'Errors of the recipe' })
+      .getByRole('button')
+      .first()
+      .click();
     const selected = await json.evaluate((box: HTMLTextAreaElement) =>
       box.value.slice(box.selectionStart, box.selectionEnd),
     );
@@ -186,7 +190,7 @@ describeConsole('the pages of training', () => {
     await json.fill((await json.inputValue()).replace('"1.x"', '1.0'));
     expect(await form.getByLabel('Weight').inputValue()).toBe('1.0');
     await json.fill(`${await json.inputValue()} oops`);
-    await page.getByText('no JSON at character').waitFor();
+    await page.getByText('not JSON at character').waitFor();
     expect(await form.getByLabel('Weight').isDisabled()).toBe(true);
     await json.fill((await json.inputValue()).replace(' oops', ''));
     await page.reload();
@@ -210,7 +214,7 @@ describeConsole('the pages of training', () => {
     await page.getByRole('heading', { name: 'Build of mine' }).waitFor();
     const lint = page.getByRole('table', { name: 'Lints' }).getByRole('row', { name: /sampling/ });
     await lint.getByRole('link').first().waitFor();
-    await page.getByRole('button', { name: 'Train a model on it' }).click();
+    await page.getByRole('button', { name: 'Train a model on this build' }).click();
     await page.getByRole('dialog').getByLabel('Model').selectOption('agent');
     await page.getByRole('button', { name: 'Submit the job' }).click();
     await page.getByRole('heading', { name: /^Job / }).waitFor();
@@ -244,9 +248,9 @@ describeConsole('the pages of training', () => {
     });
     const asked = page.waitForRequest((request) => isOlder(request.postData()));
     const ended = page.waitForEvent('requestfailed', (request) => isOlder(request.postData()));
-    await form.getByLabel('The newest units').fill('1');
+    await form.getByLabel('Newest units, at most').fill('1');
     await asked;
-    await form.getByLabel('The newest units').fill('2');
+    await form.getByLabel('Newest units, at most').fill('2');
     const units = page.getByLabel('Counts').locator('div', { hasText: 'Units' }).locator('dd');
     await units.getByText('2', { exact: true }).waitFor();
     await ended;
@@ -267,7 +271,7 @@ describeConsole('the pages of training', () => {
     await reader.getByRole('link', { name: 'All builds' }).click();
     await reader.getByRole('tab', { name: 'Jobs' }).click();
     await reader.getByRole('link', { name: job.slice(-12) }).click();
-    await reader.getByText('Nothing is reported yet').waitFor();
+    await reader.getByText('The trainer has reported no events yet').waitFor();
     expect(await changes.count()).toBe(0);
     await reader.goto(`${console.app.url}/console${PATH}/recipes?recipe=mine`);
     await reader.getByRole('list', { name: 'Rewards' }).waitFor();

@@ -39,10 +39,10 @@ async function useLoginLink(): Promise<void> {
 
 /** Messages for failed sign-ins, keyed by the word that the service puts into the address. */
 const FAILURES: Record<string, string> = {
-  expired: 'The sign-in took too long, or was begun in another window. Begin it again.',
+  expired: 'The sign-in took too long, or was started in another window. Start it again.',
   denied: 'The sign-in was cancelled.',
   provider_unavailable: 'The sign-in provider cannot be reached now. Try it again in a minute.',
-  not_valid: 'What the sign-in provider answered is not valid, so nobody was let in.',
+  not_valid: 'The answer of the sign-in provider is not valid, so you are not signed in.',
   domain: 'Your e-mail address is not verified, or its domain may not sign in here.',
   deactivated: 'You may not sign in any more. An admin can change that.',
   no_role: 'You have no role here yet. Ask an admin of your project to add you.',

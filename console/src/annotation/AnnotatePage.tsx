@@ -90,7 +90,7 @@ function Items({
       )}
       {gone.length > 0 && (
         <p className={styles['description']} role="note">
-          Not there any more, or not of this project:{' '}
+          These questions were deleted, or belong to another project:{' '}
           {visible(gone.map(({ ref }) => ref).join(', '))}.
         </p>
       )}
@@ -124,15 +124,15 @@ function NothingLeft({ isKnown, stat }: { isKnown: boolean; stat: QueueStat | un
     );
   if (!isKnown)
     return (
-      <EmptyState title="Nothing is left to begin">
-        <p>Every item has been judged, or somebody has begun it; Progress shows who.</p>
+      <EmptyState title="No item is waiting">
+        <p>Every item has been judged, or somebody has started it. Progress shows who.</p>
       </EmptyState>
     );
   return (
     <EmptyState title="There is no such item">
-      <p>Its call was deleted, or it is of another queue.</p>
+      <p>Its call was deleted, or the item belongs to another queue.</p>
       <Link from="/p/$entity/$project/queues/$queueId" to="." search={{}}>
-        Go on with the next one
+        Open the next item
       </Link>
     </EmptyState>
   );

@@ -78,9 +78,9 @@ export function AnswerInput({
 }
 
 const HINTS = {
-  text: 'Enter saves, Shift and Enter begin a new line.',
+  text: 'Enter saves the answer. Shift+Enter begins a new line.',
   number: 'A number',
-  json: 'JSON, as its schema has it.',
+  json: 'JSON that fits the schema of the question.',
 };
 
 const WORDS: Record<string, string> = { true: 'Yes', false: 'No' };

@@ -30,8 +30,8 @@ export function DeleteQueue({
   return (
     <Dialog title={`Delete ${visible(queue.name)}?`} isOpen onClose={onClose}>
       <p>
-        Nobody can go on with its {count(total)} items. The feedback that was given in it, and the
-        calls, stay. It cannot be taken back.
+        Nobody can judge its {count(total)} items any more. Its calls and the feedback on them stay.
+        This cannot be undone.
       </p>
       {remove.error && <ErrorNote error={remove.error} />}
       <DialogActions>

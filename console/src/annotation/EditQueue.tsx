@@ -49,14 +49,14 @@ export function EditQueue({
     save.mutate();
   };
   return (
-    <Dialog title={queue ? 'Edit the queue' : 'New queue'} isOpen onClose={onClose}>
+    <Dialog title={queue ? 'Edit queue' : 'New queue'} isOpen onClose={onClose}>
       <form onSubmit={submit} className={styles['dialog']}>
         <QueueFields project={project} draft={draft} onChange={setDraft} />
         {save.error && <ErrorNote error={save.error} />}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" disabled={!isWholeQueue(draft) || save.isPending}>
-            {queue ? 'Save' : 'Make the queue'}
+            {queue ? 'Save' : 'Create queue'}
           </Button>
         </DialogActions>
       </form>

@@ -138,7 +138,7 @@ export function QueueItemForm({
             <ErrorNote error={save.error} />
             {isTransient(save.error) && (
               <p role="status">
-                Not saved yet. Your answer is kept here, and sent again every few seconds.
+                Your answer is not saved yet. This page keeps it and tries again every few seconds.
               </p>
             )}
           </>
@@ -155,7 +155,7 @@ export function QueueItemForm({
         )}
         <p className={styles['keys']}>
           <kbd>←</kbd> <kbd>→</kbd> other items, <kbd>PgUp</kbd> <kbd>PgDn</kbd> fields,{' '}
-          <kbd>↑</kbd> <kbd>↓</kbd> questions, <kbd>t</kbd> text, <kbd>Esc</kbd> leaves it
+          <kbd>↑</kbd> <kbd>↓</kbd> questions, <kbd>t</kbd> text, <kbd>Esc</kbd> leaves the text
         </p>
       </section>
     </div>
@@ -200,6 +200,6 @@ function answersFault(questions: readonly Question[], answers: Answers): string 
 
 function stateText({ annotation_state: state, annotator_user_id: by }: QueueItem, me: string) {
   if (state === 'unstarted') return '';
-  const words = { in_progress: 'begun', completed: 'completed', skipped: 'skipped' };
+  const words = { in_progress: 'started', completed: 'completed', skipped: 'skipped' };
   return `${words[state]} by ${by === me ? 'you' : by}`;
 }

@@ -29,7 +29,7 @@ export function QueueProgress({
     <Dialog title="Progress" isOpen onClose={onClose}>
       {error && <ErrorNote error={error} />}
       {!data && !error && <Skeleton rows={3} />}
-      {data?.length === 0 && <p>Nobody has begun an item.</p>}
+      {data?.length === 0 && <p>Nobody has started an item yet.</p>}
       {data && data.length > 0 && (
         <Table
           label="Progress by person"
@@ -53,7 +53,7 @@ export function QueueProgress({
             },
             {
               name: 'begun',
-              title: 'Begun',
+              title: 'Started',
               isNumber: true,
               cell: ({ in_progress }) => count(in_progress),
             },

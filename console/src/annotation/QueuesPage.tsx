@@ -50,8 +50,8 @@ export function QueuesPage() {
       {queues?.length === 0 && (
         <EmptyState title="No queues">
           <p>
-            A queue holds calls that people judge one after the other. Make one, then select traces
-            and add them to it.
+            A queue holds calls that people judge one after the other. Create one, then select
+            traces and add them to it.
           </p>
         </EmptyState>
       )}
@@ -172,7 +172,7 @@ function queueColumns({
         );
       },
     },
-    { name: 'by', title: 'By', cell: ({ created_by }) => created_by },
+    { name: 'by', title: 'Created by', cell: ({ created_by }) => created_by },
     { name: 'created', title: 'Created', cell: ({ created_at }) => <Time at={created_at} /> },
     ...(onAsk
       ? [

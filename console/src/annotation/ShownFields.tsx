@@ -48,7 +48,7 @@ function ItemField({ index, path }: { index: JsonIndex; path: string }) {
     <section className={styles['field']} aria-label={visible(path)}>
       <h2>{visible(path)}</h2>
       {node === undefined ? (
-        <p className={styles['soft']}>This call does not have it.</p>
+        <p className={styles['soft']}>This call does not have this field.</p>
       ) : (
         <FieldValue index={index} node={node} path={path} />
       )}

@@ -18,8 +18,8 @@ const route = getRouteApi('/audit');
 export function AuditPage() {
   if (mayActAs(useMe(), 'admin')) return <Audit />;
   return (
-    <EmptyState title="The audit is a matter of admins">
-      <p>It says who gave roles and keys, and who deleted what.</p>
+    <EmptyState title="Only admins can see the audit">
+      <p>The audit records who gave roles and keys, and who deleted what.</p>
     </EmptyState>
   );
 }
@@ -70,7 +70,7 @@ function Audit() {
       </div>
       {(error ?? download.error) && <ErrorNote error={error ?? download.error} />}
       {isPending && <Skeleton rows={12} />}
-      {data && events.length === 0 && <EmptyState title="Nothing of the kind was done" />}
+      {data && events.length === 0 && <EmptyState title="No event matches the filter" />}
       {events.length > 0 && (
         <div className={styles['events']}>
           <Table
@@ -81,10 +81,10 @@ function Audit() {
             onSort={() => {}}
             columns={[
               { name: 'at', title: 'When', cell: ({ created_at }) => <Time at={created_at} /> },
-              { name: 'user', title: 'Who', cell: ({ user }) => user },
-              { name: 'action', title: 'What', cell: ({ action }) => action },
+              { name: 'user', title: 'Person', cell: ({ user }) => user },
+              { name: 'action', title: 'Action', cell: ({ action }) => action },
               { name: 'project', title: 'Project', cell: ({ project_id }) => project_id ?? '' },
-              { name: 'target', title: 'To what', cell: ({ target }) => target ?? '' },
+              { name: 'target', title: 'Target', cell: ({ target }) => target ?? '' },
               {
                 name: 'detail',
                 title: 'Detail',
@@ -98,7 +98,7 @@ function Audit() {
       )}
       {hasNextPage && (
         <Button disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-          Earlier ones
+          Show earlier events
         </Button>
       )}
     </Page>

@@ -142,7 +142,7 @@ function Columns({
   const id = useId();
   return (
     <fieldset className={styles['inner']}>
-      <legend>Columns, and where each is in a call</legend>
+      <legend>Columns, each with its path in a call</legend>
       {columns.map(({ name, path }, n) => (
         <div key={n} className={styles['path']} data-named>
           <input
@@ -195,12 +195,12 @@ function datasetHint(
   isName: boolean,
   known: readonly { object_id: string; version_index: number }[] = [],
 ): string {
-  if (objectId === '') return 'The name of one that is there, or a new name.';
-  if (!isName) return 'A name has letters, digits, "_", "." and "-", at most 128.';
+  if (objectId === '') return 'The name of an existing dataset, or a new name.';
+  if (!isName) return 'Use at most 128 letters, digits, "_", "." and "-".';
   const existing = known.find(({ object_id }) => object_id === objectId);
   return existing
-    ? `It is there: its version ${existing.version_index} gets a new one behind it.`
-    : 'A new dataset of this name.';
+    ? `This dataset exists: the rows make a new version after version ${existing.version_index}.`
+    : 'This makes a new dataset.';
 }
 
 function Preview({
@@ -228,7 +228,7 @@ function Preview({
               {columns.map(({ path }, n) => (
                 <td key={n}>
                   {path.startsWith('feedback.')
-                    ? 'the latest when it is added'
+                    ? 'the latest feedback when the row is added'
                     : (foundText(call, path) ?? 'null')}
                 </td>
               ))}
@@ -254,8 +254,8 @@ function AddedToDataset({
   return (
     <Dialog title={`Added to ${objectId}`} isOpen onClose={onClose}>
       <p role="status">
-        {count(added)} {added === 1 ? 'row' : 'rows'} added, {count(duplicates)} there before,{' '}
-        {count(missing)} missing. Version {version_index} has {count(num_rows)}.
+        {count(added)} {added === 1 ? 'row' : 'rows'} added, {count(duplicates)} already in the
+        dataset, {count(missing)} not found. Version {version_index} has {count(num_rows)} rows.
       </p>
       <DialogActions>
         <Link

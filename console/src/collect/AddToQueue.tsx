@@ -101,7 +101,7 @@ function ChooseQueue({
             {queue.name}
           </option>
         ))}
-        <option value="">a new one</option>
+        <option value="">New queue</option>
       </select>
     </div>
   );
@@ -216,8 +216,8 @@ function AddedToQueue({
     <Dialog title="Added to the queue" isOpen onClose={onClose}>
       <p role="status">
         {callsText(added)} added
-        {duplicates > 0 && `, ${count(duplicates)} in the queue before`}
-        {missing > 0 && `, ${count(missing)} not there any more`}.
+        {duplicates > 0 && `, ${count(duplicates)} already in the queue`}
+        {missing > 0 && `, ${count(missing)} not found`}.
       </p>
       <DialogActions>
         <Link

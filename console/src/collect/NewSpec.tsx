@@ -29,7 +29,9 @@ export function NewSpec({
   const set = (some: Partial<typeof draft>) => setDraft({ ...draft, ...some });
   const object_id = specId(draft.name);
   const isTaken = specs.some(({ name }) => name === object_id);
-  const fault = isTaken ? `There is a question ${object_id}.` : specFault(draft);
+  const fault = isTaken
+    ? `A question named ${object_id} exists: choose another text.`
+    : specFault(draft);
   const make = useMutation({
     mutationFn: () =>
       post('/obj/create', { obj: { project_id: project, object_id, val: specValue(draft) } }),
@@ -42,7 +44,7 @@ export function NewSpec({
     <fieldset className={styles['inner']}>
       <legend>New question</legend>
       <Field
-        label="What is asked"
+        label="Question text"
         value={draft.name}
         maxLength={100}
         onChange={({ target }) => set({ name: target.value })}
@@ -85,7 +87,7 @@ export function NewSpec({
       {draft.kind === 'choice' && (
         <div className={controls['field']}>
           <label className={controls['label']} htmlFor={`${id}-choices`}>
-            Texts, one a line
+            Texts, one per line
           </label>
           <textarea
             id={`${id}-choices`}
@@ -100,7 +102,7 @@ export function NewSpec({
       {make.error && <ErrorNote error={make.error} />}
       <div className={styles['line']}>
         <Button disabled={fault !== undefined || make.isPending} onClick={() => make.mutate()}>
-          Make the question
+          Create question
         </Button>
         <Button look="quiet" onClick={onClose}>
           Cancel

@@ -79,7 +79,7 @@ export function QueueFields({
         <legend>Questions</legend>
         {error && <ErrorNote error={error} />}
         {specs && known.length + others.length === 0 && (
-          <p className={styles['soft']}>There is none yet: make one.</p>
+          <p className={styles['soft']}>This project has no questions yet. Create one.</p>
         )}
         {[...known, ...others].map(({ name, label, ref }) => (
           <label key={name} className={styles['check']}>

@@ -50,7 +50,7 @@ export function TagCalls({
           list={`${id}-seen`}
           value={text}
           isInvalid={fault !== undefined}
-          hint={fault ?? 'The column Tags shows it, and the filter tag= finds it.'}
+          hint={fault ?? 'The column Tags shows the tag, and the filter tag= finds its calls.'}
           onChange={({ target }) => setText(target.value)}
         />
         <datalist id={`${id}-seen`}>

@@ -14,7 +14,7 @@ export interface SpecDraft {
 export const KINDS = {
   boolean: 'Yes or no',
   number: 'A number',
-  choice: 'One of some texts',
+  choice: 'One of several texts',
   text: 'Free text',
 } as const;
 export type AnswerKind = keyof typeof KINDS;
@@ -46,8 +46,8 @@ const choicesIn = (text: string): string[] => [
 ];
 
 export function specFault({ name, kind, from, to, choices }: SpecDraft): string | undefined {
-  if (specId(name) === '') return 'It needs a name with a letter or a digit.';
-  if (kind === 'choice' && choicesIn(choices).length < 2) return 'It needs two texts or more.';
+  if (specId(name) === '') return 'The question needs a letter or a digit.';
+  if (kind === 'choice' && choicesIn(choices).length < 2) return 'Write two texts or more.';
   if (kind !== 'number') return undefined;
   const [low, high] = [from, to].map((text) => (text.trim() === '' ? undefined : Number(text)));
   if (Number.isNaN(low) || Number.isNaN(high)) return 'The bounds must be numbers.';

@@ -17,10 +17,10 @@ export const idBatches = (ids: readonly string[]): string[][] =>
   );
 
 export function tagFault(tag: string): string | undefined {
-  if (/[\p{Cc}\p{Cs}]/u.test(tag)) return 'A tag has no control characters.';
+  if (/[\p{Cc}\p{Cs}]/u.test(tag)) return 'A tag must not have control characters.';
   const { length } = Array.from(tag);
   return length > MOST_CHARACTERS
-    ? `A tag has at most ${MOST_CHARACTERS} characters, and this one ${length}.`
+    ? `A tag has at most ${MOST_CHARACTERS} characters. This one has ${length}.`
     : undefined;
 }
 

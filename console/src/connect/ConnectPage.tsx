@@ -42,7 +42,7 @@ export function ConnectPage() {
         <li>
           <h2>Project</h2>
           <Field
-            label="Entity and project; the first call makes it"
+            label="Entity and project; the first call creates it"
             value={typed}
             onChange={({ target }) => setTyped(target.value)}
             isInvalid={!isGood}
@@ -83,7 +83,7 @@ export function ConnectPage() {
 const projectHint = (me: Me, project: string) =>
   isProject(project)
     ? `Your key reaches ${me.scopes.join(', ')} only.`
-    : 'Two names of letters, digits, "_", "." or "-", with a slash between.';
+    : 'Write two names with a slash between them. A name has letters, digits, "_", "." or "-".';
 
 function MakeKey({
   me,
@@ -110,7 +110,7 @@ function MakeKey({
   if (me.person === null ? !mayActAs(me, 'admin') : !mayActAs(me, 'writer'))
     return (
       <p className={styles['soft']}>
-        Put your own key in the place of <code>skn_…</code>; an admin can make others.
+        Replace <code>skn_…</code> with your own key. An admin can create keys.
       </p>
     );
   if (secret !== undefined)
@@ -119,14 +119,15 @@ function MakeKey({
         <code className={controls['secret']}>{secret}</code>
         <CopyButton text={secret} />
         <p className={styles['soft']}>
-          Role writer, this project only. It is shown this once, and stands in the snippets below.
+          Copy the key now: it is shown only once. It has the role writer in this project only. The
+          snippets below contain it.
         </p>
       </div>
     );
   return (
     <>
       <Button look="primary" disabled={!isGood || make.isPending} onClick={() => make.mutate()}>
-        Make a key for this project
+        Create a key for this project
       </Button>
       {make.error && <ErrorNote error={make.error} />}
     </>

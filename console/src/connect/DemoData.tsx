@@ -43,22 +43,25 @@ export function DemoData({ me }: { me: Me }) {
       <h2>Or look around first</h2>
       <p className={styles['soft']}>
         A day of a support agent: 64 traces in 16 threads, with feedback, prices, a dataset, a build
-        and its finished training job, in the project{' '}
+        and its finished training job. All of it goes into the project{' '}
         <Link to="/p/$entity/$project/traces" params={{ entity, project }}>
           {DEMO_PROJECT}
         </Link>
-        . Nothing else is touched.
+        . Other projects do not change.
       </p>
       <div className={styles['demoButtons']}>
         <Button disabled={isBusy} onClick={() => load.mutate()}>
           Load demo data
         </Button>
         <Button look="quiet" disabled={isBusy} onClick={() => ask(true)}>
-          Remove it
+          Remove demo data
         </Button>
         <span role="status" className={styles['soft']}>
           {load.isPending && `Loading ${step} …`}
-          {remove.data && (remove.data.is_done ? 'Removed.' : 'Being removed in the background.')}
+          {remove.data &&
+            (remove.data.is_done
+              ? 'The demo data is removed.'
+              : 'The demo data is being removed in the background.')}
         </span>
       </div>
       {load.error && <ErrorNote error={load.error} />}

@@ -16,7 +16,7 @@ export function EraseDemo({
 }) {
   return (
     <Dialog title={`Remove ${DEMO_PROJECT}?`} isOpen onClose={onClose}>
-      <p>The whole project is erased for good, with everything that was recorded in it.</p>
+      <p>This erases the whole project for good, with everything that was recorded in it.</p>
       {error && <ErrorNote error={error} />}
       <DialogActions>
         <Button onClick={onClose}>Cancel</Button>

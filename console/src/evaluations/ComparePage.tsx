@@ -50,7 +50,7 @@ export function ComparePage() {
     >
       {!isEnough && (
         <EmptyState title="Nothing to compare">
-          <p>Choose two runs or more on the page of evaluations.</p>
+          <p>Choose two or more runs on the page Evaluations.</p>
         </EmptyState>
       )}
       {isEnough && !error && !(sides && compared.data) && <Skeleton rows={16} />}

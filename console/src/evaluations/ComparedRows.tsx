@@ -98,7 +98,7 @@ function RowList({
       </ol>
       {data.isCut && (
         <p className={styles['soft']}>
-          Only the rows that differ most were looked at; there are more that got worse by less.
+          Only the rows that differ most were compared. Other rows got worse too, but by less.
         </p>
       )}
     </>
@@ -151,8 +151,8 @@ function Choices({
               onSearch({ ...others, ...chosen, ...(worse !== undefined && { worse }) });
             }}
           >
-            <option value="high">more</option>
-            <option value="low">less</option>
+            <option value="high">higher</option>
+            <option value="low">lower</option>
           </select>
         </label>
       )}

@@ -53,8 +53,8 @@ export function Comparisons({
           </p>
         ))}
         <p>
-          A small p-value says that a difference is no accident of the rows. How large it may be,
-          the interval says.
+          A small p-value says that chance alone seldom makes such a difference. The interval says
+          how large the difference may be.
         </p>
       </div>
     </>
@@ -113,9 +113,9 @@ function OneComparison({
     })),
   ];
   const unknown = MEASURES.filter(([name]) => comparison[name].n === 0);
-  const heading = `${other.letter}, ${runName(other.run)}, beside ${baseline.letter}, ${runName(baseline.run)}`;
+  const heading = `${other.letter}, ${runName(other.run)}, compared with ${baseline.letter}, ${runName(baseline.run)}`;
   return (
-    <section aria-label={`${other.letter} beside ${baseline.letter}`}>
+    <section aria-label={`${other.letter} compared with ${baseline.letter}`}>
       <h2>
         {visible(heading)}{' '}
         <small>
@@ -130,7 +130,7 @@ function OneComparison({
         aria-label={`Differences of ${other.letter}`}
       >
         <Table
-          label={`Scores of ${other.letter} beside ${baseline.letter}`}
+          label={`Scores of ${other.letter} compared with ${baseline.letter}`}
           rows={lines}
           rowKey={({ name }) => name}
           columns={lineColumns(baseline.letter, other.letter, confidence)}
@@ -140,7 +140,7 @@ function OneComparison({
       </div>
       {unknown.length > 0 && (
         <p className={styles['soft']}>
-          No row has these in both runs:{' '}
+          No row has these values in both runs:{' '}
           {unknown.map(([, title]) => title.toLowerCase()).join(', ')}.
         </p>
       )}
@@ -171,7 +171,7 @@ function lineColumns(baseline: string, other: string, confidence: number): Table
       <span title={compared.interval_method ?? ''}>{interval(compared, formats)}</span>
     )),
     column('p', 'p', ({ compared }) => printPValue(compared.p_value)),
-    column('holm', 'p, Holm', ({ holm }) => printPValue(holm)),
+    column('holm', 'p (Holm)', ({ holm }) => printPValue(holm)),
     column(
       'rows',
       'Rows up, down, same',

@@ -51,7 +51,7 @@ export function EvaluationsPage() {
       {data && evaluations.length === 0 && (
         <EmptyState title="No evaluations">
           <p>
-            An evaluation runs a model over the rows of a dataset and scores what it says:{' '}
+            An evaluation runs a model over the rows of a dataset and scores its outputs:{' '}
             <code>weave.Evaluation</code> records one, and so does{' '}
             <code>POST /v2/{project}/evaluation_runs</code>.
           </p>
@@ -77,7 +77,7 @@ export function EvaluationsPage() {
             </ol>
             {hasNextPage && (
               <Button disabled={isFetching} onClick={() => void fetchNextPage()}>
-                Older runs
+                Show older runs{' '}
               </Button>
             )}
           </nav>
@@ -85,7 +85,7 @@ export function EvaluationsPage() {
             <Runs key={shown} project={project} runs={runs} search={search} onSearch={set} />
           ) : (
             <EmptyState title="No such evaluation">
-              <p>It is not among the runs that are listed here; it may have older ones.</p>
+              <p>The runs that are loaded here have none of this evaluation. Older runs may.</p>
             </EmptyState>
           )}
         </div>

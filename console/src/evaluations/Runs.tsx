@@ -89,7 +89,7 @@ export function Runs({
         />
       </div>
       {shown.length < runs.length && (
-        <Button onClick={() => showWhole(true)}>{runs.length - shown.length} more runs</Button>
+        <Button onClick={() => showWhole(true)}>Show {runs.length - shown.length} more runs</Button>
       )}
     </section>
   );

@@ -24,16 +24,16 @@ export function Chat({ said, others = [] }: Pick<Conversation, 'said'> & Partial
   );
   return (
     <AsWritten value={asWritten}>
-      <div className={styles['chat']} tabIndex={0} role="group" aria-label="What was said">
+      <div className={styles['chat']} tabIndex={0} role="group" aria-label="Messages">
         {hasMarkdown && (
           <Button
             look="quiet"
             className={styles['asWritten']}
             aria-pressed={asWritten}
-            title="Text without the look of Markdown"
+            title="Show the text without Markdown formatting"
             onClick={() => showAsWritten(!asWritten)}
           >
-            As written
+            Plain text{' '}
           </Button>
         )}
         <ol aria-label="Conversation">
@@ -41,14 +41,14 @@ export function Chat({ said, others = [] }: Pick<Conversation, 'said'> & Partial
             <li key={n} data-role={role}>
               <span className={styles['role']}>
                 {visible(role)}
-                {isTrained && <b title="The policy is trained on what it said here">trained</b>}
+                {isTrained && <b title="The policy is trained on this message">trained</b>}
               </span>
               <MessagePieces of={pieces} most={MOST_CHARACTERS} />
             </li>
           ))}
         </ol>
         {others.length > 0 && (
-          <p className={styles['others']}>Also under Data: {visible(others.join(', '))}</p>
+          <p className={styles['others']}>The tab Data also shows: {visible(others.join(', '))}</p>
         )}
       </div>
     </AsWritten>

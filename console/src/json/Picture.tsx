@@ -48,7 +48,8 @@ async function bitmapOf(base64: string): Promise<ImageBitmap> {
   const binary = atob(base64.replaceAll('-', '+').replaceAll('_', '/'));
   const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
   const size = imageSize(bytes);
-  if (!size || size.width * size.height > MOST_PIXELS) throw new Error('no image, or too large');
+  if (!size || size.width * size.height > MOST_PIXELS)
+    throw new Error('not an image, or too large');
   const width = Math.min(size.width, MOST_WIDTH);
   return createImageBitmap(new Blob([bytes]), { resizeWidth: Math.max(1, width) });
 }

@@ -72,7 +72,7 @@ it.each([
 ])('refuses %j', (text) => expect(() => jsonIndex(text)).toThrow(InvalidJson));
 
 it('says where it is none', () => {
-  expect(() => jsonIndex('{"a": [1, x]}')).toThrow('no JSON at character 10: "x]}"');
+  expect(() => jsonIndex('{"a": [1, x]}')).toThrow('not JSON at character 10: "x]}"');
   for (const text of ['["a', '["a\\"', '{"a', '[1,', ' '])
     expect(() => jsonIndex(text)).toThrow('the JSON ends too early');
 });

@@ -170,7 +170,7 @@ function behindScalar(text: string, at: number): number {
 
 function bad(text: string, at: number): InvalidJson {
   if (at >= text.length) return new InvalidJson('the JSON ends too early');
-  return new InvalidJson(`no JSON at character ${at}: ${JSON.stringify(text.slice(at, at + 20))}`);
+  return new InvalidJson(`not JSON at character ${at}: ${JSON.stringify(text.slice(at, at + 20))}`);
 }
 
 const COLUMNS = ['start', 'end', 'behind', 'key', 'depth'] as const;

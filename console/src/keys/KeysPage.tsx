@@ -20,8 +20,8 @@ const RevokeKey = lazy(() =>
 export function KeysPage() {
   if (mayActAs(useMe(), 'admin')) return <Keys />;
   return (
-    <EmptyState title="Keys are a matter of admins">
-      <p>Your key may not see them. An admin hands out keys and revokes them.</p>
+    <EmptyState title="Only admins can see keys">
+      <p>An admin creates keys and revokes them.</p>
     </EmptyState>
   );
 }
@@ -49,7 +49,7 @@ function Keys() {
               void navigate({ search: isShown ? rest : { ...rest, ended: true } });
             }}
           >
-            Ended ones too
+            Show ended keys
           </Button>
           <Button look="primary" onClick={() => open('new')}>
             New key
@@ -95,7 +95,10 @@ function List({
   if (shown.length === 0)
     return (
       <EmptyState title="No key is active">
-        <p>Make one for each person and each service; what is written says whose key it was.</p>
+        <p>
+          Create one for each person and each service. Recorded data names the user of the key that
+          wrote it.
+        </p>
       </EmptyState>
     );
   return (
@@ -134,7 +137,7 @@ function keyColumns({
     { name: 'role', title: 'Role', sortBy: ({ role }) => role, cell: ({ role }) => role },
     {
       name: 'scopes',
-      title: 'Reaches',
+      title: 'Scopes',
       cell: ({ scopes }) => (
         <span className={styles['scopes']} title={scopes.join('\n')}>
           {scopes.join(', ')}
@@ -144,7 +147,7 @@ function keyColumns({
     { name: 'hint', title: 'Begins with', cell: ({ hint }) => <code>{hint}…</code> },
     {
       name: 'created_at',
-      title: 'Made',
+      title: 'Created',
       isNumber: true,
       sortBy: ({ created_at }) => created_at,
       cell: ({ created_at }) => <Time at={created_at} />,

@@ -19,7 +19,7 @@ export function MyKeysPage() {
   if (me.person === null)
     return (
       <EmptyState title="Only people have keys of their own">
-        <p>You are signed in with a key of a service.</p>
+        <p>You are signed in with a key and not as a person.</p>
       </EmptyState>
     );
   return (
@@ -36,7 +36,7 @@ export function MyKeysPage() {
       {isPending && <Skeleton rows={4} />}
       {data?.length === 0 && (
         <EmptyState title="You have no key">
-          <p>A key of yours can do what you may do at the time, and no more than you give it.</p>
+          <p>Your key can do what you may do, within the role and the scopes that you give it.</p>
         </EmptyState>
       )}
       {data && data.length > 0 && (
@@ -49,8 +49,8 @@ export function MyKeysPage() {
           columns={[
             { name: 'hint', title: 'Begins with', cell: ({ hint }) => <code>{hint}…</code> },
             { name: 'role', title: 'Role', cell: ({ role }) => role },
-            { name: 'scopes', title: 'Reaches', cell: ({ scopes }) => scopes.join(', ') },
-            { name: 'made', title: 'Made', cell: ({ created_at }) => <Time at={created_at} /> },
+            { name: 'scopes', title: 'Scopes', cell: ({ scopes }) => scopes.join(', ') },
+            { name: 'made', title: 'Created', cell: ({ created_at }) => <Time at={created_at} /> },
             { name: 'ends', title: 'Expires', cell: ({ expires_at }) => <Time at={expires_at!} /> },
             {
               name: 'revoke',

@@ -17,10 +17,10 @@ import styles from './keys.module.css';
 type Role = Me['role'];
 
 const ROLES: Record<Role, string> = {
-  reader: 'sees what was recorded',
+  reader: 'reads what was recorded',
   writer: 'records calls and changes what was recorded',
-  admin: 'also makes and revokes keys, and erases projects',
-  trainer: 'carries out training jobs, and nothing else',
+  admin: 'also creates and revokes keys, and erases projects',
+  trainer: 'runs training jobs, and nothing else',
 };
 
 export function NewKey({
@@ -45,10 +45,12 @@ export function NewKey({
           <code className={controls['secret']}>{make.data.secret}</code>
           <CopyButton text={make.data.secret} />
         </div>
-        <p className={styles['soft']}>It is shown this once, and kept nowhere. Copy it now.</p>
+        <p className={styles['soft']}>
+          Copy the key now: it is shown only once, and nobody can look it up later.
+        </p>
         <DialogActions>
           <Button look="primary" onClick={onClose}>
-            I have it
+            Close
           </Button>
         </DialogActions>
       </Dialog>
@@ -93,7 +95,7 @@ function Form({
           value={user}
           maxLength={256}
           onChange={({ target }) => setUser(target.value)}
-          hint="What is written with the key says that it is of this user."
+          hint="Recorded data names this user as its author."
         />
       )}
       <ChooseRole
@@ -104,15 +106,15 @@ function Form({
           .map((one) => [one, `${one}: ${ROLES[one]}`])}
       />
       <Field
-        label="Reaches"
+        label="Scopes"
         placeholder="acme/demo, acme/*, *"
         value={typed}
         onChange={({ target }) => type(target.value)}
         isInvalid={bad !== undefined}
         hint={
           bad === undefined
-            ? 'Projects, entities as acme/*, or * for everything.'
-            : `${bad} is no project, no entity/* and not *.`
+            ? 'Write projects, acme/* for all projects of acme, or * for all projects.'
+            : `${bad} is not a scope. Write entity/project, entity/* or *.`
         }
       />
       <Field
@@ -120,7 +122,11 @@ function Form({
         type="datetime-local"
         value={expires}
         onChange={({ target }) => setExpires(target.value)}
-        hint={isOwn ? 'In your time zone. Empty: in 90 days.' : 'In your time zone. Empty: never.'}
+        hint={
+          isOwn
+            ? 'In your time zone. If empty, the key expires in 90 days.'
+            : 'In your time zone. If empty, the key never expires.'
+        }
       />
       {make.error !== null && <ErrorNote error={make.error} />}
       <DialogActions>
@@ -135,7 +141,7 @@ function Form({
             make.isPending
           }
         >
-          Make the key
+          Create key
         </Button>
       </DialogActions>
     </form>

@@ -26,12 +26,12 @@ export function RevokeKey({
   return (
     <Dialog title={`Revoke the key of ${user}?`} isOpen onClose={onClose}>
       <p>
-        The key that begins with <code>{hint}</code> stops working everywhere within 5 seconds, with
-        the sessions that it began. It cannot be taken back.
+        The key that begins with <code>{hint}</code> stops working everywhere within 5 seconds, and
+        so do its sessions. This cannot be undone.
       </p>
       {isOwn && (
         <p>
-          <strong>You are signed in with it: this signs you out.</strong>
+          <strong>You are signed in with this key. Revoking it signs you out.</strong>
         </p>
       )}
       {revoke.error && <ErrorNote error={revoke.error} />}

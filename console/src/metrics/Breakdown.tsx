@@ -137,10 +137,9 @@ function Models(props: BreakdownProps) {
   const [priced, price] = useState<string>();
   if (whole.models.length === 0)
     return (
-      <EmptyState title="No call says what it used">
+      <EmptyState title="No call reports its tokens">
         <p>
-          Tokens and costs come from <code>summary.usage</code> of calls, by model; the clients fill
-          it in.
+          Tokens and costs come from <code>summary.usage</code> of calls, which the clients fill in.
         </p>
       </EmptyState>
     );
@@ -231,7 +230,7 @@ function Groups(props: BreakdownProps & { by: Grouping }) {
       />
       {!isAll && rows.length > MAX_GROUPS && (
         <p className={styles['more']}>
-          The {MAX_GROUPS} that cost most of {count(rows.length)}.{' '}
+          The table shows the {MAX_GROUPS} most expensive rows of {count(rows.length)}.{' '}
           <Button onClick={() => showAll(true)}>Show all</Button>
         </p>
       )}

@@ -44,7 +44,7 @@ export function MetricsPage() {
   return (
     <Page
       title="Metrics"
-      note={<span title="Times and days are those of your time zone">{ZONE}</span>}
+      note={<span title="Times and days are in your time zone">{ZONE}</span>}
       actions={<Choices search={search} onSearch={set} />}
       error={error}
       onRetry={() => void stats.refetch()}
@@ -83,7 +83,7 @@ function Choices({
       <Button
         look="quiet"
         aria-pressed={roots === true}
-        title="The roots of traces only: a root often says again what the calls below it spent"
+        title="Count only the roots of traces. A root often repeats the usage of the calls below it."
         onClick={() => {
           const { roots: _, ...rest } = search;
           onSearch(roots ? rest : { ...rest, roots: true });
@@ -112,10 +112,10 @@ function Choices({
           onSearch(target.value === '' ? rest : { ...rest, step: target.value as Step });
         }}
       >
-        <option value="">In fitting steps</option>
+        <option value="">Automatic buckets</option>
         {steps.map((value) => (
           <option key={value} value={value}>
-            By {STEPS[value][0]}
+            Buckets of {STEPS[value][0]}
           </option>
         ))}
       </select>
@@ -173,11 +173,11 @@ function Nothing({
 }) {
   return (
     <EmptyState title="No calls in this time">
-      <p>Nothing was recorded in {project} in the time that is looked at.</p>
+      <p>Nothing was recorded in {project} in this time range.</p>
       <div className={styles['ways']}>
         {search.range !== '365d' && (
           <Button onClick={() => onSearch({ ...sourceIn({ ...search }), range: '365d' })}>
-            Look at the last year
+            Show the last year
           </Button>
         )}
         {search.source !== 'all' && (

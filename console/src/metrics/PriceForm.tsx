@@ -53,18 +53,18 @@ export function PriceForm({
     <Dialog title="Set the price" isOpen onClose={onClose}>
       <form onSubmit={submit} className={styles['prices']}>
         <p className={styles['model']}>{model}</p>
-        <p className={styles['soft']}>For a million tokens.</p>
+        <p className={styles['soft']}>Prices are for a million tokens.</p>
         <div className={styles['fields']}>
           {PRICES.map(({ name, label, isNeeded }) => (
             <Field
               key={name}
               label={label}
               inputMode="decimal"
-              placeholder={isNeeded ? '2.50' : 'as input'}
+              placeholder={isNeeded ? '2.50' : 'same as input'}
               value={typed[name]}
               onChange={({ target }) => type({ ...typed, [name]: target.value.trim() })}
               isInvalid={isBad(typed[name])}
-              hint={isBad(typed[name]) && 'A number with a point, such as 2.50.'}
+              hint={isBad(typed[name]) && 'Write a number with a point, such as 2.50.'}
               required={isNeeded}
             />
           ))}
@@ -79,7 +79,7 @@ export function PriceForm({
             type="date"
             value={day}
             onChange={({ target }) => setDay(target.value)}
-            hint="Empty: for all calls, earlier ones too."
+            hint="If empty, the price is for all calls, also earlier ones."
           />
         </div>
         {save.error && <ErrorNote error={save.error} />}

@@ -95,7 +95,7 @@ export function ObjectPage() {
             </ol>
             {hasNextPage && (
               <Button disabled={isFetching} onClick={() => void fetchNextPage()}>
-                Older versions
+                Show older versions
               </Button>
             )}
           </nav>
@@ -110,7 +110,7 @@ export function ObjectPage() {
             />
           ) : (
             <EmptyState title="No such version">
-              <p>It is not among the versions that are listed here.</p>
+              <p>The versions that are loaded here do not include it.</p>
             </EmptyState>
           )}
         </div>

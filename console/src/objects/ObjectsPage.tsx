@@ -16,7 +16,7 @@ import styles from './objects.module.css';
 
 const route = getRouteApi('/p/$entity/$project/objects');
 const NEWEST_FIRST: Sort = '-created_at';
-const KINDS = { object: 'No ops', op: 'Ops only' };
+const KINDS = { object: 'Objects only', op: 'Ops only' };
 
 export function ObjectsPage() {
   const { entity, project: name } = route.useParams();

@@ -75,7 +75,7 @@ export function Rows({
       )}
       {data.nodes.length === 0 ? (
         <EmptyState title="No rows">
-          <p>The table of this version has none{page > 1 && ' on this page'}.</p>
+          <p>The table of this version has no rows{page > 1 && ' on this page'}.</p>
         </EmptyState>
       ) : (
         <RowGrid

@@ -13,9 +13,9 @@ import type { Version } from './queries.ts';
 import styles from './objects.module.css';
 
 const GROUPS = {
-  trace: 'of one trace',
-  thread: 'of one thread',
-  row: 'nothing: each row for itself',
+  trace: 'rows of calls of one trace',
+  thread: 'rows of calls of one thread',
+  row: 'nothing: each row by itself',
 };
 const MOST_PARTS = 10;
 
@@ -102,7 +102,7 @@ export function SplitDataset({
         </div>
         <div className={controls['field']}>
           <label className={controls['label']} htmlFor={id}>
-            What stays together
+            Keep together
           </label>
           <select
             id={id}
@@ -112,7 +112,7 @@ export function SplitDataset({
           >
             {Object.entries(GROUPS).map(([value, label]) => (
               <option key={value} value={value}>
-                {value === 'row' ? label : `rows of calls ${label}`}
+                {label}
               </option>
             ))}
           </select>
@@ -122,7 +122,7 @@ export function SplitDataset({
           value={seed}
           maxLength={256}
           onChange={({ target }) => setSeed(target.value)}
-          hint="The same seed puts a row into the same part, also when the dataset has grown."
+          hint="The same seed puts a row into the same part again, also after the dataset has grown."
         />
         {fault !== undefined && <p className={styles['soft']}>{fault}</p>}
         {split.error && <ErrorNote error={split.error} />}
@@ -140,12 +140,14 @@ export function SplitDataset({
 function partsFault(parts: readonly SplitPart[]): string | undefined {
   const names = parts.map(({ name }) => name.trim());
   if (names.some((name) => !/^[\w.-]{1,128}$/.test(name)))
-    return 'Names have letters, digits, "_", "." and "-".';
+    return 'Write names with letters, digits, "_", "." and "-".';
   if (new Set(names).size < names.length) return 'Two parts have the same name.';
   const percents = parts.map(({ percent }) => Number(percent));
   if (percents.some((percent) => !(percent > 0))) return 'Each part needs a percentage above 0.';
   const sum = percents.reduce((a, b) => a + b, 0);
-  return Math.abs(sum - 100) > 1e-6 ? `The parts are ${sum} % together, not 100.` : undefined;
+  return Math.abs(sum - 100) > 1e-6
+    ? `The parts add up to ${sum} %. They must add up to 100 %.`
+    : undefined;
 }
 
 function SplitParts({

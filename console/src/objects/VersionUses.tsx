@@ -70,7 +70,7 @@ export function VersionUses({ project, version }: VersionProps) {
         onSort={() => undefined}
       />
       {data.length >= MAX_USES && (
-        <p className={styles['soft']}>The newest {MAX_USES} of each kind.</p>
+        <p className={styles['soft']}>The table shows the newest {MAX_USES} calls of each kind.</p>
       )}
     </div>
   );

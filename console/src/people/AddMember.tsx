@@ -84,7 +84,7 @@ export function AddMember({
       <form onSubmit={submit} className={styles['form']}>
         <div className={controls['field']}>
           <label className={controls['label']} htmlFor={`${id}-kind`}>
-            To
+            Give to{' '}
           </label>
           <select
             id={`${id}-kind`}
@@ -102,7 +102,11 @@ export function AddMember({
           onChange={({ target }) => setWho(target.value)}
         />
         <ChooseProvider value={issuer} onChange={setIssuer} />
-        <Field label="In" value={scope} onChange={({ target }) => setScope(target.value.trim())} />
+        <Field
+          label="Scope"
+          value={scope}
+          onChange={({ target }) => setScope(target.value.trim())}
+        />
         <ChooseRole
           value={role}
           onChange={setRole}
@@ -178,7 +182,7 @@ function Meaning({
     <p className={styles['meaning']}>
       {isGroup ? `Everybody in the group ${name}` : name} will be able to {ROLES[role]}{' '}
       {placeOf(scope)}
-      {was !== undefined && was !== role && `, as ${role} in the place of ${was}`}.
+      {was !== undefined && was !== role && `, as ${role} instead of ${was}`}.
     </p>
   );
 }

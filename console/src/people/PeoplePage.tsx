@@ -22,8 +22,8 @@ type User = Schema<'UserDto'>;
 export function PeoplePage() {
   if (mayActAs(useMe(), 'admin')) return <People />;
   return (
-    <EmptyState title="People are a matter of admins">
-      <p>An admin of a project gives roles in it.</p>
+    <EmptyState title="Only admins can see people">
+      <p>An admin of a project gives roles in the project.</p>
     </EmptyState>
   );
 }
@@ -46,14 +46,14 @@ function People() {
       onRetry={() => void Promise.all([members.refetch(), users.refetch()])}
       actions={
         <Button look="primary" onClick={() => open('new')}>
-          Add
+          Add member
         </Button>
       }
     >
       <div className={styles['filter']}>
         <Field
           label="Scope"
-          placeholder="all that you administer"
+          placeholder="all scopes that you administer"
           value={scope ?? ''}
           onChange={({ target }) =>
             void navigate({ search: target.value ? { scope: target.value } : {}, replace: true })
@@ -62,7 +62,7 @@ function People() {
       </div>
       {members.isPending && <Skeleton rows={6} />}
       {members.data && <Members found={members.data} onRemove={open} />}
-      <h2 className={styles['heading']}>Signed in before</h2>
+      <h2 className={styles['heading']}>People who have signed in</h2>
       {users.data && <Users found={users.data} onChange={open} />}
       {dialog === 'new' && (
         <AddMember me={me} scope={scope} members={members.data?.members ?? []} onClose={close} />
@@ -85,14 +85,14 @@ function Users({
   return (
     <>
       <Table
-        label="Signed in before"
+        label="People who have signed in"
         rows={users}
         rowKey={({ id }) => id}
         columns={userColumns({ isOperator, hasProviders }, me.person?.id, onChange)}
         sort="-last_seen"
         onSort={() => {}}
       />
-      {has_more && <p>There are more people than are shown.</p>}
+      {has_more && <p>There are more people than this table shows.</p>}
     </>
   );
 }
@@ -121,7 +121,7 @@ function Members({
   if (members.length === 0)
     return (
       <EmptyState title="Nobody has a role here yet">
-        <p>Add people by their e-mail address, before or after they sign in, or a group.</p>
+        <p>Add a person by e-mail address, before or after the person signs in, or add a group.</p>
       </EmptyState>
     );
   return (
@@ -134,7 +134,7 @@ function Members({
         sort={sort}
         onSort={setSort}
       />
-      {has_more && <p>There are more: name a scope.</p>}
+      {has_more && <p>There are more members: enter a scope.</p>}
     </>
   );
 }
@@ -153,21 +153,13 @@ const memberColumns = (
   { name: 'who', title: 'Who', sortBy: memberName, cell: memberName },
   ...(hasProviders ? [issuerColumn] : []),
   { name: 'role', title: 'Role', sortBy: ({ role }) => role, cell: ({ role }) => role },
-  { name: 'scope', title: 'In', sortBy: ({ scope }) => scope, cell: ({ scope }) => scope },
+  { name: 'scope', title: 'Scope', sortBy: ({ scope }) => scope, cell: ({ scope }) => scope },
   {
     name: 'last_seen',
     title: 'Last seen',
     sortBy: ({ last_seen }) => last_seen,
     cell: ({ last_seen, group, active }) =>
-      active === false ? (
-        'deactivated'
-      ) : last_seen ? (
-        <Time at={last_seen} />
-      ) : group ? (
-        ''
-      ) : (
-        'not yet'
-      ),
+      active === false ? 'deactivated' : last_seen ? <Time at={last_seen} /> : group ? '' : 'never',
   },
   {
     name: 'remove',
@@ -257,11 +249,11 @@ function Confirm({
 
 function Remove({ member, onClose }: { member: Member; onClose: () => void }) {
   const { id, role, scope, group } = member;
-  const whom = group === null ? memberName(member) : `Everybody in the group ${group}`;
+  const whom = group === null ? memberName(member) : `everybody in the group ${group}`;
   return (
     <Confirm
       title={`Remove ${memberName(member)}?`}
-      meaning={`${whom} will be no ${role} of ${scope} any more, within 5 seconds, with their keys. Roles from other lines stay; those who have none left are signed out.`}
+      meaning={`Within 5 seconds, ${whom} loses the role ${role} in ${scope}, and so do the keys. Roles from other rows stay. A person without any role is signed out.`}
       action="Remove"
       change={() => post('/members/remove', { id })}
       onClose={onClose}
@@ -276,7 +268,7 @@ function SetActive({ user, onClose }: { user: User; onClose: () => void }) {
       title={`${active ? 'Deactivate' : 'Activate'} ${email ?? subject}?`}
       meaning={
         active
-          ? 'Their sessions end, their keys stop working, and requests under way are cut, within 5 seconds. Their roles are kept.'
+          ? 'Within 5 seconds, their sessions end, their keys stop working and their running requests are cut. They keep their roles.'
           : 'They may sign in again, and their keys work again.'
       }
       action={active ? 'Deactivate' : 'Activate'}

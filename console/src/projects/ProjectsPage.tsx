@@ -31,7 +31,7 @@ export function ProjectsPage() {
       {projects.isPending && <Skeleton rows={12} />}
       {data?.length === 0 && (
         <EmptyState title="Nothing was recorded yet">
-          <p>A project is there as soon as something is written to it.</p>
+          <p>The first write to a project creates it.</p>
           <Link className={buttonClass('primary')} to="/connect">
             Send a first call
           </Link>

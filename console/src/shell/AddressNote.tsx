@@ -26,8 +26,8 @@ export function AddressNote() {
   return (
     <p role="status" className={styles['address']}>
       <span>
-        This page does not know <code>{visible(asked.join(' ').slice(0, MOST_CHARACTERS))}</code> of
-        the address, and shows what it shows without.
+        This page does not know <code>{visible(asked.join(' ').slice(0, MOST_CHARACTERS))}</code> in
+        the address, and ignores it.
       </span>
       <Button look="quiet" onClick={() => tell([])}>
         Close

@@ -63,7 +63,7 @@ export function Login() {
             value={key}
             onChange={({ target }) => setKey(target.value)}
             autoFocus
-            hint="It is exchanged for a session of 12 hours and kept nowhere in this browser."
+            hint="The key opens a session of 12 hours. This browser does not store the key."
           />
         )}
         {error !== undefined && <ErrorNote error={error} />}

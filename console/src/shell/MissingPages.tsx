@@ -9,7 +9,7 @@ import { Page } from '../ui/Page.tsx';
 export const NoPage = (): ReactNode => (
   <Page title="No such page">
     <EmptyState title="There is no page at this address">
-      <p>The link may be old, or cut off.</p>
+      <p>The link may be old or incomplete.</p>
       <ProjectsLink />
     </EmptyState>
   </Page>
@@ -29,7 +29,7 @@ export function ProjectPages(): ReactNode {
   if (!isProject(name))
     return (
       <Page title="No such project">
-        <EmptyState title="This is no name of a project">
+        <EmptyState title="This is not the name of a project">
           <p>
             Entity and project have letters, digits, <code>_</code>, <code>.</code> and{' '}
             <code>-</code> only.
@@ -41,7 +41,7 @@ export function ProjectPages(): ReactNode {
   if (!mayActAs(me, 'trainer', name) && !reaches(me, name))
     return (
       <Page title="No such project">
-        <EmptyState title={`You do not reach ${name}`}>
+        <EmptyState title={`You have no access to ${name}`}>
           <p>Your key reaches {me.scopes.join(', ') || 'nothing'}.</p>
           <ProjectsLink />
         </EmptyState>

@@ -72,7 +72,7 @@ export function Palette({
         }}
         onKeyDown={onKeyDown}
       />
-      <ul id={`${id}-list`} role="listbox" aria-label="Places" className={styles['known']}>
+      <ul id={`${id}-list`} role="listbox" aria-label="Results" className={styles['known']}>
         {commands.map((command, n) => (
           <li
             key={command.name}
@@ -163,7 +163,7 @@ function useCommands(typed: string, onHelp: () => void): Command[] {
           run: () => void navigate({ to: `/${page}` }),
         }))
       : []),
-    { name: 'Keys of the keyboard', words: 'shortcuts help', hint: '?', run: onHelp },
+    { name: 'Keyboard shortcuts', words: 'shortcuts help', hint: '?', run: onHelp },
     ...THEMES.map((theme) => ({ name: `Theme: ${theme}`, run: () => applyTheme(theme) })),
   ];
   const others = [...new Set([...recentProjects(), ...stored])].filter(

@@ -5,7 +5,7 @@ import { SHORTCUTS } from './commands.ts';
 import styles from './shell.module.css';
 
 export const Shortcuts = ({ onClose }: { onClose: () => void }): ReactNode => (
-  <Dialog title="Keys" isOpen onClose={onClose}>
+  <Dialog title="Keyboard shortcuts" isOpen onClose={onClose}>
     <dl className={styles['keys']}>
       {SHORTCUTS.map(([keys, does]) => (
         <div key={keys}>

@@ -119,7 +119,7 @@ function Account({ user, role }: { user: string; role: string }) {
       </div>
       <Button
         look="quiet"
-        title={`To the ${next} theme`}
+        title={`Switch to the ${next} theme`}
         onClick={() => {
           applyTheme(next);
           choose(next);

@@ -20,11 +20,11 @@ export function matchingCommands(commands: readonly Command[], typed: string): C
 
 export const SHORTCUTS: readonly (readonly [keys: string, does: string])[] = [
   ['Ctrl K, ⌘ K', 'Go to a page, a project, a trace or a thread'],
-  ['?', 'This help'],
-  ['j k, ↓ ↑', 'The next or the previous row'],
+  ['?', 'Show this help'],
+  ['j k, ↓ ↑', 'Go to the next or the previous row'],
   ['Enter', 'Open the row'],
   ['h l, ← →', 'Fold or unfold a call; go to its parent'],
-  ['e', 'The next call that failed'],
-  ['/', 'The search or the filter of the page'],
+  ['e', 'Go to the next call that failed'],
+  ['/', 'Go to the search or the filter of the page'],
   ['Esc', 'Close what is open'],
 ];

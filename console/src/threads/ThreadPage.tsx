@@ -60,7 +60,7 @@ export function ThreadPage() {
         </ol>
         {hasNextPage && (
           <Button disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Later turns
+            Show later turns
           </Button>
         )}
       </div>

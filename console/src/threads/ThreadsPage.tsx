@@ -92,7 +92,7 @@ export function ThreadsPage() {
     },
     {
       name: 'start',
-      title: by('start_time', 'Began'),
+      title: by('start_time', 'Started'),
       width: '130px',
       cell: (row) => <Time at={row.start_time} />,
     },
@@ -123,11 +123,13 @@ export function ThreadsPage() {
                 toTop();
               }}
             >
-              Read again
+              Refresh
             </Button>
           )}
           {goOn && (
-            <Button onClick={goOn}>Behind these {rows.length.toLocaleString('en-US')}</Button>
+            <Button onClick={goOn}>
+              Show threads after these {rows.length.toLocaleString('en-US')}
+            </Button>
           )}
         </>
       }

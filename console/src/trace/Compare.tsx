@@ -52,7 +52,7 @@ export function Compare({
             onCompare(before.data!);
           }}
         >
-          With the one before
+          Compare with the previous call
         </Button>
       </form>
       {read.error && <ErrorNote error={read.error} />}

@@ -29,7 +29,7 @@ export function Costs({
     <div className={styles['costs']}>
       {rows.length === 0 ? (
         <p className={styles['soft']}>
-          The call names no tokens of a model: its summary has no <code>usage</code>.
+          The call reports no tokens: its summary has no <code>usage</code>.
         </p>
       ) : (
         <table>
@@ -60,7 +60,7 @@ export function Costs({
       {!isExplained && rows.length > 0 && <Button onClick={() => explain(true)}>Explain</Button>}
       {explained.error && <ErrorNote error={explained.error} />}
       {explained.data?.map(({ llm_id, terms, why }) => (
-        <section key={llm_id} className={styles['why']} aria-label={`Why ${llm_id}`}>
+        <section key={llm_id} className={styles['why']} aria-label={`Cost of ${llm_id}`}>
           <h2>{llm_id}</h2>
           {terms.map(({ kind, text }) => (
             <code key={kind}>{text}</code>

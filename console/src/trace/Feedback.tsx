@@ -102,9 +102,7 @@ export function Feedback({ project, callId }: { project: string; callId: string 
         onChanged={again}
       />
       {error && <ErrorNote error={error} />}
-      {given.data?.length === 0 && (
-        <p className={styles['soft']}>Nobody has said anything of this call.</p>
-      )}
+      {given.data?.length === 0 && <p className={styles['soft']}>This call has no feedback yet.</p>}
       <FeedbackList
         given={given.data ?? []}
         mayDelete={(one) => isWriter && isMine(one)}
@@ -138,7 +136,7 @@ function FeedbackList({
             {mayDelete(one) && (
               <Button
                 look="quiet"
-                aria-label={`Delete what I said at ${localTime(one.created_at)}`}
+                aria-label={`Delete my feedback of ${localTime(one.created_at)}`}
                 disabled={isBusy}
                 onClick={() => onDelete(one.id)}
               >

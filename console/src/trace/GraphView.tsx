@@ -245,10 +245,10 @@ function graphNote({ nodes, edges, allNames, allEdges }: Graph): string {
   const isGathered = nodes.some(({ name }) => name === null);
   const parts = [
     isGathered
-      ? `${allNames.toLocaleString('en-US')} agents, tools and models: those with the fewest calls are gathered by kind.`
-      : `${allNames} ${allNames === 1 ? 'node' : 'nodes'}. Tokens and cost are without those of the calls below.`,
+      ? `${allNames.toLocaleString('en-US')} agents, tools and models. Those with the fewest calls are drawn as one node of each kind.`
+      : `${allNames} ${allNames === 1 ? 'node' : 'nodes'}. Tokens and cost do not include the calls below.`,
     edges.length < allEdges &&
-      `Of ${allEdges.toLocaleString('en-US')} connections, the ${edges.length} with the most calls are drawn.`,
+      `The graph shows the ${edges.length} connections with the most calls, of ${allEdges.toLocaleString('en-US')}.`,
   ];
   return parts.filter(Boolean).join(' ');
 }

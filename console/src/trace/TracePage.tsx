@@ -56,7 +56,7 @@ export function TracePage() {
   if (tree.spans.length === 0)
     return (
       <EmptyState title="No such trace">
-        <p>There is no call of the trace {traceId} in this project, or not any more.</p>
+        <p>This project has no calls of the trace {traceId}. They may have been deleted.</p>
         <Link to="/p/$entity/$project/traces" params={{ entity, project: name }}>
           All traces
         </Link>

@@ -37,7 +37,7 @@ export function ArrangeColumns({
             <span>{columnTitle(name)}</span>
             <Button
               look="quiet"
-              aria-label={`${columnTitle(name)} further left`}
+              aria-label={`Move ${columnTitle(name)} left`}
               disabled={at === 0}
               onClick={() => move(at, -1)}
             >
@@ -45,7 +45,7 @@ export function ArrangeColumns({
             </Button>
             <Button
               look="quiet"
-              aria-label={`${columnTitle(name)} further right`}
+              aria-label={`Move ${columnTitle(name)} right`}
               disabled={at === columns.length - 1}
               onClick={() => move(at, 1)}
             >
@@ -53,7 +53,7 @@ export function ArrangeColumns({
             </Button>
             <Button
               look="quiet"
-              aria-label={`Without ${columnTitle(name)}`}
+              aria-label={`Remove ${columnTitle(name)}`}
               disabled={columns.length === 1}
               onClick={() => set(columns.filter((one) => one !== name))}
             >
@@ -75,23 +75,23 @@ export function ArrangeColumns({
       </p>
       <form className={styles['saveView']} onSubmit={add}>
         <Field
-          label="A path into the documents"
+          label="Path into the documents of a call"
           placeholder="inputs.customer.plan"
           value={path}
           isInvalid={path.trim() !== '' && !isPath(path.trim())}
-          hint="It begins with inputs, output, attributes or summary."
+          hint="A path begins with inputs, output, attributes or summary."
           onChange={({ target }) => setPath(target.value)}
         />
         <Button type="submit" disabled={!isPath(path.trim()) || columns.length >= MOST_COLUMNS}>
-          Add the path
+          Add column
         </Button>
       </form>
       <DialogActions>
         <Button onClick={() => onChoose(undefined)} disabled={columns === DEFAULT_COLUMNS}>
-          The usual ones
+          Reset columns
         </Button>
         <Button look="primary" onClick={() => onChoose([...columns])}>
-          Show
+          Apply{' '}
         </Button>
       </DialogActions>
     </Dialog>

@@ -77,7 +77,8 @@ export function SavedViews({
     <Dialog title="Views" isOpen onClose={onClose}>
       {kept.data?.length === 0 && (
         <p className={styles['soft']}>
-          None yet. A view keeps the filter and the time range for everybody in the project.
+          This project has no views yet. A view stores a filter and a time range for everybody in
+          the project.
         </p>
       )}
       <ul className={styles['views']}>
@@ -102,7 +103,7 @@ export function SavedViews({
       {isWriter && (
         <form onSubmit={submit} className={styles['saveView']}>
           <Field
-            label="Keep what is shown now as"
+            label="Save this view as"
             value={label}
             maxLength={100}
             onChange={({ target }) => setLabel(target.value)}

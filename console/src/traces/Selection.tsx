@@ -91,7 +91,8 @@ function DeleteCalls({
       onClose={onClose}
     >
       <p>
-        They go with all calls below them. Feedback and costs stay, and nobody sees the calls again.
+        All calls below them are deleted too. Feedback and costs stay. Nobody can see the calls
+        again.
       </p>
       {removed.error && <ErrorNote error={removed.error} />}
       <DialogActions>

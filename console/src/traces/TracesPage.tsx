@@ -127,9 +127,7 @@ export function TracesPage() {
         />
       ) : (
         <EmptyState title="The filter cannot be read">
-          <p>
-            Nothing is shown, since it is not clear what is asked for. What is wrong stands above.
-          </p>
+          <p>Correct the filter to see traces. The message above says what is wrong with it.</p>
           <Button onClick={() => set({})}>Show all traces</Button>
         </EmptyState>
       )}
@@ -180,7 +178,7 @@ function Live({
     <Button
       look="quiet"
       aria-pressed={isLive && isConnected}
-      title={isAway ? 'The service sends no changes now' : undefined}
+      title={isAway ? 'The connection for live changes is lost' : undefined}
       onClick={() => onLive(!isLive)}
     >
       {isAway ? 'Reconnecting…' : 'Live'}
@@ -266,12 +264,14 @@ function TracesList({ project, search, chosen, isLive, shown: told, onSearch }: 
       <div className={styles['pills']}>
         {(waiting || isLater) && (
           <Newer onClick={toTop}>
-            {waiting ? `${waiting} new` : sort ? 'From the first' : 'Newest'}
+            {waiting ? `${waiting} new` : sort ? 'First page' : 'Newest'}
           </Newer>
         )}
         <AllTraces search={search} onSearch={onSearch} />
         {goOn && (
-          <Button onClick={goOn}>Older than these {rows.length.toLocaleString('en-US')}</Button>
+          <Button onClick={goOn}>
+            Show traces after these {rows.length.toLocaleString('en-US')}
+          </Button>
         )}
       </div>
       <SelectionBar project={project} selected={selected} onClear={() => select(new Set())} />
@@ -321,14 +321,14 @@ function NoTraces({
   if ((q ?? range ?? from ?? orphans) !== undefined)
     return (
       <EmptyState title="No trace matches">
-        <p>Nothing in this project is as the filter and the time range ask.</p>
+        <p>No call in this project matches the filter and the time range.</p>
         <Button onClick={() => onSearch({})}>Show all traces</Button>
         {others}
       </EmptyState>
     );
   return (
     <EmptyState title="No traces yet">
-      <p>What is sent to {project} appears here by itself.</p>
+      <p>Calls that are sent to {project} appear here.</p>
       <Link to="/connect" search={{ project }} className={buttonClass('primary')}>
         Connect an application
       </Link>

@@ -78,7 +78,7 @@ function instant(text: string): string | null {
 
 function choice(text: string, choices: readonly string[]): string {
   if (choices.includes(text)) return text;
-  throw new InvalidValue(`It is one of ${choices.join(', ')}.`);
+  throw new InvalidValue(`Write one of ${choices.join(', ')}.`);
 }
 
 /** Turns a value into an operand. A quoted value of a document field is always text. */

@@ -52,7 +52,7 @@ function parseJsonFilter(text: string): Expression {
     return ($expr ?? rest) as Expression;
   } catch {
     throw new InvalidFilter(
-      'What begins with { must be a whole expression of the query language, in JSON.',
+      'A filter that begins with { must be one expression of the query language, in JSON.',
       0,
       text.length,
     );
@@ -75,7 +75,7 @@ class Parser {
 
   whole(): Condition {
     const found = this.either(0);
-    if (this.at < this.text.length) throw this.bad('There is no ( for this.', this.at, this.at + 1);
+    if (this.at < this.text.length) throw this.bad('This ) has no (.', this.at, this.at + 1);
     return found;
   }
 
@@ -98,16 +98,12 @@ class Parser {
   private one(depth: number): Condition {
     const from = this.skipSpace();
     if (depth > MOST_DEPTH)
-      throw this.bad(
-        `Use at most ${MOST_DEPTH} NOTs and parentheses in each other.`,
-        from,
-        from + 1,
-      );
+      throw this.bad(`Nest at most ${MOST_DEPTH} NOTs and parentheses.`, from, from + 1);
     if (this.word('NOT')) return opposite(this.one(depth + 1));
     for (const word of ['OR', 'AND'])
       if (this.sees(word))
         throw this.bad(
-          `${word} stands between two conditions. Quote it to look for the word.`,
+          `${word} must stand between two conditions. Quote it to search for the word.`,
           from,
           from + word.length,
         );
@@ -147,7 +143,7 @@ class Parser {
     const word = this.bare();
     const [, name, value] = /^(\w+):(.+)$/.exec(word) ?? [];
     if (name !== undefined && Object.hasOwn(shortFields(), name))
-      throw this.bad(`Write ${name}=${value}, or quote it to look for the word.`, from, this.at);
+      throw this.bad(`Write ${name}=${value}, or quote it to search for the word.`, from, this.at);
     if (/^([=<>~]|!$|!~|$)/.test(word))
       throw this.bad('The name of a field is missing before this.', from, from + 1);
     return nameHas(word);

@@ -42,9 +42,9 @@ export function placeAt(text: string, caret: number): CaretPlace {
 }
 
 const WORDS: Suggestion[] = [
-  { text: 'OR', about: 'One of both' },
-  { text: 'NOT', about: 'The opposite' },
-  { text: 'AND', about: 'Both, as without it' },
+  { text: 'OR', about: 'One of the two conditions is true' },
+  { text: 'NOT', about: 'The condition is not true' },
+  { text: 'AND', about: 'Both conditions are true (the default)' },
 ];
 
 const FIELD_HINTS: Record<string, string> = {
@@ -52,13 +52,13 @@ const FIELD_HINTS: Record<string, string> = {
   name: 'Name in the list',
   status: 'success, error, descendant_error, running',
   latency: '500ms, 1.5s, 2m',
-  tokens: 'In and out: 800, 10k',
-  tokens_in: 'With cached ones',
+  tokens: 'Input and output: 800, 10k',
+  tokens_in: 'Including cached tokens: 800, 10k',
   tokens_out: '800, 10k',
-  cost: 'Of the call itself: 0.5, $0.5',
-  model: 'Whole name',
-  user: 'Who sent it',
-  end_user: 'Whom the application serves',
+  cost: 'Without the calls below: 0.5, $0.5',
+  model: 'Exact name',
+  user: 'User of the key that sent the call',
+  end_user: 'End user of the application',
   thread: 'Id of a thread',
   trace: 'Id of a trace',
   run: 'Id of a run',
@@ -68,7 +68,7 @@ const FIELD_HINTS: Record<string, string> = {
   text: 'Inputs, output and exception',
   exception: 'Text of the exception',
   thumbs: 'up, down',
-  tag: 'Whole tag',
+  tag: 'Exact tag',
   note: 'Latest note',
   source: 'production, evaluation, playground',
 };

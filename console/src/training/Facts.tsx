@@ -14,17 +14,17 @@ import styles from './training.module.css';
 
 /** Numbers of units by outcome, in the order of the checks. */
 const COUNTS: [name: keyof BuildPreview['counts'], label: string, hint: string][] = [
-  ['units', 'Units', 'What the recipe selects'],
-  ['waiting', 'Waiting', 'Still running, or not settled yet'],
-  ['unlabelled', 'Unlabelled', 'Without the feedback that the reward is made of'],
-  ['failed', 'Failed', 'Ended with an exception, and left out because of it'],
-  ['empty', 'Empty', 'Without a call of the policy'],
-  ['ungrouped', 'Ungrouped', 'Without a value to group by'],
-  ['dropped', 'Dropped', 'Left out by a lint'],
-  ['trajectories', 'Trajectories', 'What is left'],
-  ['groups', 'Groups', 'Of trajectories that are compared with each other'],
-  ['eval_groups', 'Of these, eval', 'Groups on the evaluation side'],
-  ['trained_tokens', 'Trained tokens', 'Sampled tokens that are learnt from'],
+  ['units', 'Units', 'Units that the recipe selects'],
+  ['waiting', 'Waiting', 'Units that still run, or are not settled yet'],
+  ['unlabelled', 'Unlabelled', 'Units without the feedback that the reward needs'],
+  ['failed', 'Failed', 'Units that ended with an exception and are left out'],
+  ['empty', 'Empty', 'Units without a call of the policy'],
+  ['ungrouped', 'Ungrouped', 'Units without a value to group by'],
+  ['dropped', 'Dropped', 'Units that a lint leaves out'],
+  ['trajectories', 'Trajectories', 'Trajectories of the remaining units'],
+  ['groups', 'Groups', 'Groups of trajectories that are compared with each other'],
+  ['eval_groups', 'Eval groups', 'Groups that are held back for evaluation'],
+  ['trained_tokens', 'Trained tokens', 'Sampled tokens that training learns from'],
 ];
 
 /** Shows the numbers of a build that people check before they spend GPU hours on it. */
@@ -84,8 +84,7 @@ function Histogram({ rewards }: { rewards: Rewards }) {
       </ol>
       {equal_groups > 0 && (
         <p className={styles['soft']}>
-          Groups whose rewards are all equal, so that nothing is learnt from them:{' '}
-          {count(equal_groups)}
+          Groups with equal rewards, from which training learns nothing: {count(equal_groups)}
         </p>
       )}
     </figure>
@@ -106,7 +105,7 @@ function Lints({
   return (
     <section className={styles['panel']}>
       <h2>Lints</h2>
-      {lints.length === 0 && <p className={styles['soft']}>Nothing was found.</p>}
+      {lints.length === 0 && <p className={styles['soft']}>The lints found no problems.</p>}
       {lints.length > 0 && (
         <Table
           label="Lints"
@@ -117,7 +116,7 @@ function Lints({
           columns={[
             {
               name: 'code',
-              title: 'What',
+              title: 'Lint',
               cell: ({ code, level, is_dropped }) => (
                 <>
                   <span className={level === 'error' ? styles['bad'] : undefined}>{code}</span>{' '}

@@ -35,8 +35,8 @@ export function Jobs({
     return (
       <EmptyState title="No training jobs yet">
         <p>
-          A job is made of a build here, or of trajectory groups sent to{' '}
-          <code>/v1/preview/training-jobs</code>. A trainer claims it, and reports while it runs.
+          Create a job from a build, or send trajectory groups to{' '}
+          <code>/v1/preview/training-jobs</code>. A trainer claims the job and reports its progress.
         </p>
       </EmptyState>
     );
@@ -117,7 +117,7 @@ const jobColumns = (entity: string, project: string, models: readonly Model[]): 
   },
   {
     name: 'took',
-    title: 'Took',
+    title: 'Duration',
     width: '90px',
     isNumber: true,
     cell: (job) => duration(jobDuration(job)),

@@ -34,9 +34,8 @@ export function Lineage({ entity, project, of }: ProjectParams & { of: LineageRe
     return (
       <EmptyState title="No lineage">
         <p>
-          It is known of what was made of a build. The groups of a job that were sent from elsewhere
-          have none, and a checkpoint without calls leads nowhere yet: record calls of the model{' '}
-          <code>name:stepN</code> to see them here.
+          Builds and what is trained on them have a lineage. Groups that were sent from elsewhere
+          have none. Record calls of the model <code>name:stepN</code> to see them here.
         </p>
       </EmptyState>
     );
@@ -45,7 +44,7 @@ export function Lineage({ entity, project, of }: ProjectParams & { of: LineageRe
       entity={entity}
       project={project}
       edges={data.edges}
-      note={data.has_more ? 'There are more calls than are counted here.' : undefined}
+      note={data.has_more ? 'There are more calls than this page counts.' : undefined}
     />
   );
 }
@@ -168,7 +167,7 @@ const TITLES = {
   builds: 'Builds',
   jobs: 'Jobs',
   checkpoints: 'Checkpoints',
-  made: 'Calls of these',
+  made: 'Calls of checkpoints',
 } as const;
 
 function Heading({
@@ -217,7 +216,7 @@ function LineageNode({
     return opens === null ? (
       <span>{label(node)}</span>
     ) : (
-      <button type="button" onClick={() => onOpen(opens)} title="Show them">
+      <button type="button" onClick={() => onOpen(opens)} title="Show the group">
         {label(node)}
       </button>
     );

@@ -45,7 +45,9 @@ export function MetricCharts({ name, rows }: { name: string; rows: readonly Metr
         ))}
       </div>
       {charts.length > shown.length && (
-        <Button onClick={() => showWhole(true)}>{charts.length - shown.length} more metrics</Button>
+        <Button onClick={() => showWhole(true)}>
+          Show {charts.length - shown.length} more metrics
+        </Button>
       )}
     </>
   );

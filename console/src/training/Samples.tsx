@@ -15,7 +15,7 @@ export function Samples({ groups }: { groups: readonly Sample[][] }) {
   if (!shown)
     return (
       <EmptyState title="No groups">
-        <p>Nothing is left of the units of this recipe: the facts say why.</p>
+        <p>The recipe leaves out all units. The tab Facts says why.</p>
       </EmptyState>
     );
   return (

@@ -74,7 +74,7 @@ export function Trajectories({
           </select>
           {step !== undefined && (
             <Button
-              title="Show those of all steps"
+              title="Show trajectories of all steps"
               onClick={() => {
                 const { step: _, ...rest } = search;
                 choose(rest);
@@ -131,7 +131,7 @@ export function Trajectories({
       ) : (
         <EmptyState title="No trajectories here">
           <p>
-            They come with training jobs, and with groups sent to{' '}
+            Trajectories come from training jobs, and from groups sent to{' '}
             <code>/v1/preview/models/…/log</code>.
           </p>
         </EmptyState>

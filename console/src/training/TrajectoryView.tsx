@@ -70,7 +70,11 @@ function Histories({ trajectory }: { trajectory: Trajectory }) {
       {histories.map((said, n) => (
         <div key={n}>
           {n > 0 && <h2>History {n + 1}</h2>}
-          {said.length > 0 ? <Chat said={said} /> : <p className={styles['soft']}>It is empty.</p>}
+          {said.length > 0 ? (
+            <Chat said={said} />
+          ) : (
+            <p className={styles['soft']}>This history is empty.</p>
+          )}
         </div>
       ))}
     </div>

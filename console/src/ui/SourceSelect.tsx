@@ -13,7 +13,7 @@ export const SourceSelect = ({
 }) => (
   <select
     aria-label="Source"
-    title="Why calls were made: by production, for evaluations, in the playground"
+    title="Source of the calls: production, evaluations or the playground"
     className={inputClass}
     value={value}
     onChange={({ target }) => {

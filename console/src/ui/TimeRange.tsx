@@ -56,7 +56,7 @@ export function TimeRange<Range extends string>({
             {ranges[name][0]}
           </option>
         ))}
-        <option value="own">From … to …</option>
+        <option value="own">Custom time range…</option>
       </select>
       {isOpen && (
         <Suspense fallback={null}>

@@ -30,7 +30,7 @@ export function TimeWindow({
     onChoose({ from: new Date(begin).toISOString(), to: new Date(end).toISOString() });
   };
   return (
-    <Dialog title="From when to when" isOpen onClose={onClose}>
+    <Dialog title="Custom time range" isOpen onClose={onClose}>
       <form onSubmit={submit}>
         <Field
           label="From"
@@ -43,7 +43,7 @@ export function TimeWindow({
           type="datetime-local"
           value={end}
           isInvalid={!isWindow}
-          hint={isWindow ? 'In your time zone.' : 'It must be later than the first one.'}
+          hint={isWindow ? 'In your time zone.' : 'The end must be later than the start.'}
           onChange={({ target }) => setEnd(target.value)}
         />
         <DialogActions>

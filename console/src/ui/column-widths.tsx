@@ -54,7 +54,7 @@ export function WidthHandle({
       aria-valuemax={MOST}
       tabIndex={0}
       data-width-of={title}
-      title="Drag or use the arrows"
+      title="Drag, or use the arrow keys"
       className={styles['handle']}
       onPointerDown={({ currentTarget, pointerId, clientX }) => {
         currentTarget.setPointerCapture(pointerId);

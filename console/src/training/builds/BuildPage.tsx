@@ -110,7 +110,7 @@ function Head({ build }: { build: Build }) {
       >
         Recipe
       </Link>
-      {build.mode === 'new' && <span>of what was not trained yet</span>}
+      {build.mode === 'new' && <span>only calls that were not trained on yet</span>}
       <span title="SHA-256 of the groups">
         digest <code>{build.digest.slice(0, 12)}</code>
       </span>
@@ -127,7 +127,7 @@ function Head({ build }: { build: Build }) {
       ))}
       {build.erased_at && (
         <p className={styles['bad']}>
-          Its bytes were erased with the calls that it was made of, <Time at={build.erased_at} />.
+          The build was erased together with its calls, <Time at={build.erased_at} />.
         </p>
       )}
     </div>
@@ -181,8 +181,8 @@ function StoredSamples({ build }: { build: Build }) {
   });
   if (build.erased_at)
     return (
-      <EmptyState title="Erased">
-        <p>The calls that it was made of were deleted, and its groups with them.</p>
+      <EmptyState title="The build was erased">
+        <p>Its calls were deleted, and its groups with them.</p>
       </EmptyState>
     );
   if (error) return <ErrorRetry error={error} onRetry={() => void refetch()} />;

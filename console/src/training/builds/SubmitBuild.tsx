@@ -39,13 +39,13 @@ export function SubmitBuild({
   return (
     <>
       <Button look="primary" onClick={() => ask(true)}>
-        Train a model on it
+        Train a model on this build
       </Button>
       <Dialog title="Train a model on this build" isOpen={isAsking} onClose={() => ask(false)}>
         <div className={styles['form']}>
           <p>
-            Its training side becomes a job, which waits for a trainer; its evaluation side is
-            logged beside it.
+            The training groups become a job, which waits for a trainer. The evaluation groups are
+            logged as trajectories of the model.
           </p>
           {models.length === 0 ? (
             <p className={styles['soft']}>There is no model in {`${entity}/${project}`} yet.</p>

@@ -19,14 +19,16 @@ export function Events({ events, isOver }: { events: readonly JobEvent[]; isOver
   if (events.length === 0)
     return (
       <p className={styles['soft']}>
-        {isOver ? 'Nothing was reported.' : 'Nothing is reported yet. What comes is shown here.'}
+        {isOver
+          ? 'The trainer reported no events.'
+          : 'The trainer has reported no events yet. New events appear here.'}
       </p>
     );
   const first = Math.max(0, events.length - ROWS);
   return (
     <>
       <p className={styles['soft']} role="status">
-        {count(events.length)} events{first > 0 && `, the newest ${ROWS} of them here`}
+        {count(events.length)} events{first > 0 && `, of which the newest ${ROWS} are shown`}
       </p>
       <Table
         label="Events"
@@ -40,7 +42,7 @@ export function Events({ events, isOver }: { events: readonly JobEvent[]; isOver
         columns={[
           {
             name: 'what',
-            title: 'What',
+            title: 'Event',
             cell: ({ type, data }) => (
               <>
                 <strong>{NAMES[type] ?? visible(type)}</strong>{' '}
@@ -51,7 +53,7 @@ export function Events({ events, isOver }: { events: readonly JobEvent[]; isOver
           { name: 'place', title: 'No.', isNumber: true, cell: ({ place }) => place },
           {
             name: 'at',
-            title: 'At',
+            title: 'Time',
             isNumber: true,
             cell: ({ created_at }) => <Time at={created_at} />,
           },

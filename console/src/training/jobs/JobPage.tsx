@@ -170,7 +170,7 @@ function MadeStep({ job: { checkpoint, model_id, made_step, no_step_reason } }: 
   if (made_step === false)
     return (
       <p>
-        It made no checkpoint, since there was nothing to learn:{' '}
+        The job made no checkpoint, because there was nothing to learn:{' '}
         {visible(no_step_reason ?? 'its trainer gave no reason')}
       </p>
     );
@@ -208,17 +208,17 @@ function Cancel({ job }: { job: Job }) {
   return (
     <>
       <Button look="danger" disabled={job.cancel_requested} onClick={() => ask(true)}>
-        {job.cancel_requested ? 'Cancel is requested' : 'Cancel the job'}
+        {job.cancel_requested ? 'Cancel requested' : 'Cancel the job'}
       </Button>
       <Dialog title="Cancel this job?" isOpen={isAsking} onClose={() => ask(false)}>
         <p>
           {job.status === 'queued'
-            ? 'It ends at once, and no trainer gets it.'
-            : 'Its trainer is asked to stop. What it has learnt is lost.'}
+            ? 'The job ends at once, and no trainer gets it.'
+            : 'The trainer is asked to stop. Its progress is lost.'}
         </p>
         {cancel.error && <ErrorNote error={cancel.error} />}
         <DialogActions>
-          <Button onClick={() => ask(false)}>Keep it</Button>
+          <Button onClick={() => ask(false)}>Keep the job</Button>
           <Button look="danger" disabled={cancel.isPending} onClick={() => cancel.mutate()}>
             Cancel the job
           </Button>

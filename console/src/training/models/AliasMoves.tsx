@@ -30,10 +30,10 @@ export function AliasMoves({
   if (!data) return <Skeleton rows={4} />;
   if (data.history.length === 0)
     return (
-      <EmptyState title="Nothing was promoted yet">
+      <EmptyState title="No promotions yet">
         <p>
-          Open a checkpoint, compare it with the one before, and promote it: then requests for the
-          model as <code>:current</code> are answered by it.
+          Open a checkpoint, compare it with the one before, and promote it. It then answers
+          requests for the model as <code>:current</code>.
         </p>
       </EmptyState>
     );
@@ -78,8 +78,8 @@ export function AliasMoves({
               isNumber: true,
               cell: ({ previous_step }) => previous_step ?? 'none',
             },
-            { name: 'by', title: 'By', cell: ({ moved_by }) => visible(moved_by) },
-            { name: 'at', title: 'At', cell: ({ moved_at }) => <Time at={moved_at} /> },
+            { name: 'by', title: 'Moved by', cell: ({ moved_by }) => visible(moved_by) },
+            { name: 'at', title: 'Time', cell: ({ moved_at }) => <Time at={moved_at} /> },
             {
               name: 'back',
               title: '',

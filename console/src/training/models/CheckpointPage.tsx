@@ -55,7 +55,7 @@ export function CheckpointPage() {
     >
       {isMissing && (
         <EmptyState title="No such checkpoint">
-          <p>The model has none of this step; it may have been deleted.</p>
+          <p>The model has no checkpoint of this step. It may have been deleted.</p>
         </EmptyState>
       )}
       {isPending && <Skeleton rows={12} />}
@@ -131,7 +131,7 @@ function Head({ checkpoint }: { checkpoint: CheckpointDetail }) {
         to="/p/$entity/$project/training/models/$modelId"
         params={{ entity, project, modelId }}
         search={{ tab: 'trajectories', step }}
-        title="Those that came while it was the newest"
+        title="Trajectories that came while this checkpoint was the newest"
       >
         Trajectories
       </Link>
@@ -162,8 +162,8 @@ function Marks({ checkpoint: { step, serving, tainted_at } }: { checkpoint: Chec
       {serving.length === 0 && <span>not served now</span>}
       {tainted_at && (
         <p className={styles['bad']}>
-          Tainted: it, or a step before it, was trained on calls that were purged on{' '}
-          <Time at={tainted_at} />. It should not be served any more.
+          Tainted: this step or an earlier one was trained on calls that were purged on{' '}
+          <Time at={tainted_at} />. Do not serve it any more.
         </p>
       )}
     </>
@@ -176,8 +176,8 @@ function Contents({ checkpoint, config }: { checkpoint: CheckpointDetail; config
     <div className={styles['scroll']} tabIndex={0} role="region" aria-label="Metrics and files">
       {metrics.length === 0 ? (
         <p className={styles['soft']}>
-          No metrics. They come with the job that makes a checkpoint, and with trajectories that are
-          logged while it is the newest.
+          No metrics yet. They come from the job that makes the checkpoint, and from trajectories
+          that are logged while it is the newest.
         </p>
       ) : (
         <dl className={styles['totals']} aria-label="Metrics">
@@ -192,7 +192,7 @@ function Contents({ checkpoint, config }: { checkpoint: CheckpointDetail; config
       <Files checkpoint={checkpoint} />
       {config !== null && (
         <section className={styles['panel']}>
-          <h2>What its trainer said of it</h2>
+          <h2>Config from the trainer</h2>
           <Code label="config" text={config} />
         </section>
       )}
@@ -212,10 +212,10 @@ function Files({ checkpoint: { files, step, uri } }: { checkpoint: CheckpointDet
     return (
       <p className={styles['soft']}>
         {step === 0
-          ? 'It has no files: it is the base model as it was.'
+          ? 'This checkpoint has no files: it is the unchanged base model.'
           : uri === null
-            ? 'Its trainer sent no files.'
-            : 'Its trainer kept the files, at the address above.'}
+            ? 'The trainer sent no files.'
+            : 'The trainer keeps the files at the address above.'}
       </p>
     );
   return (

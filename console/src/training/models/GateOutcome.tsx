@@ -31,7 +31,7 @@ export function GateOutcome({ result, action }: { result: GateResult; action: Re
         </p>
       )}
       <p className={styles['soft']}>
-        Rows of only one step: {count(result.rows_only_candidate)} of step {step},{' '}
+        Rows that only one step has: {count(result.rows_only_candidate)} of step {step},{' '}
         {count(result.rows_only_against)} of step {against_step}. Rows without a score:{' '}
         {count(result.rows_unscored)}. Calls without a row: {count(result.calls_without_key)}.
       </p>
@@ -110,25 +110,29 @@ function statistics({
   const rows: [string, string, string] = [
     'n, rows paired',
     count(rows_paired),
-    'Rows of both steps',
+    'Rows that both steps have',
   ];
   if (!found) return [rows];
   const [low, high] = found.interval;
   return [
     rows,
-    [`Mean of step ${step}`, number(found.mean_candidate), 'Of the rows that are paired'],
-    [`Mean of step ${against_step}`, number(found.mean_against), 'Of the rows that are paired'],
-    ['Difference', signed(found.difference), `At least ${number(found.min_difference)} is asked`],
+    [`Mean of step ${step}`, number(found.mean_candidate), 'Mean over the paired rows'],
+    [`Mean of step ${against_step}`, number(found.mean_against), 'Mean over the paired rows'],
+    [
+      'Difference',
+      signed(found.difference),
+      `The gate asks for at least ${number(found.min_difference)}`,
+    ],
     [
       `Interval, ${number(found.confidence * 100)} %`,
       `${number(low)} to ${number(high)}`,
-      'Of the difference',
+      'Interval of the difference',
     ],
     ['p', number(found.p_value), found.test],
     [
       'Better, worse, equal',
       `${count(found.rows_better)}, ${count(found.rows_worse)}, ${count(found.rows_equal)}`,
-      'Rows',
+      'Number of rows',
     ],
   ];
 }

@@ -100,12 +100,7 @@ function ModelTabs({ models }: { models: readonly Model[] }) {
             value: 'promotions',
             label: 'Promotions',
             content: (
-              <div
-                className={styles['scroll']}
-                tabIndex={0}
-                role="region"
-                aria-label="What was promoted"
-              >
+              <div className={styles['scroll']} tabIndex={0} role="region" aria-label="Promotions">
                 <AliasMoves entity={entity} project={project} modelId={modelId} />
               </div>
             ),
@@ -170,7 +165,7 @@ function Checkpoints({
       {columns.length > 0 && <MetricCharts name="Step" rows={rows} />}
       {columns.length === 0 && (
         <p className={styles['soft']}>
-          No metrics yet. They come with the first job that succeeds, or with trajectories that are
+          No metrics yet. They come from the first job that succeeds, or from trajectories that are
           logged.
         </p>
       )}
@@ -189,7 +184,7 @@ function Checkpoints({
                 <Link
                   to="/p/$entity/$project/training/models/$modelId/checkpoints/$step"
                   params={{ entity, project, modelId, step: String(rows[index]!.at) }}
-                  title="Its files, the job that made it, and where it came from"
+                  title="Open the files, the job and the lineage of this checkpoint"
                 >
                   {rows[index]!.at}
                 </Link>
@@ -205,7 +200,7 @@ function Checkpoints({
           ...columns,
         ]}
       />
-      {onOlder && <Button onClick={onOlder}>Older checkpoints</Button>}
+      {onOlder && <Button onClick={onOlder}>Show older checkpoints</Button>}
     </div>
   );
 }

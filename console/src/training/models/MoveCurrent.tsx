@@ -37,8 +37,8 @@ export function MoveCurrent({
       <Button onClick={() => ask(true)}>{children}</Button>
       <Dialog title={`Make step ${step} current?`} isOpen={isAsking} onClose={() => ask(false)}>
         <p>
-          No gate is asked. From now on, requests for the model as <code>:current</code> are
-          answered by step {step}, where it is served. The move is in the audit.
+          No gate is checked. From now on, step {step} answers requests for the model as{' '}
+          <code>:current</code>, where it is served. The audit records the move.
         </p>
         {move.error && <ErrorNote error={move.error} />}
         <DialogActions>

@@ -45,7 +45,7 @@ export function Promotion(place: CheckpointParams) {
 
 function currentStepText(step: number, current: number | undefined): string {
   if (current === step)
-    return 'This step is current: requests for the model as :current are answered by it.';
+    return 'This step is current: it answers requests for the model as :current.';
   return current === undefined
     ? 'No step of the model is current yet.'
     : `Step ${current} is current.`;
@@ -109,8 +109,8 @@ function Comparison({
 }
 
 function refusalText(isPassed: boolean, isOther: boolean): string | undefined {
-  if (isOther) return 'Promoting compares with the current step: compare with it first';
-  return isPassed ? undefined : 'The gate is not passed';
+  if (isOther) return 'Compare with the current step first';
+  return isPassed ? undefined : 'This step does not pass the gate';
 }
 
 /** A comparison to run. Without `against_step` it uses the current step. */
@@ -120,9 +120,9 @@ interface GateRequest {
 }
 
 const NUMBERS = [
-  { name: 'min_rows', label: 'Rows, at least', empty: '20' },
+  { name: 'min_rows', label: 'Minimum of rows', empty: '20' },
   { name: 'confidence', label: 'Confidence', empty: '0.95' },
-  { name: 'min_difference', label: 'Better by at least', empty: '0' },
+  { name: 'min_difference', label: 'Minimum difference', empty: '0' },
 ] as const;
 
 /** Edits a gate. An empty field has the default that its placeholder shows. */
@@ -192,7 +192,7 @@ function GateForm({
         ))}
       </datalist>
       <Field
-        label="Rows are the same by"
+        label="Pair rows by"
         placeholder="inputs.messages"
         hint="Fields of the calls, with commas between them."
         value={pairBy}
@@ -208,7 +208,7 @@ function GateForm({
           placeholder={empty}
           value={numbers[name]}
           isInvalid={isBad(numbers[name])}
-          hint={isBad(numbers[name]) && 'A number with a point, such as 0.95.'}
+          hint={isBad(numbers[name]) && 'Write a number with a point, such as 0.95.'}
           onChange={({ target }) => setNumbers({ ...numbers, [name]: target.value })}
         />
       ))}
@@ -242,8 +242,8 @@ function FilterField({ value, onChange }: TextFieldProps) {
       isInvalid={isBad}
       hint={
         isBad
-          ? 'A JSON object, such as {"op_names":["exam"]}.'
-          : 'As in /calls/query. Empty: all calls of both steps.'
+          ? 'Write a JSON object, such as {"op_names":["exam"]}.'
+          : 'The same form as in /calls/query. If empty, all calls of both steps count.'
       }
       onChange={({ target }) => onChange(target.value)}
     />
@@ -259,7 +259,7 @@ function StepField({ value, onChange, against }: TextFieldProps & { against: num
       placeholder={String(against)}
       value={value}
       isInvalid={isBad}
-      hint={isBad && 'The number of a step.'}
+      hint={isBad && 'Write the number of a step.'}
       onChange={({ target }) => onChange(target.value)}
     />
   );

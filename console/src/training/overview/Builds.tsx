@@ -25,8 +25,7 @@ export function Builds({ entity, project }: { entity: string; project: string })
       <EmptyState title="No builds yet">
         <p>
           A recipe turns recorded calls and the feedback on them into trajectory groups. It is an
-          object of the class <code>Recipe</code>, and what it would make is shown while you edit
-          it.
+          object of the class <code>Recipe</code>, and the editor shows what it would make.
         </p>
         <BeginRecipeLink entity={entity} project={project} />
       </EmptyState>

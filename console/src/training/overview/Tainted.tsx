@@ -50,8 +50,8 @@ export function Tainted(place: ProjectParams) {
           <p role="status">
             {isAsked
               ? 'Purging these calls would mark the following. Nothing is changed yet.'
-              : 'This is marked, since calls that it was trained on were purged.'}
-            {data.has_more && ' There is more than is shown.'}
+              : 'These were trained on calls that have been purged.'}
+            {data.has_more && ' There is more than this page shows.'}
           </p>
           {data.builds.length + data.jobs.length + data.checkpoints.length === 0 ? (
             <EmptyState
@@ -59,7 +59,7 @@ export function Tainted(place: ProjectParams) {
             >
               <p>
                 An admin purges calls with <code>/calls/purge</code>. What was trained on them is
-                marked then, and loses its aliases.
+                then marked here, and loses its aliases.
               </p>
             </EmptyState>
           ) : (
@@ -87,23 +87,25 @@ function PurgeForm({ onReach }: { onReach: (reached: PurgeScope) => void }) {
     onReach({ ...(user_id !== '' && { user_id }), ...(call_ids.length > 0 && { call_ids }) });
   };
   return (
-    <form className={styles['gate']} onSubmit={submit} aria-label="What a purge would reach">
+    <form className={styles['gate']} onSubmit={submit} aria-label="Effect of a purge">
       <Field
         label="User"
         placeholder="eve"
         value={user}
-        hint="As attributes.user_id names them, else whose key recorded the call."
+        hint="The user in attributes.user_id, or else the user of the key that recorded the call."
         onChange={({ target }) => setUser(target.value)}
       />
       <Field
         label="Or calls"
         value={calls}
         isInvalid={isBoth}
-        hint={isBoth ? 'A user or calls, not both.' : 'Ids, with commas between them.'}
+        hint={isBoth ? 'Enter a user or calls, not both.' : 'Ids, with commas between them.'}
         onChange={({ target }) => setCalls(target.value)}
       />
       <Button type="submit" disabled={isBoth}>
-        {user_id === '' && call_ids.length === 0 ? 'Show what is marked' : 'Show what it reaches'}
+        {user_id === '' && call_ids.length === 0
+          ? 'Show what is tainted'
+          : 'Show the effect of a purge'}
       </Button>
     </form>
   );
@@ -201,8 +203,8 @@ function Retrain({
           </>
         ) : (
           <p>
-            A job is queued for each step from the nearest clean one to this, by the recipes of
-            their builds and with the calls that are left.
+            This queues a job for each step from the nearest clean step to this one. Each job uses
+            the recipe of its build and the remaining calls.
           </p>
         )}
         {error && <ErrorNote error={error} />}

@@ -79,11 +79,11 @@ function Models({
     return (
       <EmptyState title="No models yet">
         <p>
-          A model is made by <code>POST /v1/preview/models</code>, with its name and that of its
-          base model. <a href="/docs#/preview%3A%20models">The operations</a> say more.
+          Create a model with <code>POST /v1/preview/models</code>: send its name and the name of
+          its base model. See <a href="/docs#/preview%3A%20models">the operations</a>.
         </p>
         <Link to="/connect" className={buttonClass()}>
-          Look at one in the demo data
+          Load demo data with a model
         </Link>
       </EmptyState>
     );

@@ -47,7 +47,7 @@ export function RecipeEditor({
       note={
         <>
           {published ? `v${published.version}` : 'not published'}
-          {recipe.isChanged && published && ', with changes of yours'} ·{' '}
+          {recipe.isChanged && published && ', with your changes'} ·{' '}
           <Link to="/p/$entity/$project/training/recipes" params={{ entity, project }}>
             All recipes
           </Link>
@@ -64,13 +64,13 @@ export function RecipeEditor({
     >
       {recipe.isBehind && (
         <p role="status" className={styles['note']}>
-          v{published?.version} was published since you began these changes: publishing them
-          replaces it. Discard them to see it.
+          v{published?.version} was published after you began to edit. Publishing your changes
+          replaces it. Discard your changes to see it.
         </p>
       )}
       {recipe.isUnkept && (
         <p role="status" className={styles['note']}>
-          This browser does not keep your changes: publish them.
+          This browser cannot store your changes. Publish them to keep them.
         </p>
       )}
       <div className={styles['editor']}>
@@ -117,18 +117,18 @@ function Actions({
   return (
     <>
       <select
-        aria-label="Of which calls"
+        aria-label="Calls"
         className={inputClass}
         value={isChanged ? 'all' : (search.mode ?? 'all')}
         disabled={isChanged}
-        title={isChanged ? 'What was trained is known of a recipe that is published' : undefined}
+        title={isChanged ? 'To use only new calls, publish the recipe first' : undefined}
         onChange={({ target }) => {
           const { mode: _, ...rest } = search;
           void navigate({ search: target.value === 'new' ? { ...rest, mode: 'new' } : rest });
         }}
       >
-        <option value="all">Of all calls</option>
-        <option value="new">Of what was not trained yet</option>
+        <option value="all">All calls</option>
+        <option value="new">Calls not trained on yet</option>
       </select>
       {isChanged && (
         <Button
@@ -137,7 +137,7 @@ function Actions({
             if (!isPublished) void navigate({ search: {} });
           }}
         >
-          {isPublished ? 'Discard changes' : 'Discard the draft'}
+          {isPublished ? 'Discard changes' : 'Discard draft'}
         </Button>
       )}
       {mayActAs(me, 'writer', `${entity}/${project}`) && (

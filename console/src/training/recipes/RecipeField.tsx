@@ -28,7 +28,7 @@ export function RecipeField({
   const { label, kind, hint } = spec;
   const shown = typed ?? value;
   const isJson = typedJson(kind, shown) !== undefined;
-  const said = fault ?? (isJson ? hint : 'This is no JSON yet, so the recipe does not have it.');
+  const said = fault ?? (isJson ? hint : 'This is not JSON yet, so it is not in the recipe.');
   return (
     <div className={controls['field']}>
       <label className={controls['label']} htmlFor={id}>

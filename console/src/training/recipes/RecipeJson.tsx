@@ -49,7 +49,7 @@ export function RecipeJson({
         </p>
       )}
       {violations.length > 0 && (
-        <ul aria-label="What is refused">
+        <ul aria-label="Errors of the recipe">
           {violations.map(({ path, message }) => (
             <li key={`${path} ${message}`}>
               <button type="button" onClick={() => show(path)} title="Show it in the JSON">

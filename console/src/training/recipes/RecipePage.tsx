@@ -80,13 +80,13 @@ function Chooser() {
     >
       <div className={styles['chooser']}>
         <section aria-label="Recipes of the project">
-          <h2>Open one</h2>
+          <h2>Open a recipe</h2>
           {error && <ErrorRetry error={error} onRetry={() => void refetch()} />}
           {!data && !error && <Skeleton rows={4} />}
           {data && names.length === 0 && (
             <p className={styles['soft']}>
-              No recipe yet. One says which recorded calls become training data, and what they are
-              worth: begin it here.
+              No recipes yet. A recipe says which recorded calls become training data, and which
+              rewards they get.
             </p>
           )}
           <ul className={styles['names']}>
@@ -100,7 +100,7 @@ function Chooser() {
                   {name}
                 </Link>
                 {drafts.includes(name) && (
-                  <small>{data?.includes(name) ? 'with changes of yours' : 'your draft'}</small>
+                  <small>{data?.includes(name) ? 'with your changes' : 'your draft'}</small>
                 )}
               </li>
             ))}
@@ -136,7 +136,7 @@ function NewRecipe({ taken }: { taken: readonly string[] }) {
   };
   return (
     <form className={styles['begin']} onSubmit={begin} aria-label="Begin a recipe">
-      <h2>Begin one</h2>
+      <h2>Begin a recipe</h2>
       <Field
         label="Name"
         required
@@ -146,8 +146,8 @@ function NewRecipe({ taken }: { taken: readonly string[] }) {
         isInvalid={isTaken || isOdd}
         hint={
           isTaken
-            ? 'There is one of this name.'
-            : isOdd && 'Letters, digits, "_", "-" and "." only, at most 128.'
+            ? 'A recipe of this name exists.'
+            : isOdd && 'Use at most 128 letters, digits, "_", "-" and ".".'
         }
       />
       <fieldset>
@@ -169,10 +169,12 @@ function NewRecipe({ taken }: { taken: readonly string[] }) {
       </fieldset>
       <p className={styles['soft']}>
         {term
-          ? `Its reward begins with ${term.feedback} at ${term.path}, which this project has.`
-          : 'This project has no scores and no thumbs yet; without feedback, a recipe has nothing to reward.'}
+          ? `The first reward term is ${term.feedback} at ${term.path}, which this project has.`
+          : 'This project has no scores and no thumbs yet. Without feedback, a recipe has nothing to reward.'}
       </p>
-      {isRefused && <ErrorNote error="This browser keeps nothing, so a draft would be lost." />}
+      {isRefused && (
+        <ErrorNote error="This browser cannot store a draft. Allow it to store data of this site." />
+      )}
       <Button type="submit" look="primary" disabled={name === '' || isTaken || isOdd}>
         Begin
       </Button>

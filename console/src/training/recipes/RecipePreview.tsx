@@ -87,16 +87,16 @@ function Bar({
   onAgain: () => void;
   children: ReactNode;
 }) {
-  const said = error ? 'Not of this text' : 'Nothing of this is kept yet';
+  const said = error ? 'No preview of the current text' : 'The preview is not stored';
   return (
     <>
       <div className={styles['bar']}>
         <h2>Preview</h2>
         <span role="status" className={styles['soft']}>
-          {isFetching ? 'Looking…' : said}
+          {isFetching ? 'Computing…' : said}
         </span>
         <Button look="quiet" disabled={isFetching} onClick={onAgain}>
-          Look again
+          Compute again
         </Button>
         {children}
       </div>
@@ -221,7 +221,7 @@ function HintNote({
         <code>{setting}</code>{' '}
         {units === 0
           ? 'selects no call.'
-          : `leaves out ${count(units)} ${units === 1 ? 'unit' : 'units'}; ${JSON.stringify(value)} would not.`}
+          : `leaves out ${count(units)} ${units === 1 ? 'unit' : 'units'}. The value ${JSON.stringify(value)} would keep ${units === 1 ? 'it' : 'them'}.`}
       </span>
       <Button disabled={isLate} onClick={() => onHint(setting, value)}>
         Set it to {JSON.stringify(value)}
@@ -265,10 +265,13 @@ function CreateBuild({
       <Button
         look={errors.length > 0 ? 'danger' : 'primary'}
         disabled={keep.isPending || why !== undefined}
-        title={why ?? (errors.length > 0 ? `Accepts ${errors.join(', ')}` : undefined)}
+        title={
+          why ??
+          (errors.length > 0 ? `The build accepts the errors ${errors.join(', ')}` : undefined)
+        }
         onClick={() => keep.mutate()}
       >
-        {errors.length > 0 ? 'Build in spite of the errors' : 'Build'}
+        {errors.length > 0 ? 'Build despite the errors' : 'Build'}
       </Button>
       {keep.error && <ErrorNote error={keep.error} />}
     </>

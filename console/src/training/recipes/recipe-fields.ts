@@ -20,7 +20,7 @@ const FLAGS = ['true', 'false'];
 /** The members that most recipes have, in the order in which people decide them. Other members are edited as JSON. */
 export const SECTIONS: readonly { title: string; fields: readonly FieldSpec[] }[] = [
   {
-    title: 'What it is for',
+    title: 'Purpose',
     fields: [
       {
         path: 'purpose',
@@ -28,21 +28,21 @@ export const SECTIONS: readonly { title: string; fields: readonly FieldSpec[] }[
         kind: 'choice',
         empty: 'rl',
         options: PURPOSES,
-        hint: 'It sets defaults: sft and kto need no groups, and only rl needs logprobs.',
+        hint: 'The purpose sets defaults: sft and kto need no groups, and only rl needs logprobs.',
       },
     ],
   },
   {
-    title: 'Which runs',
+    title: 'Selected units',
     fields: [
       { path: 'select.unit', label: 'Unit', kind: 'choice', empty: 'trace', options: UNITS },
-      { path: 'select.limit', label: 'The newest units', kind: 'number', empty: '1000' },
+      { path: 'select.limit', label: 'Newest units, at most', kind: 'number', empty: '1000' },
       {
         path: 'select.settle_s',
-        label: 'Quiet for seconds',
+        label: 'Settle time, in seconds',
         kind: 'number',
         empty: '600',
-        hint: 'A unit waits until nothing has happened in it for so long.',
+        hint: 'A unit waits until nothing has happened in it for this time.',
       },
       {
         path: 'select.since',
@@ -58,15 +58,15 @@ export const SECTIONS: readonly { title: string; fields: readonly FieldSpec[] }[
       },
       {
         path: 'select.filter',
-        label: 'Filter of the roots',
+        label: 'Filter of root calls',
         kind: 'json',
         empty: '{ "op_names": [] }',
-        hint: 'As in /calls/stream_query.',
+        hint: 'The same form as in /calls/stream_query.',
       },
     ],
   },
   {
-    title: 'What is trained in them',
+    title: 'Trained calls',
     fields: [
       {
         path: 'llm.policy',
@@ -74,16 +74,16 @@ export const SECTIONS: readonly { title: string; fields: readonly FieldSpec[] }[
         kind: 'text',
         empty: 'any model',
         suggest: 'models',
-        hint: 'Only what this model chose is trained. name:stepN counts as name.',
+        hint: 'Training uses only what this model chose. name:stepN counts as name.',
       },
       {
         path: 'llm.op_names',
         label: 'Ops of model calls',
         kind: 'list',
         empty: 'any',
-        hint: 'One a line.',
+        hint: 'One op per line.',
       },
-      { path: 'build.max_tokens', label: 'Most tokens', kind: 'number', empty: '32768' },
+      { path: 'build.max_tokens', label: 'Maximum tokens', kind: 'number', empty: '32768' },
       {
         path: 'build.token_exact',
         label: 'Recorded tokens only',
@@ -98,33 +98,38 @@ export const SECTIONS: readonly { title: string; fields: readonly FieldSpec[] }[
     fields: [
       {
         path: 'reward.missing',
-        label: 'Without feedback',
+        label: 'Reward without feedback',
         kind: 'number',
         empty: 'skip',
-        hint: 'A number, or skip: missing is not 0.',
+        hint: 'A number, or skip to leave the unit out.',
       },
-      { path: 'reward.exception', label: 'Failed', kind: 'number', empty: 'skip' },
+      {
+        path: 'reward.exception',
+        label: 'Reward after an exception',
+        kind: 'number',
+        empty: 'skip',
+      },
       {
         path: 'reward.threshold',
-        label: 'Good from',
+        label: 'Good from this reward',
         kind: 'number',
         empty: 'not set',
-        hint: 'sft takes only what is good, kto labels it true.',
+        hint: 'sft takes only good units, and kto labels them true.',
       },
       {
         path: 'reward.credit',
-        label: 'A score rewards',
+        label: 'A score rewards its',
         kind: 'choice',
         empty: 'unit',
         options: ['unit', 'turn'],
       },
       {
         path: 'reward.inherit',
-        label: 'Calls have the score of',
+        label: 'A call has the score of its',
         kind: 'choice',
         empty: 'themselves',
         options: ['turn', 'thread'],
-        hint: 'Where the unit is call.',
+        hint: 'This counts only when the unit is call.',
       },
     ],
   },
@@ -133,25 +138,25 @@ export const SECTIONS: readonly { title: string; fields: readonly FieldSpec[] }[
     fields: [
       {
         path: 'group.by',
-        label: 'Compared by',
+        label: 'Group by',
         kind: 'list',
         empty: 'attributes.task_id\nprompt',
-        hint: 'Paths into the root call, or prompt, one a line. The first that has a value counts.',
+        hint: 'Write paths into the root call, or prompt, one per line. The first with a value counts.',
       },
-      { path: 'group.min', label: 'At least', kind: 'number', empty: '2' },
-      { path: 'group.max', label: 'At most', kind: 'number', empty: '16' },
+      { path: 'group.min', label: 'Minimum size', kind: 'number', empty: '2' },
+      { path: 'group.max', label: 'Maximum size', kind: 'number', empty: '16' },
     ],
   },
   {
     title: 'Evaluation',
     fields: [
-      { path: 'split.eval_percent', label: 'Percent held back', kind: 'number', empty: '0' },
+      { path: 'split.eval_percent', label: 'Percent for evaluation', kind: 'number', empty: '0' },
       {
         path: 'split.by',
-        label: 'Kept together by',
+        label: 'Keep together by',
         kind: 'text',
         empty: 'group',
-        hint: 'group, thread, user, or a path into the root call.',
+        hint: 'Write group, thread, user, or a path into the root call.',
       },
       { path: 'split.salt', label: 'Salt', kind: 'text', empty: 'none' },
     ],
@@ -161,7 +166,7 @@ export const SECTIONS: readonly { title: string; fields: readonly FieldSpec[] }[
     fields: [
       {
         path: 'train.experimental_config',
-        label: 'Goes to the trainer as it stands',
+        label: 'Config of the trainer, passed on unchanged',
         kind: 'json',
         empty: '{ "learning_rate": 0.00001 }',
       },
@@ -177,14 +182,14 @@ export const termFields = (place: number): readonly FieldSpec[] => {
     { path: `${at}.weight`, label: 'Weight', kind: 'number', empty: '1' },
     {
       path: `${at}.take`,
-      label: 'Of several',
+      label: 'Of several values',
       kind: 'choice',
       empty: 'last',
       options: ['last', 'sum', 'mean', 'max'],
     },
     {
       path: `${at}.map`,
-      label: 'Worth of values',
+      label: 'Rewards of values',
       kind: 'json',
       empty: '{ "👍": 1, "👎": 0 }',
       hint: 'Feedback with another value does not count.',

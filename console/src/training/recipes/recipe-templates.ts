@@ -14,17 +14,17 @@ export const TEMPLATES: readonly Template[] = [
   {
     purpose: 'rl',
     title: 'Reinforcement learning',
-    hint: 'Rollouts of a task are compared by their scores. It needs several rollouts of each task, and logprobs.',
+    hint: 'Training compares rollouts of a task by their scores. It needs several rollouts of each task, and logprobs.',
   },
   {
     purpose: 'sft',
     title: 'Supervised fine-tuning',
-    hint: 'The answers that people found good are imitated.',
+    hint: 'The model imitates the answers that people found good.',
   },
   {
     purpose: 'dpo',
     title: 'Preference pairs (DPO)',
-    hint: 'The best answer to a prompt is preferred to the worst. It needs several answers to each prompt.',
+    hint: 'The model learns to prefer the best answer to the worst. It needs several answers to each prompt.',
   },
   {
     purpose: 'kto',
